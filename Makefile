@@ -1,0 +1,60 @@
+# Everything a work tree is used for. Needs Python 3.11, 3.12 or 3.13, bash, and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+WORKERS ?= 2
+
+# Studies and the tests that need real data look for it here; without it they say that they are skipped.
+ifneq ($(wildcard ../shared/data),)
+export CALIBRANT_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: help venv demo test test-all browser lint types docs lock bench study clean
+
+help: ## list what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 12
+
+venv: $(READY) ## make .venv from the lock
+
+$(READY): requirements/dev.lock pyproject.toml scripts/make-venv.sh
+	python=$$(scripts/find-python.sh); scripts/make-venv.sh $$python $(VENV) requirements/dev.lock --editable
+	touch $@
+
+demo: $(READY) ## the main job end to end, on predictions that ship with the package
+	$(BIN)/calibrant demo
+
+test: $(READY) ## tests and every example of the documentation; a few minutes
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test-all: $(READY) ## also the slow tests, the other Pythons, and the oldest versions allowed
+	scripts/test-all.sh
+
+browser: $(READY) ## open the report in a browser and look at it
+	scripts/test-browser.sh
+
+lint: $(READY) ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## types
+	$(BIN)/mypy
+
+docs: $(READY) ## build docs/_build/html; a warning is an error
+	$(BIN)/sphinx-build -W --keep-going -q -j auto -d docs/_build/doctrees docs docs/_build/html
+
+lock: ## resolve the dependencies anew
+	scripts/lock.sh
+
+bench: $(READY) ## time and memory, against the peers and against the limits of the machine
+	scripts/bench.sh $(ARGS)
+
+study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
+	$(BIN)/calibrant study $(NAME) $(ARGS)
+
+clean: ## remove what was built; keeps .venv
+	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
