@@ -7,6 +7,7 @@ uv=.venv/bin/uv
 if [ ! -x $uv ]; then uv=$(command -v uv); fi
 compile() {
     "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
-        --python-version 3.11 pyproject.toml "$@"
+        --python-version 3.11 ${UPGRADE:+--upgrade} pyproject.toml --extra tree --extra "$1" \
+        --output-file "requirements/$1.lock"
 }
-compile --extra dev --output-file requirements/dev.lock ${UPGRADE:+--upgrade}
+for extra in dev bench bench-torch; do compile $extra; done
