@@ -1,0 +1,115 @@
+"""The code is layered, free of cycles, and cut small. docs/architecture.md draws the same picture."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+FILES = sorted((SOURCE / "calibrant").rglob("*.py"))
+
+# From the floor up: a block imports from itself and from the blocks above it in this list.
+LAYERS: list[set[str]] = [
+    {"exceptions", "_checks", "_rng", "_parallel", "_kernels"},
+    {"results", "synthetic", "data"},
+    {"measure"},
+    {"models"},
+    {"io"},
+    {"plots"},
+    {"workflow"},
+    {"studies"},
+    {"report"},
+    {"cli", "__main__"},
+]
+HEIGHT = {block: height for height, blocks in enumerate(LAYERS) for block in blocks}
+
+# Blocks that may use less than what lies below them.
+NARROW = {
+    "synthetic": {"exceptions", "_checks", "_rng"},
+    "data": {"exceptions"},
+    "plots": {"exceptions", "_checks", "results"},  # plots draw records and estimate nothing
+}
+# Libraries that only some blocks may know.
+CONFINED = {
+    "click": {"cli", "__main__"},
+    "jinja2": {"report"},
+    "matplotlib": {"plots", "studies", "report"},
+    "nltk": {"models", "studies"},
+    "pyarrow": {"io", "studies"},
+    "sklearn": {"models", "studies"},
+}
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in FILES}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module
+
+
+def block(module: str) -> str:
+    """The layer's member that a module belongs to: `calibrant.io._tables` belongs to `io`."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_every_module_belongs_to_a_layer() -> None:
+    homeless = [module for module in MODULES if module != "calibrant" and block(module) not in HEIGHT]
+    assert not homeless, f"add them to LAYERS and to docs/architecture.md: {homeless}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_the_layers_below_it(module: str) -> None:
+    here = block(module)
+    wrong = []
+    for name in imports(MODULES[module]):
+        there = block(name)
+        if not name.startswith("calibrant") or there in ("", here) or here == "":
+            continue
+        allowed = NARROW[here] if here in NARROW else {b for b in HEIGHT if HEIGHT[b] <= HEIGHT[here]}
+        if there not in allowed:
+            wrong.append(name)
+    assert not wrong, f"{module} may not import {wrong}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_knows_only_the_libraries_of_its_layer(module: str) -> None:
+    roots = {name.split(".")[0] for name in imports(MODULES[module])}
+    wrong = [library for library in roots & CONFINED.keys() if block(module) not in CONFINED[library]]
+    assert not wrong, f"{module} may not import {wrong}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {
+        module: {name for name in imports(path) if name in MODULES and name != module}
+        for module, path in MODULES.items()
+    }
+    tuple(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_and_functions_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= LONGEST_FILE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            length = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
