@@ -7,7 +7,7 @@
 set -euo pipefail
 
 wanted=${1:-}
-check="import sys; v = '%d.%d' % sys.version_info[:2]
+check="import ensurepip, sys, venv; v = '%d.%d' % sys.version_info[:2]
 sys.exit(v != '$wanted' if '$wanted' else not (3, 11) <= sys.version_info[:2] < (3, 14))"
 
 candidates=(python3 python)

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The long round: slow tests, more examples for the property tests, every Python there is, the oldest
+# versions that pyproject.toml allows. A Python that is not on this machine is named, not hidden.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+mkdir -p .cache
+workers=${WORKERS:-2}
+missing=()
+
+run() { # run NAME PYTHON LOCK: the tests in an environment of their own
+    local venv=$root/.cache/$1
+    echo "== $1"
+    scripts/make-venv.sh "$2" "$venv" "$3" --editable
+    "$venv/bin/python" -m pytest -n "$workers" --quiet -p no:cacheprovider
+}
+
+echo "== slow tests"
+CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet -m "not browser"
+
+for version in 3.11 3.12 3.13; do
+    if python=$(scripts/find-python.sh $version); then
+        run "python-$version" "$python" requirements/dev.lock
+    else
+        missing+=("$version")
+    fi
+done
+
+python=$(scripts/find-python.sh 3.11 || scripts/find-python.sh)
+.venv/bin/uv pip compile --quiet --python "$python" --resolution lowest-direct --generate-hashes --no-annotate --no-header \
+    --extra tree --extra test --extra studies --output-file .cache/oldest.lock pyproject.toml
+run oldest "$python" .cache/oldest.lock
+
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "Not tested, since they are not on this machine: Python ${missing[*]}."
+fi
+echo "The long round is through."

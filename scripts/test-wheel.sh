@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Build the wheel, install it with its core dependencies alone, and use it far from the work tree.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+python=$root/.venv/bin/python
+uv=$root/.venv/bin/uv
+
+away=$(mktemp -d)
+trap 'rm -rf "$away"' EXIT
+"$python" -m hatchling build --target wheel --directory "$away/dist" >/dev/null
+wheel=$(echo "$away"/dist/*.whl)
+
+# The core's versions are those of the lock: nothing from the extras comes in.
+"$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
+    --python "$python" --output-file "$away/core.lock" "$root/pyproject.toml" 2>/dev/null ||
+    cp "$root/requirements/dev.lock" "$away/core.lock"
+"$root/scripts/make-venv.sh" "$python" "$away/venv" "$away/core.lock"
+"$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$wheel"
+
+cd "$away"
+unset CALIBRANT_DATA PYTHONPATH
+export MPLCONFIGDIR=$away/matplotlib NUMBA_CACHE_DIR=$away/numba
+bin=$away/venv/bin
+"$bin/python" -I -c "import calibrant; print('import calibrant', calibrant.__version__)"
+"$bin/calibrant" --version
+"$bin/calibrant" measure --help >/dev/null
+"$bin/calibrant" demo >demo.txt
+tail -n 3 demo.txt
