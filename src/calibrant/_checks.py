@@ -1,0 +1,216 @@
+"""Check shapes, ranges and labels once, at the edge; everything inside trusts `Pairs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._kernels import checks as kernels
+from calibrant.exceptions import InputError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Checked pairs of a predicted probability and whether the event happened.
+
+    Attributes
+    ----------
+    score
+        (n,) float32 or float64 in [0, 1]; float32 is widened where it is used, not here.
+    label
+        (n,) bool: True where the event happened.
+    weight
+        (n,) float64, non-negative, not all zero; None when every pair counts once.
+    cluster
+        (n,) int64 codes 0..cluster_count - 1 of what is dependent; None when pairs are independent.
+    cluster_count
+        The number of clusters; 0 without clusters.
+    """
+
+    score: NDArray[np.floating[Any]]
+    label: NDArray[np.bool_]
+    weight: Floats | None = None
+    cluster: Integers | None = None
+    cluster_count: int = 0
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        hint = "pass one column, or name the event of a K-class model" if array.ndim == 2 else "pass a 1-D array"
+        raise InputError(f"{name} has shape {array.shape}, expected (n,)", hint, code="shape")
+    if array.size == 0:
+        raise InputError(f"{name} is empty", "pass at least one pair", code="empty")
+    return array
+
+
+def same_length(name: str, length: int, other: str, other_length: int) -> None:
+    """Raise if two arguments differ in length."""
+    if length != other_length:
+        raise InputError(
+            f"{name} has {length} values and {other} has {other_length}", "pass one of each a pair", code="length"
+        )
+
+
+def scores(values: ArrayLike, name: str = "y_prob") -> NDArray[np.floating[Any]]:
+    """Return scores as float32 or float64 within [0, 1], contiguous."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers in [0, 1]", code="dtype")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    array = np.ascontiguousarray(array)
+    row = kernels.first_outside_unit_interval(array)
+    if row >= 0:
+        raise score_error(float(array[row]), row, name, float(np.nanmin(array)), float(np.nanmax(array)))
+    return array
+
+
+def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
+    """Say why one score is refused, with a guess at what the column holds."""
+    if np.isnan(value) or np.isinf(value):
+        hint = "drop the row or repair the model's output"
+    elif low < 0:
+        hint = "these look like logits; apply a sigmoid or softmax first"
+    elif high > 1.5:
+        hint = "these look like percentages; divide by 100" if high <= 100 else "pass probabilities in [0, 1]"
+    else:
+        hint = "clip it if it is rounding error; nothing is guessed"
+    return InputError(f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row)
+
+
+def labels(values: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
+    """Return labels 0 / 1 (bool, integer or float) as a bool array, contiguous."""
+    array = one_dimensional(values, name)
+    if array.dtype == np.bool_:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype")
+    array = np.ascontiguousarray(array)
+    if array.dtype.itemsize == 1 and array.dtype.kind in "iu":
+        bad = kernels.first_other_label(array.view(np.uint8))
+        checked = array.view(np.bool_)
+    else:
+        checked = np.empty(len(array), np.bool_)
+        bad = kernels.to_labels(array, checked)
+    if bad >= 0:
+        raise InputError(
+            f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
+            "pass whether the event happened; for class labels name the event",
+            code="label-value",
+            row=int(bad),
+        )
+    return checked
+
+
+def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
+    """Return finite, non-negative weights that are not all zero."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass non-negative numbers", code="dtype")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+    if len(bad):
+        raise InputError(
+            f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number >= 0",
+            "drop the row or repair the weight",
+            code="weight-value",
+            row=int(bad[0]),
+        )
+    if not array.any():
+        raise InputError(f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value")
+    return array
+
+
+def cluster_codes(values: ArrayLike, name: str = "clusters") -> tuple[Integers, NDArray[Any]]:
+    """Return int64 codes 0..C-1 and the C cluster names they stand for (in sorted order)."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise InputError(f"{name}[{row}] is missing", "name the cluster of every pair", code="cluster", row=row)
+    if array.dtype.kind in "iu":
+        low, high = int(array.min()), int(array.max())
+        if 0 <= low and high < 4 * len(array) + 64:  # dense integers: no sort needed
+            used = np.bincount(array, minlength=high + 1) > 0
+            names = np.flatnonzero(used)
+            code_of = np.cumsum(used) - 1
+            return code_of[array].astype(np.int64, copy=False), names
+    if array.dtype.kind == "O":
+        missing = [i for i, value in enumerate(array) if value is None or value != value]
+        if missing:
+            raise InputError(
+                f"{name}[{missing[0]}] is missing", "name the cluster of every pair", code="cluster", row=missing[0]
+            )
+        array = array.astype(str)
+    names, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.int64, copy=False), names
+
+
+def pairs(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+) -> Pairs:
+    """Check labels and scores (and weights and clusters) and return them as `Pairs`.
+
+    Pairs of weight zero count for nothing and are dropped here, so that counts and bins never
+    see them.
+
+    Raises
+    ------
+    InputError
+        Naming the argument, the row, the value and what to do.
+
+    Examples
+    --------
+    >>> len(pairs([0, 1], [0.2, 0.9]))
+    2
+    """
+    score = scores(y_prob)
+    label = labels(y_true)
+    same_length("y_true", len(label), "y_prob", len(score))
+    weight = None
+    codes: Integers | None = None
+    count = 0
+    if sample_weight is not None:
+        weight = weights(sample_weight)
+        same_length("sample_weight", len(weight), "y_prob", len(score))
+    if clusters is not None:
+        codes, names = cluster_codes(clusters)
+        same_length("clusters", len(codes), "y_prob", len(score))
+        count = len(names)
+    if weight is not None and not weight.all():
+        keep = weight > 0
+        score, label, weight = score[keep], label[keep], weight[keep]
+        if codes is not None:
+            codes, names = cluster_codes(codes[keep])
+            count = len(names)
+    return Pairs(score, label, weight, codes, count)
+
+
+def positive_integer(value: int, name: str, *, largest: int | None = None) -> int:
+    """Return a whole number from 1 to ``largest``, or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} is {value!r}", "give a whole number of at least 1", code="parameter")
+    if largest is not None and value > largest:
+        raise InputError(f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter")
+    return int(value)
+
+
+def proportion(value: float, name: str) -> float:
+    """Return a number strictly between 0 and 1, or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
+        raise InputError(f"{name} is {value!r}", "give a number between 0 and 1, such as 0.95", code="parameter")
+    return float(value)

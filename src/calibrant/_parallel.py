@@ -1,0 +1,57 @@
+"""Fold chunks into states on a few threads; kernels release the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Chunk = TypeVar("Chunk")
+State = TypeVar("State")
+
+CHUNK = 1 << 21  # pairs a chunk: large against a kernel call, small against a cache of partial sums
+
+
+def default_threads() -> int:
+    """The number of processors this process may use, at most 8."""
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def slices(n: int, size: int = CHUNK) -> Iterator[slice]:
+    """Cut ``range(n)`` into slices of at most ``size``."""
+    for start in range(0, n, size):
+        yield slice(start, min(n, start + size))
+
+
+def fold(
+    chunks: Iterable[Chunk],
+    new_state: Callable[[], State],
+    update: Callable[[State, Chunk], None],
+    threads: int = 1,
+) -> list[State]:
+    """Update one state a thread with the chunks, each chunk once; return the states.
+
+    Chunks are drawn as they are needed, so a stream never lies in memory as a whole. Which state
+    a chunk lands in depends on timing: the states' merge must not.
+    """
+    if threads <= 1:
+        state = new_state()
+        for chunk in chunks:
+            update(state, chunk)
+        return [state]
+    states = [new_state() for _ in range(threads)]
+    free = list(range(threads))
+    running: dict[Future[None], int] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        for chunk in chunks:
+            if not free:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    free.append(running.pop(future))
+                    future.result()
+            index = free.pop()
+            running[pool.submit(update, states[index], chunk)] = index
+        for future in running:
+            future.result()
+    return states

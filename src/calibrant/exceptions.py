@@ -1,0 +1,96 @@
+"""The one tree of errors that calibrant raises.
+
+Each error has a stable ``code``, a ``message`` that names what is wrong and where, and a
+``hint`` that says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class CalibrantError(Exception):
+    """Base of every error that calibrant raises on purpose.
+
+    Parameters
+    ----------
+    message
+        What is wrong, with the argument or file, the row and the value.
+    hint
+        What to do next.
+    code
+        Stable identifier, listed in the documentation.
+
+    Examples
+    --------
+    >>> str(CalibrantError("the file is empty", "write at least one row"))
+    'the file is empty: write at least one row'
+    """
+
+    def __init__(self, message: str, hint: str = "", *, code: str = "error") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
+class InputError(CalibrantError, ValueError):
+    """Values that cannot be used: wrong shape, range, type or length.
+
+    Parameters
+    ----------
+    message, hint, code
+        As in `CalibrantError`.
+    file, row, column
+        Where the value stands, if known. Rows count from 0 in arrays and from 1 in files
+        (the first row of data is row 1).
+
+    Examples
+    --------
+    >>> str(InputError("score 1.2 is above 1", file="dev.csv", row=3, column="score"))
+    'dev.csv, row 3, column score: score 1.2 is above 1'
+    """
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        code: str = "input",
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message, hint, code=code)
+        self.file = file
+        self.row = row
+        self.column = column
+
+    def __str__(self) -> str:
+        place = [self.file] if self.file is not None else []
+        place += [f"row {self.row}"] if self.row is not None else []
+        place += [f"column {self.column}"] if self.column is not None else []
+        text = super().__str__()
+        return f"{', '.join(place)}: {text}" if place else text
+
+
+class FormatError(InputError):
+    """A file that is not what it claims to be: truncated, mislabelled, or of a newer version.
+
+    Examples
+    --------
+    >>> raise FormatError("not a Parquet file", file="dev.parquet")
+    Traceback (most recent call last):
+    calibrant.exceptions.FormatError: dev.parquet: not a Parquet file
+    """
+
+
+class MissingExtraError(CalibrantError, ImportError):
+    """A capability whose optional dependency is not installed.
+
+    Examples
+    --------
+    >>> str(MissingExtraError("the sentiment study needs nltk", "pip install 'calibrant[studies]'"))
+    "the sentiment study needs nltk: pip install 'calibrant[studies]'"
+    """

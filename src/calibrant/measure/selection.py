@@ -1,0 +1,398 @@
+"""Exact sums between order statistics and score edges, in two passes and without sorting all scores.
+
+The first pass counts scores on a fine grid of key ranges; only ranges in which a cut falls are
+refined: counted again on a finer grid while they are too many to hold, then gathered and sorted.
+The second pass sums everything between the cuts. Cost grows with n, memory with the number of cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels import selection as kernels
+from calibrant._parallel import fold
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+ScoresAndLabels = tuple[NDArray[Any], NDArray[Any]]
+Chunks = Callable[[], Iterable[ScoresAndLabels]]
+
+_LOWEST_EXPONENT = 64  # scores below 2^-64 share the root's first row, refined only when a cut falls there
+_HIGHEST_EXPONENT = 53  # 1 - q is 0 or at least 2^-53
+_CHILD_BITS = 14
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sums of the pairs between consecutive cuts.
+
+    Arrays have one entry a cell, in order of the score. ``low`` and ``high`` bound the scores: where a
+    cell is a tie (one score, cut on both sides) they are equal, else cell i holds ``low <= q < high``.
+    """
+
+    low: Floats
+    high: Floats
+    n: Integers
+    positives: Integers
+    sum_score: Floats
+    sum_score2: Floats
+    sum_score_positive: Floats
+
+
+@dataclass
+class _Tree:
+    """Key ranges: node 0 is the root; a row of a node is a leaf or another node."""
+
+    low: list[int] = field(default_factory=list)
+    shift: list[int] = field(default_factory=list)
+    offset: list[int] = field(default_factory=lambda: [0])
+    count: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    child: dict[int, int] = field(default_factory=dict)  # row of the whole table -> node
+
+    def add(self, low: int, shift: int, rows: int) -> int:
+        self.low.append(low)
+        self.shift.append(shift)
+        self.offset.append(self.offset[-1] + rows)
+        return len(self.low) - 1
+
+    def arrays(self) -> tuple[Integers, Integers, Integers]:
+        return (np.array(self.low, np.int64), np.array(self.shift, np.int64), np.array(self.offset, np.int64))
+
+    def key_range(self, node: int, row: int) -> tuple[int, int]:
+        """First key of a row of the whole table and the first key beyond it."""
+        local = row - self.offset[node]
+        first = (local + self.low[node]) << self.shift[node]
+        beyond = first + (1 << self.shift[node])
+        if node == 0 and local == 0:
+            first = -kernels.TOP_KEY
+        if node == 0 and row == self.offset[1] - 1:
+            beyond = kernels.TOP_KEY + 1
+        return first, beyond
+
+
+def keys_of(score: Floats) -> Integers:
+    """Return the order-preserving integer key of each score."""
+    score = np.ascontiguousarray(score, np.float64)
+    key = np.empty(len(score), np.int64)
+    kernels.write_keys(score, 0, len(score), np.empty(len(score)), key)
+    return key
+
+
+def scores_of(key: Integers) -> Floats:
+    """Invert `keys_of`."""
+    score = np.empty(len(key), np.float64)
+    kernels.score_of_key(np.ascontiguousarray(key), score)
+    return score
+
+
+def select(
+    chunks: Chunks,
+    ranks: Integers,
+    edges: Floats,
+    *,
+    threads: int = 1,
+    gather_limit: int | None = None,
+) -> Cells:
+    """Cut pairs before the given ranks and after the given scores, and sum between the cuts.
+
+    Parameters
+    ----------
+    chunks
+        Called once a pass; yields the same (score, label) arrays each time, in any order.
+    ranks
+        Sorted positions in the order of the scores (0 < rank < n): the pairs before the rank lie left
+        of the cut. A rank inside a tie cuts before and after the tie, whose order is nobody's.
+    edges
+        Scores: pairs with ``q <= edge`` lie left of the cut.
+    threads
+        Chunks are summed on as many threads.
+    gather_limit
+        At most about this many pairs are gathered and sorted; 2^21 or 512 a rank if not given.
+    """
+    limit = gather_limit or max(1 << 21, 512 * len(ranks))
+    tree = _count(chunks, ranks, edges, threads, limit)
+    leaves, local = _locate(tree, ranks)
+    edge_leaves = _locate_keys(tree, keys_of(edges))
+    needed = _Needed(tree, np.unique(np.concatenate([leaves, edge_leaves])))
+    totals, gathered = _sum(chunks, tree, needed, threads)
+    cuts = _Cuts.join(
+        [
+            _cuts_at_ranks(needed, gathered, leaves, local),
+            _cuts_after_scores(needed, gathered, edge_leaves, edges),
+        ]
+    )
+    return _assemble(needed, totals, gathered, cuts)
+
+
+def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: int) -> _Tree:
+    """Count scores by key range, finer where cuts fall, until what must be gathered is within the limit."""
+    bits = int(np.clip(np.ceil(np.log2(8 * (len(ranks) + 1))), 10, 15))
+    lowest, highest = 1 - _LOWEST_EXPONENT, _HIGHEST_EXPONENT - 1
+    tree = _Tree()
+    rows = ((highest - lowest) << bits) + 3  # below the lowest, up to the highest itself, and 1.0
+    tree.add((lowest << bits) - 1, 52 - bits, rows)
+    states = fold(
+        chunks(),
+        lambda: np.zeros(rows, np.int64),
+        lambda count, chunk: kernels.count_root(chunk[0], tree.low[0], tree.shift[0], count),
+        threads,
+    )
+    tree.count = np.sum(states, axis=0) if threads > 1 else states[0]
+    while True:
+        leaves = np.unique(np.concatenate([_locate(tree, ranks)[0], _locate_keys(tree, keys_of(edges))]))
+        leaves = leaves[[not _is_single(tree, int(row)) for row in leaves]]
+        if tree.count[leaves].sum() <= limit:
+            return tree
+        heavy = leaves[tree.count[leaves] > limit // (2 * len(leaves))]
+        first_new = len(tree.low)
+        for row in heavy:
+            _split(tree, int(row))
+        low, shift, offset = tree.arrays()
+        table = np.zeros(offset[-1], np.int32)
+        for row, node in tree.child.items():
+            table[row] = -2 - node
+
+        arguments = (table, low, shift, offset, first_new)
+        new = np.sum(fold(chunks(), partial(np.zeros, len(table), np.int64), partial(_count_new, arguments), threads), axis=0)
+        new[: len(tree.count)] = tree.count
+        tree.count = new
+
+
+def _count_new(arguments: tuple[Any, ...], count: Integers, chunk: ScoresAndLabels) -> None:
+    kernels.count_nodes(chunk[0], *arguments, count)
+
+
+def _node_of(tree: _Tree, row: int) -> int:
+    return int(np.searchsorted(tree.offset, row, side="right")) - 1
+
+
+def _is_single(tree: _Tree, row: int) -> bool:
+    """True if only one score can lie in the row."""
+    return tree.shift[_node_of(tree, row)] == 0 or row == tree.offset[1] - 1
+
+
+def _split(tree: _Tree, row: int) -> None:
+    node = _node_of(tree, row)
+    first, beyond = tree.key_range(node, row)
+    shift = max(0, (beyond - first - 1).bit_length() - _CHILD_BITS)
+    tree.child[row] = tree.add(first >> shift, shift, ((beyond - 1) >> shift) - (first >> shift) + 1)
+
+
+def _locate(tree: _Tree, ranks: Integers) -> tuple[Integers, Integers]:
+    """The leaf (row of the whole table) that holds each rank, and the rank's position inside it."""
+    leaves = np.empty(len(ranks), np.int64)
+    local = np.empty(len(ranks), np.int64)
+    pending: list[tuple[int, Integers, Integers]] = [(0, np.arange(len(ranks)), np.asarray(ranks, np.int64))]
+    while pending:
+        node, which, position = pending.pop()
+        start, stop = tree.offset[node], tree.offset[node + 1]
+        before = np.concatenate([[0], np.cumsum(tree.count[start:stop])])
+        row = np.searchsorted(before, position, side="right") - 1
+        leaves[which] = start + row
+        local[which] = position - before[row]
+        for parent in np.unique(leaves[which]) if tree.child else []:
+            if int(parent) in tree.child:
+                inside = which[leaves[which] == parent]
+                pending.append((tree.child[int(parent)], inside, local[inside]))
+    return leaves, local
+
+
+def _locate_keys(tree: _Tree, keys: Integers) -> Integers:
+    """The leaf that holds each key."""
+    leaves = np.empty(len(keys), np.int64)
+    for i, key in enumerate(keys.tolist()):
+        row = min(max((key >> tree.shift[0]) - tree.low[0], 0), tree.offset[1] - 1)
+        while row in tree.child:
+            node = tree.child[row]
+            row = tree.offset[node] + (key >> tree.shift[node]) - tree.low[node]
+        leaves[i] = row
+    return leaves
+
+
+class _Needed:
+    """The leaves in which cuts fall, in order, with a cell for every gap between them.
+
+    Gap g lies before needed leaf g; a leaf with a single possible score has a cell of its own, the
+    others are gathered.
+    """
+
+    def __init__(self, tree: _Tree, leaves: Integers) -> None:
+        nodes = [_node_of(tree, int(row)) for row in leaves]
+        ranges = [tree.key_range(node, int(row)) for node, row in zip(nodes, leaves, strict=True)]
+        order = np.argsort([first for first, _ in ranges])
+        self.leaves = leaves[order]
+        self.first = np.array([ranges[i][0] for i in order], np.int64)
+        self.beyond = np.array([ranges[i][1] for i in order], np.int64)
+        self.single = np.array([_is_single(tree, int(row)) for row in self.leaves], bool)
+        self.first[self.single] = self.beyond[self.single] - 1  # the last root row holds only the key of 1.0
+        self.cell_of_single = len(leaves) + np.cumsum(self.single)  # after the len(leaves) + 1 gaps
+        self.cells = len(leaves) + 1 + int(self.single.sum())
+
+    def number_of(self, leaves: Integers) -> Integers:
+        """The place of each leaf (a row of the whole table) among the needed ones."""
+        order = np.argsort(self.leaves)
+        found: Integers = order[np.searchsorted(self.leaves, leaves, sorter=order)]
+        return found
+
+    def table(self, tree: _Tree) -> NDArray[np.int32]:
+        """What becomes of each row: a cell, -1 to gather, -2 - node to look further."""
+        marks = np.zeros(tree.offset[-1] + 1, np.int32)
+        marks[self.leaves + 1] = 1
+        parents = {node: row for row, node in tree.child.items()}
+        for node in range(len(tree.low) - 1, 0, -1):  # children are numbered after their parents
+            inside = marks[tree.offset[node] + 1 : tree.offset[node + 1] + 1].sum()
+            marks[parents[node] + 1] += inside
+        table = np.empty(tree.offset[-1], np.int32)
+        for node in range(len(tree.low)):
+            start, stop = tree.offset[node], tree.offset[node + 1]
+            before = int(table[parents[node]]) if node else 0
+            np.cumsum(marks[start:stop], out=table[start:stop])
+            table[start:stop] += before - marks[start]
+        table[self.leaves] = np.where(self.single, self.cell_of_single, -1)
+        for row, node in tree.child.items():
+            table[row] = -2 - node
+        return table
+
+
+@dataclass
+class _Sums:
+    part: Floats
+    total: Floats
+    lost: Floats
+    gathered: list[Integers] = field(default_factory=list)
+
+
+def _sum(chunks: Chunks, tree: _Tree, needed: _Needed, threads: int) -> tuple[Floats, Integers]:
+    """Second pass: totals (cell, label, [n, sum q, sum q^2]) and the gathered pairs, packed and sorted."""
+    table = needed.table(tree)
+    low, shift, offset = tree.arrays()
+    shape = (needed.cells, 2, 3)
+    step = int(np.clip(64 * needed.cells, 1 << 13, 1 << 20))
+
+    def update(state: _Sums, chunk: ScoresAndLabels) -> None:
+        score, label = chunk
+        buffer = np.empty(len(score), np.int64)
+        used = kernels.accumulate_compensated(
+            score, label, table, low, shift, offset, state.part, state.total, state.lost, buffer, step
+        )
+        if used:
+            state.gathered.append(buffer[:used].copy())
+
+    states = fold(chunks(), lambda: _Sums(np.zeros(shape), np.zeros(shape), np.zeros(shape)), update, threads)
+    whole = states[0]
+    for state in states[1:]:
+        kernels.fold_compensated(state.total.reshape(-1), whole.total.reshape(-1), whole.lost.reshape(-1))
+        whole.lost += state.lost
+    gathered = np.concatenate([np.zeros(0, np.int64), *(part for state in states for part in state.gathered)])
+    gathered.sort()
+    return whole.total + whole.lost, gathered
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """Where cuts fall: in which needed leaf, at which place, at which score, and whether a tie starts there.
+
+    The place is a position in the gathered pairs; in a leaf with a single score it is 0 (before) or 1 (after).
+    """
+
+    leaf: Integers
+    place: Integers
+    score: Floats
+    tie: NDArray[np.bool_]
+
+    @staticmethod
+    def join(parts: list[_Cuts]) -> _Cuts:
+        return _Cuts(
+            np.concatenate([part.leaf for part in parts]),
+            np.concatenate([part.place for part in parts]),
+            np.concatenate([part.score for part in parts]),
+            np.concatenate([part.tie for part in parts]),
+        )
+
+
+def _cuts_at_ranks(needed: _Needed, gathered: Integers, leaves: Integers, local: Integers) -> _Cuts:
+    leaf = needed.number_of(leaves)
+    single = needed.single[leaf]
+    place = np.searchsorted(gathered, needed.first[leaf] * 2) + local
+    key = needed.first[leaf]
+    key[~single] = gathered[place[~single]] >> 1
+    before = np.where(single, 0, np.searchsorted(gathered, key * 2))
+    after = np.where(single, 1, np.searchsorted(gathered, key * 2 + 2))
+    tied = single | (before < place)
+    score = scores_of(key)
+    return _Cuts.join(
+        [
+            _Cuts(leaf[~tied], place[~tied], score[~tied], np.zeros(int((~tied).sum()), bool)),
+            _Cuts(leaf[tied], before[tied], score[tied], np.ones(int(tied.sum()), bool)),
+            _Cuts(leaf[tied], after[tied], score[tied], np.zeros(int(tied.sum()), bool)),
+        ]
+    )
+
+
+def _cuts_after_scores(needed: _Needed, gathered: Integers, leaves: Integers, edges: Floats) -> _Cuts:
+    leaf = needed.number_of(leaves)
+    place = np.where(needed.single[leaf], 1, np.searchsorted(gathered, keys_of(edges) * 2 + 2))
+    return _Cuts(leaf, place, edges, np.zeros(len(edges), bool))
+
+
+def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) -> Cells:
+    """Put gaps, single scores and gathered runs in order, and merge what no cut parts."""
+    leaves = len(needed.leaves)
+    start = np.where(needed.single, 0, np.searchsorted(gathered, needed.first * 2))
+    stop = np.where(needed.single, 1, np.searchsorted(gathered, needed.beyond * 2))
+    # A cut at the end of its leaf parts the leaf from the gap that follows.
+    at_end = cuts.place == stop[cuts.leaf]
+    run_leaf = np.concatenate([np.flatnonzero(~needed.single & (stop > start)), cuts.leaf[~at_end]])
+    run_place = np.concatenate([start[run_leaf[: len(run_leaf) - int((~at_end).sum())]], cuts.place[~at_end]])
+    gathered_run = ~needed.single[run_leaf]
+    segments, first = np.unique(run_place[gathered_run], return_index=True)
+    segment_leaf = run_leaf[gathered_run][first]
+    segment_sums = np.zeros((len(segments), 2, 3))
+    kernels.sum_gathered(gathered, segments, segment_sums)
+
+    single = np.flatnonzero(needed.single)
+    leaf = np.concatenate([np.arange(leaves + 1), segment_leaf, single])
+    place = np.concatenate([np.full(leaves + 1, -1), segments, np.zeros(len(single), np.int64)])
+    sums = np.concatenate([totals[: leaves + 1], segment_sums, totals[leaves + 1 :]])
+    order = np.lexsort((place, leaf))
+    leaf, place, sums = leaf[order], place[order], sums[order]
+
+    target_leaf = np.where(at_end, cuts.leaf + 1, cuts.leaf)
+    target_place = np.where(at_end, -1, cuts.place)
+    piece = _positions(leaf, place, target_leaf, target_place)
+    opens = np.zeros(len(leaf), bool)
+    opens[piece] = True
+    opens[0] = True
+    edge = np.zeros(len(leaf))
+    np.maximum.at(edge, piece, cuts.score)
+    tie = np.zeros(len(leaf), bool)
+    tie[piece[cuts.tie]] = True
+
+    group = np.flatnonzero(opens)
+    summed = np.add.reduceat(sums, group, axis=0)
+    low = edge[group]
+    high = np.where(tie[group], low, np.append(low[1:], 1.0))
+    kept = summed[:, :, 0].sum(axis=1) > 0
+    summed, low, high = summed[kept], low[kept], high[kept]
+    return Cells(
+        low=low,
+        high=high,
+        n=summed[:, :, 0].sum(axis=1).astype(np.int64),
+        positives=summed[:, 1, 0].astype(np.int64),
+        sum_score=summed[:, :, 1].sum(axis=1),
+        sum_score2=summed[:, :, 2].sum(axis=1),
+        sum_score_positive=summed[:, 1, 1],
+    )
+
+
+def _positions(leaf: Integers, place: Integers, wanted_leaf: Integers, wanted_place: Integers) -> Integers:
+    """Index of each wanted (leaf, place) in the sorted list of pieces."""
+    width = int(max(place.max(initial=0), wanted_place.max(initial=0))) + 2
+    found: Integers = np.searchsorted(leaf * width + place + 1, wanted_leaf * width + wanted_place + 1)
+    return found
