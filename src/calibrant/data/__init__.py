@@ -1,0 +1,52 @@
+"""Predictions that ship with the package: numbers that calibrant's own models computed, no text.
+
+Each file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
+tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
+``README.md`` beside the files says how they were made.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from calibrant.exceptions import InputError
+
+FOLDER = Path(__file__).parent
+SETS = ("dated", "100k")
+MODELS = ("naive-bayes", "logistic-regression")
+SPLITS = ("test", "dev")
+
+
+def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str = "test") -> Path:
+    """Path of a shipped prediction table.
+
+    Parameters
+    ----------
+    text_set
+        ``"dated"``: tweets of 2009, split by time (6,004 test items). ``"100k"``: 28,902 test items
+        whose labels go with the date, so that the models look better than they are.
+    model
+        ``"naive-bayes"`` or ``"logistic-regression"``.
+    split
+        ``"test"``, or ``"dev"`` for what is chosen or fitted before testing.
+
+    Returns
+    -------
+    Path
+        Of a Parquet file in the installed package.
+
+    Raises
+    ------
+    InputError
+        If there is no such table.
+
+    Examples
+    --------
+    >>> predictions("dated", "logistic-regression").name
+    'sentiment-dated-logistic-regression.parquet'
+    """
+    for name, value, known in (("text_set", text_set, SETS), ("model", model, MODELS), ("split", split, SPLITS)):
+        if value not in known:
+            raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}")
+    suffix = "" if split == "test" else f"-{split}"
+    return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
