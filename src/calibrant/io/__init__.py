@@ -1,0 +1,8 @@
+"""Files: prediction tables in, tallies in and out, all of them whole or absent."""
+
+from __future__ import annotations
+
+from calibrant.io._batch import Batch
+from calibrant.io.predictions import Predictions, open_predictions
+
+__all__ = ["Batch", "Predictions", "open_predictions"]

@@ -1,0 +1,136 @@
+"""``.npz`` archives of class probabilities or logits, read without pickle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._columns import Codes, class_name
+from calibrant.io._origin import Origin, reading
+from calibrant.io._readers import ArrayReader
+
+KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")
+
+
+def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | None]:
+    """Read the arrays; return the reader, the classes, and the threshold if one was applied."""
+    arrays = _load(origin)
+    given = [name for name in ("probs", "logits") if name in arrays]
+    if len(given) != 1:
+        what = "both probs and logits" if given else "neither probs nor logits"
+        raise _error(
+            origin, f"the archive has {what}", f"store exactly one of them; it holds {_list(arrays)}"
+        )
+    matrix = arrays[given[0]]
+    if matrix.ndim != 2 or matrix.shape[1] < 2:
+        hint = "store one column a class, two or more; for one event write a long table with score and label"
+        raise _error(origin, f"{given[0]} has shape {matrix.shape}, expected (n, K)", hint, "shape")
+    if matrix.dtype.kind not in "fiu":
+        raise _error(origin, f"{given[0]} has dtype {matrix.dtype}", "store numbers", "column-type")
+    rows, width = matrix.shape
+    if rows == 0:
+        raise _error(origin, "there are no rows", "write at least one", "empty")
+    classes = tuple(class_name(value) for value in arrays.get("classes", np.arange(width)).ravel().tolist())
+    if len(classes) != width or len(set(classes)) != width:
+        raise _error(
+            origin,
+            f"classes has {len(classes)} names ({len(set(classes))} distinct) and {given[0]} {width} columns",
+            "name each column once",
+            "length",
+        )
+    codes = Codes()
+    clusters = _column(origin, arrays, "clusters", rows)
+    weights = _column(origin, arrays, "weights", rows)
+    reader = ArrayReader(
+        origin.name,
+        np.asarray(matrix, dtype=np.float64),
+        given[0] == "logits",
+        _labels(origin, arrays, rows, width),
+        None if clusters is None else _coded(clusters, codes),
+        None if weights is None else _weights(origin, weights),
+        "threshold" in arrays,
+        cluster_codes=codes,
+    )
+    return reader, classes, float(arrays["threshold"]) if "threshold" in arrays else None
+
+
+def _load(origin: Origin) -> dict[str, NDArray[Any]]:
+    with reading(origin.name), np.load(origin.open(), allow_pickle=False) as archive:
+        names = list(archive.files)
+        unknown = [name for name in names if name not in KNOWN]
+        if unknown:
+            raise _error(
+                origin, f"unknown array {unknown[0]!r}", f"the names are {', '.join(KNOWN)}", "column"
+            )
+        arrays = {}
+        for name in names:
+            try:
+                arrays[name] = archive[name]
+            except ValueError as error:
+                if "pickle" not in str(error).lower():
+                    raise
+                hint = "store text as a NumPy string array, not as objects"
+                raise _error(origin, f"{name} holds Python objects", hint, "column-type") from error
+    return arrays
+
+
+def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: int) -> NDArray[np.int64]:
+    labels = _column(origin, arrays, "labels", rows)
+    if labels is None:
+        hint = f"add it: (n,) class positions; it holds {_list(arrays)}"
+        raise _error(origin, "the archive has no labels", hint, "column-missing")
+    if labels.dtype.kind not in "iub":
+        raise _error(
+            origin, f"labels has dtype {labels.dtype}", "store class positions as integers", "column-type"
+        )
+    bad = np.flatnonzero((labels < 0) | (labels >= width))
+    if len(bad):
+        row = int(bad[0])
+        message = f"label {labels[row].item()} is not a class position from 0 to {width - 1}"
+        raise InputError(
+            message, "repair it", code="class-unknown", file=origin.name, row=row + 1, column="labels"
+        )
+    return labels.astype(np.int64, copy=False)
+
+
+def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: int) -> NDArray[Any] | None:
+    array = arrays.get(name)
+    if array is None:
+        return None
+    if array.ndim != 1:
+        raise _error(
+            origin, f"{name} has shape {array.shape}, expected (n,)", "store one value a row", "shape"
+        )
+    if len(array) != rows:
+        raise _error(
+            origin, f"{name} has {len(array)} values for {rows} rows", "store one value a row", "length"
+        )
+    return array
+
+
+def _coded(values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
+    names, index = np.unique(values, return_inverse=True)
+    return codes.of(names.tolist())[index]
+
+
+def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:
+    try:
+        return _checks.weights(values, "weights")
+    except InputError as error:
+        row = None if error.row is None else error.row + 1
+        raise InputError(
+            error.message, error.hint, code=error.code, file=origin.name, row=row, column="weights"
+        ) from None
+
+
+def _list(arrays: dict[str, NDArray[Any]]) -> str:
+    return ", ".join(sorted(arrays)) or "nothing"
+
+
+def _error(origin: Origin, message: str, hint: str, code: str = "archive") -> InputError:
+    kind = FormatError if code == "archive" else InputError
+    return kind(message, hint, code=code, file=origin.name)

@@ -1,0 +1,65 @@
+"""Write files whole or not at all: to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from calibrant.exceptions import InputError
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open ``path`` for bytes; it appears under its name only when the block ends well.
+
+    A name that ends in ``.gz`` is compressed, without a time stamp, so that equal content gives
+    equal files. What is no regular file (``/dev/null``, a pipe) is written directly.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing(Path(folder) / "a.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     (Path(folder) / "a.txt").read_bytes()
+    b'whole'
+    """
+    target = Path(path)
+    direct = target.exists() and not target.is_file()
+    if target.is_dir():
+        raise InputError("this is a folder", "name a file", code="output", file=str(path))
+    target = target.resolve()
+    temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        raw = temporary.open("wb" if direct else "xb")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"cannot write: {reason}", "choose another place", code="output", file=str(path)
+        ) from error
+    try:
+        with raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield raw
+            if not direct:
+                raw.flush()
+                os.fsync(raw.fileno())
+        if not direct:
+            os.replace(temporary, target)
+    except BaseException:
+        if not direct:
+            temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,200 @@
+"""Arrow columns to checked NumPy arrays; errors name file, row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+ZERO_ONE = {
+    "0": False, "0.0": False, "false": False, "False": False, "FALSE": False,
+    "1": True, "1.0": True, "true": True, "True": True, "TRUE": True,
+}  # fmt: skip
+
+
+class Column:
+    """One column of one batch, with its place in the file.
+
+    Parameters
+    ----------
+    values
+        The Arrow array.
+    file, column
+        Names for errors.
+    first_row
+        Row number of the first value; rows of files count from 1.
+    """
+
+    def __init__(self, values: pa.Array, file: str, column: str, first_row: int) -> None:
+        self.values = values
+        self.file = file
+        self.column = column
+        self.first_row = first_row
+
+    def error(self, row: int, message: str, hint: str, code: str) -> InputError:
+        """Make an error about the value at ``row`` of this batch."""
+        return InputError(
+            message, hint, code=code, file=self.file, row=self.first_row + row, column=self.column
+        )
+
+    def complete(self) -> None:
+        """Raise if a value is missing."""
+        if self.values.null_count:
+            row = int(np.flatnonzero(self.values.is_null().to_numpy(zero_copy_only=False))[0])
+            raise self.error(row, "the value is missing", "fill it in or drop the row", "missing-value")
+
+    def numbers(self) -> NDArray[Any]:
+        """Return the values as numbers, without a copy where Arrow allows it."""
+        import pyarrow as pa
+
+        kind = self.values.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            if len(self.values) == 0:
+                return np.empty(0)
+            raise self.error(0, f"{self.values[0].as_py()!r} is not a number", "write numbers", "column-type")
+        self.complete()
+        values = self.values.cast(pa.float64()) if pa.types.is_decimal(kind) else self.values
+        array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+        return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+    def scores(self) -> NDArray[np.floating[Any]]:
+        """Probabilities in [0, 1]."""
+        array = self.numbers()
+        if not len(array):
+            return array
+        try:
+            return _checks.scores(array)
+        except InputError as error:
+            row = error.row or 0
+            message = f"{array[row].item()!r} is not a probability in [0, 1]"
+            raise self.error(row, message, error.hint, error.code) from None
+
+    def finite(self) -> Floats:
+        """Finite numbers: logits."""
+        array = self.numbers().astype(np.float64, copy=False)
+        bad = np.flatnonzero(~np.isfinite(array))
+        if len(bad):
+            row = int(bad[0])
+            raise self.error(row, f"{array[row].item()!r} is not a finite number", "repair it", "score-range")
+        return array
+
+    def weights(self) -> Floats:
+        """Finite numbers that are not negative."""
+        array = self.numbers().astype(np.float64, copy=False)
+        bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+        if len(bad):
+            row = int(bad[0])
+            message = f"{array[row].item()!r} is not a finite weight >= 0"
+            raise self.error(row, message, "drop the row or repair the weight", "weight-value")
+        return array
+
+    def labels(self) -> NDArray[np.bool_]:
+        """Labels 0 and 1, or true and false, as bool."""
+        import pyarrow as pa
+
+        self.complete()
+        if not len(self.values):
+            return np.empty(0, np.bool_)
+        kind = self.values.type
+        if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return self._worded_labels()
+        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise self._not_a_label(0, self.values[0].as_py())
+        array = self.values.to_numpy(zero_copy_only=False)
+        try:
+            return _checks.labels(array)
+        except InputError as error:
+            raise self._not_a_label(error.row or 0, array[error.row or 0].item()) from None
+
+    def _worded_labels(self) -> NDArray[np.bool_]:
+        words, index = distinct(self.values)
+        known = [ZERO_ONE.get(str(word)) for word in words]
+        for code, value in enumerate(known):
+            if value is None:
+                row = int(np.flatnonzero(index == code)[0])
+                raise self._not_a_label(row, words[code])
+        return np.array(known, np.bool_)[index]
+
+    def _not_a_label(self, row: int, value: object) -> InputError:
+        hint = "write whether the event happened; a table with class names needs one p_<class> column a class"
+        return self.error(row, f"label {value!r} is not 0 or 1", hint, "label-value")
+
+    def codes(self, codes: Codes) -> Integers:
+        """Codes of the values, equal for equal values over all batches."""
+        self.complete()
+        if not len(self.values):
+            return np.empty(0, np.int64)
+        words, index = distinct(self.values)
+        for code, word in enumerate(words):
+            if isinstance(word, float) and word != word:
+                row = int(np.flatnonzero(index == code)[0])
+                raise self.error(row, "the value is missing", "fill it in or drop the row", "missing-value")
+        return codes.of(words)[index]
+
+    def class_index(self, classes: dict[str, int]) -> Integers:
+        """Positions of class names among the classes that the table has scores for."""
+        self.complete()
+        if not len(self.values):
+            return np.empty(0, np.int64)
+        words, index = distinct(self.values)
+        found = [classes.get(class_name(word), -1) for word in words]
+        if -1 in found:
+            row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
+            known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
+            message = f"label {class_name(words[index[row]])!r} is not one of the classes {known}"
+            raise self.error(row, message, "add its score column, or repair the label", "class-unknown")
+        return np.array(found, np.int64)[index]
+
+
+class Codes:
+    """Numbers for names of any type, in order of first appearance over all batches.
+
+    Examples
+    --------
+    >>> codes = Codes()
+    >>> codes.of(["b", "a"]), codes.of(["a", "c"]), codes.names
+    (array([0, 1]), array([1, 2]), ['b', 'a', 'c'])
+    """
+
+    def __init__(self) -> None:
+        self._code: dict[Hashable, int] = {}
+
+    def of(self, words: list[Any]) -> Integers:
+        """Codes of some distinct names; new names get the next numbers."""
+        code = self._code
+        return np.array([code.setdefault(word, len(code)) for word in words], np.int64)
+
+    @property
+    def names(self) -> list[Any]:
+        """The names, by code."""
+        return list(self._code)
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+
+def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
+    """Distinct values in order of appearance, and for each row which one it is."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    encoded = values.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64, copy=False)
+
+
+def class_name(value: object) -> str:
+    """Write a class as text; whole numbers stored as floats lose their ``.0``."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,69 @@
+"""Dataframes and lazy frames of any library that Narwhals reads, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from calibrant.exceptions import InputError
+from calibrant.io._tables import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FrameTable:
+    """A dataframe, collected (only the columns asked for) when it is first read.
+
+    Parameters
+    ----------
+    frame
+        Anything that ``narwhals.from_native`` takes.
+    name
+        What errors call it.
+
+    Raises
+    ------
+    InputError
+        If it is no dataframe.
+    """
+
+    first_row = 0
+
+    def __init__(self, frame: Any, name: str = "the dataframe") -> None:
+        import narwhals as nw
+
+        self.name = name
+        try:
+            self._frame: Any = nw.from_native(frame)
+        except TypeError:
+            hint = "pass a path, or a frame of pandas, Polars, PyArrow, DuckDB or the like"
+            raise InputError(f"no table: a {type(frame).__name__}", hint, code="source") from None
+        self.columns = tuple(self._frame.collect_schema().names())
+        arrow = nw.dependencies.is_pyarrow_table(frame)
+        self.metadata: Mapping[bytes, bytes] = (frame.schema.metadata or {}) if arrow else {}
+        self.rows: int | None = None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
+        self._collected: pa.Table | None = None
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in order."""
+        yield from self._collect(list(columns)).to_batches(max_chunksize=size)
+
+    def _collect(self, columns: list[str]) -> pa.Table:
+        import narwhals as nw
+        import pyarrow as pa
+
+        if self._collected is None or self._collected.column_names != columns:
+            chosen = self._frame.select(columns)
+            try:
+                eager = chosen.collect(backend="pyarrow") if isinstance(chosen, nw.LazyFrame) else chosen
+                self._collected = eager.to_arrow()
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                reason = " ".join(str(error).split())[:160]
+                raise InputError(
+                    f"a column mixes types ({reason})",
+                    "give each column one type",
+                    code="column-type",
+                    file=self.name,
+                ) from error
+        return self._collected

@@ -1,0 +1,199 @@
+"""Batches of predictions from long tables, wide tables, and archives of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io._batch import Batch
+from calibrant.io._columns import Codes, Column
+from calibrant.io._tables import Kind, Table
+
+Floats = NDArray[np.float64]
+SUM_TOLERANCE = 0.01
+
+
+@dataclass
+class Columns:
+    """Which column of a table plays which part; None where there is none."""
+
+    label: str
+    score: str | None = None
+    class_scores: tuple[str, ...] = ()
+    logits: bool = False
+    class_column: str | None = None
+    cluster: str | None = None
+    item: str | None = None
+    weight: str | None = None
+
+    def kinds(self, items: bool) -> dict[str, Kind]:
+        """Name the columns to read, and as what."""
+        kinds: dict[str, Kind] = {}
+        for column in (self.score, *self.class_scores, self.weight):
+            if column is not None:
+                kinds[column] = "number"
+        kinds[self.label] = "label"
+        for column in (self.class_column, self.cluster, self.item if items else None):
+            if column is not None:
+                kinds[column] = "name"
+        return kinds
+
+
+@dataclass
+class TableReader:
+    """Reads a long or wide table.
+
+    Attributes
+    ----------
+    table
+        Where the rows are.
+    columns
+        What the columns mean.
+    classes
+        Position of each class of a wide table.
+    partial
+        Whether scores under a threshold were dropped, so that a wide row need not add up to 1.
+    cluster_codes, item_codes, class_codes
+        Names met so far.
+    """
+
+    table: Table
+    columns: Columns
+    classes: dict[str, int] = field(default_factory=dict)
+    partial: bool = False
+    cluster_codes: Codes = field(default_factory=Codes)
+    item_codes: Codes = field(default_factory=Codes)
+    class_codes: Codes = field(default_factory=Codes)
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches of at most ``size`` rows (text formats: of some megabytes)."""
+        kinds = self.columns.kinds(items)
+        first, weighed = self.table.first_row, self.columns.weight is None
+        for arrow in self.table.batches(kinds, size):
+            batch = self._batch(arrow, first, items)
+            first += arrow.num_rows
+            weighed = weighed or bool(len(batch))
+            if len(batch):
+                yield batch
+        if first == self.table.first_row:
+            raise InputError("there are no rows", "write at least one", code="empty", file=self.table.name)
+        if not weighed:
+            raise InputError(
+                "every weight is zero",
+                "leave the column out to count every row once",
+                code="weight-value",
+                file=self.table.name,
+                column=self.columns.weight,
+            )
+
+    def _batch(self, arrow: Any, first: int, items: bool) -> Batch:
+        def column(name: str) -> Column:
+            return Column(arrow.column(name), self.table.name, name, first)
+
+        names = self.columns
+        if names.score is not None:
+            score: NDArray[Any] = column(names.score).scores()
+            label: NDArray[Any] = column(names.label).labels()
+        else:
+            parts = [column(name) for name in names.class_scores]
+            if names.logits:
+                score = softmax(np.column_stack([part.finite() for part in parts]))
+            else:
+                score = np.column_stack([part.scores() for part in parts])
+                check_sums(score, self.table.name, first, self.partial)
+            label = column(names.label).class_index(self.classes)
+        return Batch(
+            score,
+            label,
+            None if names.weight is None else column(names.weight).weights(),
+            None if names.cluster is None else column(names.cluster).codes(self.cluster_codes),
+            None if names.item is None or not items else column(names.item).codes(self.item_codes),
+            None if names.class_column is None else column(names.class_column).codes(self.class_codes),
+        ).without_weightless()
+
+
+@dataclass
+class ArrayReader:
+    """Reads arrays that are in memory: what an ``.npz`` archive holds."""
+
+    name: str
+    matrix: Floats
+    logits: bool
+    label: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+    weight: Floats | None
+    partial: bool
+    cluster_codes: Codes = field(default_factory=Codes)
+    item_codes: Codes = field(default_factory=Codes)
+    class_codes: Codes = field(default_factory=Codes)
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches of at most ``size`` rows."""
+        for start in range(0, len(self.label), size):
+            part = slice(start, start + size)
+            score = self.matrix[part]
+            check_range(score, self.name, start + 1, self.logits)
+            if self.logits:
+                score = softmax(score)
+            else:
+                check_sums(score, self.name, start + 1, self.partial)
+            cluster = None if self.cluster is None else self.cluster[part]
+            weight = None if self.weight is None else self.weight[part]
+            batch = Batch(score, self.label[part], weight, cluster).without_weightless()
+            if len(batch):
+                yield batch
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities from logits, row by row.
+
+    Examples
+    --------
+    >>> softmax(np.array([[1000.0, 1000.0]]))
+    array([[0.5, 0.5]])
+    """
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    result: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    return result
+
+
+def check_range(matrix: Floats, file: str, first: int, logits: bool) -> None:
+    """Raise unless all values are finite (logits) or in [0, 1] (probabilities)."""
+    good = np.isfinite(matrix) if logits else (matrix >= 0) & (matrix <= 1)
+    if good.all():
+        return
+    row, place = (int(index) for index in np.argwhere(~good)[0])
+    value = float(matrix[row, place])
+    if logits:
+        message, hint = f"{value!r} is not a finite number", "repair it"
+    else:
+        message, hint = f"{value!r} is not a probability in [0, 1]", "drop the row or repair it"
+        if np.isfinite(value):
+            hint = "these look like logits; store them as logits" if value < 0 or value > 100 else hint
+            hint = "these look like percentages; divide by 100" if 1.5 < value <= 100 else hint
+    column = "logits" if logits else "probs"
+    raise InputError(
+        f"class {place}: {message}", hint, code="score-range", file=file, row=first + row, column=column
+    )
+
+
+def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial: bool) -> None:
+    """Raise unless the probabilities of each row add up to 1 (at most 1 if some were dropped)."""
+    sums = matrix.sum(axis=1, dtype=np.float64)
+    bad = sums > 1 + SUM_TOLERANCE
+    if not partial:
+        bad |= sums < 1 - SUM_TOLERANCE
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(
+            f"the class probabilities add up to {sums[row]:.6g}, not 1",
+            "write every class, or a long table with a class column if the classes are not exclusive",
+            code="class-sum",
+            file=file,
+            row=first + row,
+        )

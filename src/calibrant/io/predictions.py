@@ -1,0 +1,272 @@
+"""Prediction tables: what models wrote, read in batches and checked, whatever the format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._batch import Batch, joined
+from calibrant.io._columns import Codes
+from calibrant.io._readers import Columns, TableReader
+from calibrant.io._tables import THRESHOLD_KEY, Table
+
+Form = Literal["long", "wide"]
+BATCH_ROWS = 1 << 18
+
+
+class Reader(Protocol):
+    """What `Predictions` reads from: a table or an archive of arrays."""
+
+    cluster_codes: Codes
+    item_codes: Codes
+    class_codes: Codes
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches."""
+
+
+class Predictions:
+    """Predictions that can be read again and again, in batches; made by `open_predictions`.
+
+    Attributes
+    ----------
+    name
+        The file, as errors name it.
+    form
+        ``long``: one (score, label) a row; ``wide``: one row an item, one score a class.
+    rows
+        Number of rows, or None where only reading tells.
+    threshold
+        Scores below it were not written; None when all were.
+    has_classes, clustered, weighted, has_items
+        Whether the table has these columns (a wide table always has classes).
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        name: str,
+        form: Form,
+        rows: int | None,
+        threshold: float | None,
+        classes: tuple[str, ...] | None,
+        clustered: bool,
+        weighted: bool,
+        has_classes: bool,
+        has_items: bool,
+    ) -> None:
+        self._reader = reader
+        self._classes = classes
+        self.name = name
+        self.form: Form = form
+        self.rows = rows
+        self.threshold = threshold
+        self.clustered = clustered
+        self.weighted = weighted
+        self.has_classes = has_classes
+        self.has_items = has_items
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names by code; of a long table, those met so far."""
+        return self._classes or tuple(str(name) for name in self._reader.class_codes.names)
+
+    @property
+    def clusters(self) -> list[Any]:
+        """Names of the clusters met so far, by code."""
+        return self._reader.cluster_codes.names
+
+    @property
+    def items(self) -> list[Any]:
+        """Names of the items met so far, by code."""
+        return self._reader.item_codes.names
+
+    def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
+        """Read from the start, at most about ``size`` rows at a time.
+
+        Raises
+        ------
+        InputError
+            Naming the file, the row (the first row of data is row 1) and the column.
+        """
+        return self._reader.batches(size, items and self.has_items)
+
+    def read(self, *, items: bool = False) -> Batch:
+        """Read all rows at once."""
+        return joined(list(self.batches(items=items)))
+
+
+def open_predictions(
+    source: Any,
+    *,
+    form: Form | None = None,
+    score: str | None = None,
+    label: str | None = None,
+    class_column: str | None = None,
+    cluster: str | None = None,
+    item: str | None = None,
+    weight: str | None = None,
+) -> Predictions:
+    """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
+
+    A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
+    ``cluster``, ``item`` and ``weight``. A *wide* table has ``label`` (a class name) and one
+    ``p_<class>`` (or one ``logit_<class>``) column a class. An ``.npz`` archive has exactly one of
+    ``probs`` and ``logits`` (n, K), ``labels`` (n,) as class positions, and may have ``classes``
+    (K,), ``clusters`` and ``weights`` (n,).
+
+    Parameters
+    ----------
+    source
+        Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
+        also as ``.gz``), ``-`` for standard input, or a frame, lazy or not.
+    form
+        ``long`` or ``wide``; needed only when the columns fit both.
+    score, label, class_column, cluster, item, weight
+        Names of columns that are called otherwise. A column named here must be there.
+
+    Returns
+    -------
+    Predictions
+        Nothing but the names of the columns has been read yet.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the columns fit both forms.
+    FormatError
+        The file is truncated or not what its name says.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})
+    >>> open_predictions(table).read().score
+    array([0.2, 0.9])
+    """
+    named = {"class": class_column, "cluster": cluster, "item": item, "weight": weight}
+    if isinstance(source, (str, os.PathLike)):
+        from calibrant.io._origin import locate
+
+        origin = locate(source)
+        if origin.format == "npz":
+            return _archive(origin, {"score": score, "label": label, **named})
+        from calibrant.io._tables import open_table
+
+        table = open_table(origin)
+    else:
+        from calibrant.io._frames import FrameTable
+
+        table = FrameTable(source)
+    columns, wide = _resolve(table, form, score, label, named)
+    threshold = _threshold(table)
+    reader = TableReader(
+        table, columns, {name: place for place, name in enumerate(wide)}, threshold is not None
+    )
+    return Predictions(
+        reader,
+        name=table.name,
+        form="wide" if wide else "long",
+        rows=table.rows,
+        threshold=threshold,
+        classes=wide or None,
+        clustered=columns.cluster is not None,
+        weighted=columns.weight is not None,
+        has_classes=bool(wide) or columns.class_column is not None,
+        has_items=columns.item is not None,
+    )
+
+
+def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
+    from calibrant.io._archive import open_archive
+
+    for part, name in named.items():
+        if name is not None:
+            hint = "the arrays of an .npz archive have fixed names"
+            raise InputError(f"{part} cannot be renamed here", hint, code="column", file=origin.name)
+    reader, classes, threshold = open_archive(origin)
+    return Predictions(
+        reader,
+        name=origin.name,
+        form="wide",
+        rows=len(reader.label),
+        threshold=threshold,
+        classes=classes,
+        clustered=reader.cluster is not None,
+        weighted=reader.weight is not None,
+        has_classes=True,
+        has_items=False,
+    )
+
+
+def _resolve(
+    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
+) -> tuple[Columns, tuple[str, ...]]:
+    """Decide what each column is; return the columns and, of a wide table, the classes."""
+    there = table.columns
+    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
+    found = wide["p_"] + wide["logit_"]
+    score_name = score or "score"
+    if form is None and score is None and "score" in there and found:
+        raise InputError(
+            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
+            "say which: form='long' or form='wide' (--form)",
+            code="column-ambiguous",
+            file=table.name,
+        )
+    if form is None:
+        form = "wide" if score is None and "score" not in there and found else "long"
+    columns = Columns(label=_there(table, label or "label", "label"))
+    optional = {part: _optional(table, part, name) for part, name in named.items()}
+    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
+    if form == "long":
+        columns.score = _there(table, score_name, "score")
+        columns.class_column = optional["class"]
+        return columns, ()
+    if wide["p_"] and wide["logit_"]:
+        hint = "keep one kind of column"
+        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
+    if len(found) < 2:
+        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
+        raise InputError("no wide table", hint, code="column-missing", file=table.name)
+    columns.logits = bool(wide["logit_"])
+    columns.class_scores = tuple(found)
+    return columns, tuple(name.split("_", 1)[1] for name in found)
+
+
+def _there(table: Table, name: str, part: str) -> str:
+    if table.columns.count(name) > 1:
+        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
+    if name in table.columns:
+        return name
+    raise InputError(
+        f"there is no column {name!r}",
+        f"name it with {part}= (--{part}); the columns are {', '.join(table.columns)}",
+        code="column-missing",
+        file=table.name,
+    )
+
+
+def _optional(table: Table, part: str, name: str | None) -> str | None:
+    if name is None:
+        if part not in table.columns:
+            return None
+        name = part
+    return _there(table, name, part)
+
+
+def _threshold(table: Table) -> float | None:
+    text = table.metadata.get(THRESHOLD_KEY)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        raise FormatError(message, "write the table again", file=table.name)
+    return value

@@ -1,0 +1,230 @@
+"""Every bad table is refused with an error that names the file, the row, the column and what to do."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io import open_predictions
+
+TEXT = [
+    ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan is not a probability"),
+    ("a.csv", "score,label\n0.1,0\ninf,1\n", "row 2, column score: inf is not a probability"),
+    ("a.csv", "score,label\n0.1,0\n\n1.0000001,1\n", "row 2, column score: 1.0000001 is not .*clip it"),
+    (
+        "a.csv",
+        "score,label\n0.1,0\n12.5,1\n",
+        "row 2, column score: 12.5 is not .*percentages; divide by 100",
+    ),
+    ("a.csv", "score,label\n0.1,0\n-3,1\n", "row 2, column score: -3.0 is not .*logits"),
+    ("a.csv", "score,label\n0.1,0\n0.3,2\n", "row 2, column label: label '2' is not 0 or 1"),
+    ("a.csv", "score,label\n0.1,spam\n", "row 1, column label: label 'spam' is not 0 or 1"),
+    ("a.csv", "score,label\n0.1,0\n,1\n", "row 2, column score: the value is missing"),
+    ("a.csv", "score,label\n0.1,0\n0.2,\n", "row 2, column label: the value is missing"),
+    ("a.csv", "score,label\n0.1,0\nhigh,1\n", "row 2, column score: 'high' is not a number"),
+    ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with score= .*the columns are prob, label"),
+    ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with label= .*the columns are score, gold"),
+    ("a.csv", "score,label,score\n0.1,0,1\n", "column score: the name is used twice"),
+    ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
+    ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields where the header has 2"),
+    ("a.csv", "score,label\n", "there are no rows"),
+    ("a.csv", "", "the file is empty"),
+    ("a.csv", "score,label,weight\n0.1,0,1\n0.1,0,-1\n", "row 2, column weight: -1.0 is not a finite weight"),
+    ("a.csv", "score,label,weight\n0.1,0,0\n0.1,0,0\n", "column weight: every weight is zero"),
+    ("a.csv", "score,label,cluster\n0.1,0,a\n0.1,0,\n", "row 2, column cluster: the value is missing"),
+    ("a.csv", "score,p_a,p_b,label\n0.1,0.1,0.9,a\n", "fit a long table .* and a wide one"),
+    (
+        "a.csv",
+        "p_a,p_b,label\n0.1,0.9,a\n0.5,0.5,c\n",
+        "row 2, column label: label 'c' is not one of .* a, b",
+    ),
+    ("a.csv", "p_a,p_b,label\n0.1,0.9,a\n0.5,0.7,b\n", "row 2: the class probabilities add up to 1.2"),
+    ("a.csv", "p_a,p_b,label\n0.1,0.9,a\n0.5,nan,b\n", "row 2, column p_b: nan is not a probability"),
+    ("a.csv", "logit_a,logit_b,label\n0.1,0.9,a\n0.5,inf,b\n", "row 2, column logit_b: inf is not a finite"),
+    ("a.csv", "p_a,logit_b,label\n0.1,0.9,a\n", "there are p_ and logit_ columns"),
+    ("a.csv", "p_a,label\n0.1,a\n", "no wide table: write one p_<class> column a class"),
+    ("a.csv", "# calibrant threshold=high\nscore,label\n0.1,0\n", "the noted threshold 'high' is not"),
+    ("a.csv", "# calibrant threshold=0.1\nscore,label\n0.1,0\n0.1,0,1\n", "row 2: 3 fields"),
+    ("a.tsv", "score\tlabel\n0.1\t0\n0.2\t5\n", "row 2, column label: label '5' is not 0 or 1"),
+    ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": NaN, "label": 1}\n', "row 2, column score: nan"),
+    ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": 0.2}\n', "row 2, column label: the value is missing"),
+    (
+        "a.jsonl",
+        '{"score": 0.1, "label": 1}\n{"score": "x", "label": 1}\n',
+        "row 2, column score: 'x' is not",
+    ),
+    (
+        "a.jsonl",
+        '{"score": 0.1, "label": 1}\n{"score": 1, "label": "no"}\n',
+        "row 2, column label: 'no' is not",
+    ),
+    ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": 0.2, "la', "row 2: not a JSON object"),
+    ("a.jsonl", '{"score": 0.1, "label": 1}\n[1, 2]\n', "row 2: not a JSON object"),
+    ("a.jsonl", '{"prob": 0.1, "label": 1}\n', "no column 'score'.*the columns are prob, label"),
+    ("a.jsonl", "score,label\n", "the name says .jsonl but the content is plain text"),
+    ("a.parquet", "score,label\n0.1,0\n", "the name says .parquet but the content is plain text"),
+    ("a.csv.gz", "score,label\n0.1,0\n", "the name says .csv.gz but the content is plain text"),
+    ("a.csv", '{"score": 0.1, "label": 1}\n', "the name says .csv but the content is JSON lines"),
+    ("a.npz", "score,label\n0.1,0\n", "the name says .npz but the content is plain text"),
+    ("a.txt", "score,label\n0.1,0\n", "unknown kind of file"),
+    ("a.parquet.gz", "score,label\n0.1,0\n", "unknown kind of file"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), TEXT, ids=[case[2][:50] for case in TEXT])
+def test_a_bad_table_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        open_predictions(path).read()
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_number_counts_over_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibrant.io._tables.BLOCK", 2000)
+    rows = ["0.5,1"] * 5000
+    for place, bad, message in [(4000, "1.5,1", "1.5"), (3210, "x,1", "'x'"), (2999, "1", "1 fields")]:
+        path = tmp_path / "a.csv"
+        path.write_text("\n".join(["score,label", *rows[:place], bad, *rows[place:]]) + "\n")
+        with pytest.raises(InputError, match=rf"row {place + 1}\b.*{message}"):
+            open_predictions(path).read()
+    table = pa.table({"score": [0.5] * 4000 + [1.5], "label": [0] * 4001})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
+    with pytest.raises(InputError, match=r"row 4001, column score: 1\.5"):
+        list(open_predictions(tmp_path / "a.parquet").batches(size=300))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream.arrow", "csv.gz", "npz"])
+def test_a_truncated_file_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"a.{kind}"
+    random = np.random.default_rng(1)
+    table = pa.table({"score": random.random(5000), "label": random.integers(0, 2, 5000)})
+    if kind == "parquet":
+        pq.write_table(table, path)
+    elif kind.endswith("arrow"):
+        with (ipc.new_stream if "stream" in kind else ipc.new_file)(str(path), table.schema) as writer:
+            writer.write_table(table)
+    elif kind == "npz":
+        np.savez_compressed(path, probs=np.full((5000, 2), 0.5), labels=np.zeros(5000, int))
+    else:
+        path.write_bytes(gzip.compress(table.to_pandas().to_csv(index=False).encode()))
+    whole = path.read_bytes()
+    for keep in (len(whole) // 3, len(whole) // 2, len(whole) - 40, len(whole) - 3):
+        path.write_bytes(whole[:keep])
+        if kind == "stream.arrow" and keep == len(whole) - 3:
+            continue  # only the end mark is missing, which readers of streams allow
+        with pytest.raises(FormatError, match=r"a\..*: (the file is cut short|cannot be read)"):
+            open_predictions(path).read()
+
+
+def test_a_parquet_file_named_csv_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"score": [0.5], "label": [1]}), tmp_path / "a.parquet")
+    (tmp_path / "a.parquet").rename(tmp_path / "a.csv")
+    with pytest.raises(FormatError, match=r"says \.csv but the content is Parquet"):
+        open_predictions(tmp_path / "a.csv")
+
+
+def test_bytes_in_the_middle_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"score": np.random.default_rng(1).random(9000), "label": [1] * 9000}), path)
+    whole = bytearray(path.read_bytes())
+    whole[4:40] = b"\xff" * 36
+    path.write_bytes(whole)
+    with pytest.raises(FormatError, match=r"a\.parquet: "):
+        open_predictions(path).read()
+
+
+GOOD: dict[str, Any] = {"probs": [[0.1, 0.9], [0.2, 0.8]], "labels": [1, 0]}
+ARCHIVES = [
+    ({"labels": [1, 0, 1]}, "labels has 3 values for 2 rows"),
+    ({"labels": [0, 2]}, "row 2, column labels: label 2 is not a class position from 0 to 1"),
+    ({"labels": [0, -1]}, "row 2, column labels: label -1 is not a class position"),
+    ({"labels": ["a", "b"]}, "labels has dtype <U1"),
+    ({"labels": [[0], [1]]}, r"labels has shape \(2, 1\), expected \(n,\)"),
+    ({"labels": None}, "the archive has no labels"),
+    ({"probs": [[0.1, np.nan], [0.2, 0.8]]}, "row 1, column probs: class 1: nan is not"),
+    ({"probs": [[0.1, 0.9], [-2, 0.8]]}, "row 2, column probs: class 0: -2.0 is not .*logits"),
+    ({"probs": [[0.1, 0.9], [20, 80]]}, "row 2, column probs: class 0: 20.0 is not .*percentages"),
+    ({"probs": [[0.1, 0.9], [0.5, 0.9]]}, "row 2: the class probabilities add up to 1.4"),
+    ({"probs": [0.1, 0.9]}, r"probs has shape \(2,\), expected \(n, K\)"),
+    ({"probs": [["a", "b"]] * 2}, "probs has dtype <U1"),
+    ({"probs": np.empty((0, 2)), "labels": []}, "there are no rows"),
+    ({"probs": None}, "neither probs nor logits"),
+    ({"logits": [[0.1, 0.9], [0.2, 0.8]]}, "both probs and logits"),
+    (
+        {"probs": None, "logits": [[0.1, np.inf], [1, 1]]},
+        "row 1, column logits: class 1: inf is not a finite",
+    ),
+    ({"classes": ["a"]}, "classes has 1 names"),
+    ({"classes": ["a", "a"]}, "classes has 2 names .1 distinct"),
+    ({"clusters": ["a"]}, "clusters has 1 values for 2 rows"),
+    ({"cluster": ["a", "b"]}, "unknown array 'cluster': the names are probs"),
+    ({"weights": [1.0, -1.0]}, "row 2, column weights: "),
+]
+
+
+def save(folder: Path, arrays: dict[str, Any]) -> None:
+    keywords: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
+    np.savez(folder / "a.npz", **keywords)
+
+
+@pytest.mark.parametrize(("change", "message"), ARCHIVES, ids=[case[1][:40] for case in ARCHIVES])
+def test_a_bad_archive_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    arrays = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
+    save(tmp_path, arrays)
+    with pytest.raises(InputError, match=message):
+        open_predictions(tmp_path / "a.npz").read()
+
+
+def test_python_objects_in_an_archive_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", probs=[[0.1, 0.9]], labels=np.array([0], object))
+    with pytest.raises(InputError, match="labels holds Python objects"):
+        open_predictions(tmp_path / "a.npz")
+
+
+def test_arrays_of_an_archive_cannot_be_renamed(tmp_path: Path) -> None:
+    save(tmp_path, GOOD)
+    with pytest.raises(InputError, match="score cannot be renamed here"):
+        open_predictions(tmp_path / "a.npz", score="probs")
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        open_predictions(tmp_path / "none.csv")
+    (tmp_path / "a.csv").mkdir()
+    with pytest.raises(InputError, match="is a directory"):
+        open_predictions(tmp_path / "a.csv")
+
+
+def test_a_column_that_is_named_must_be_there() -> None:
+    table = pa.table({"score": [0.1], "label": [0]})
+    for part in ("score", "label", "cluster", "weight", "item"):
+        renamed: dict[str, Any] = {part: "x"}
+        with pytest.raises(InputError, match=f"no column 'x': name it with {part}="):
+            open_predictions(table, **renamed)
+
+
+def test_rows_of_a_dataframe_count_from_zero() -> None:
+    with pytest.raises(InputError, match="the dataframe, row 1, column score: the value is missing"):
+        open_predictions(pd.DataFrame({"score": [0.1, np.nan], "label": [0, 1]})).read()
+    with pytest.raises(InputError, match="the dataframe: a column mixes types"):
+        open_predictions(pd.DataFrame({"score": [0.1, "x"], "label": [0, 1]})).read()
+    with pytest.raises(InputError, match="no table: a list"):
+        open_predictions([0.1, 0.2])
+
+
+def test_text_where_numbers_are_meant_is_refused() -> None:
+    with pytest.raises(InputError, match=r"row 0, column score: '0\.1' is not a number"):
+        open_predictions(pa.table({"score": ["0.1"], "label": [0]})).read()
+    with pytest.raises(InputError, match="row 0, column label: "):
+        open_predictions(pa.table({"score": [0.1], "label": [[0]]})).read()
