@@ -94,7 +94,7 @@ def test_codes_are_the_same_over_all_batches_and_passes(
 ) -> None:
     monkeypatch.setattr("calibrant.io._tables.BLOCK", 4000)
     names = [f"d{index % 7}" for index in range(1000)]
-    columns = {"score": [0.5] * 1000, "label": [0, 1] * 500, "cluster": names}
+    columns: dict[str, list[Any]] = {"score": [0.5] * 1000, "label": [0, 1] * 500, "cluster": names}
     predictions = open_predictions(write(tmp_path, columns, kind))
     batches = list(predictions.batches(size=100))
     assert len(batches) > 1
