@@ -23,8 +23,9 @@ class Pairs:
     ----------
     score
         (n,) float32 or float64 in [0, 1]; float32 is widened where it is used, not here.
-    label
-        (n,) bool: True where the event happened.
+    outcome
+        (n,) zeros and ones of the dtype that was given (bool, integer or float): a large array is not copied.
+        `label` is the same as bool.
     weight
         (n,) float64, non-negative, not all zero; None when every pair counts once.
     cluster
@@ -34,13 +35,28 @@ class Pairs:
     """
 
     score: NDArray[np.floating[Any]]
-    label: NDArray[np.bool_]
+    outcome: NDArray[Any]
     weight: Floats | None = None
     cluster: Integers | None = None
     cluster_count: int = 0
 
     def __len__(self) -> int:
         return len(self.score)
+
+    @property
+    def label(self) -> NDArray[np.bool_]:
+        """(n,) bool: True where the event happened."""
+        return self.outcome if self.outcome.dtype == np.bool_ else self.outcome != 0
+
+    def part(self, piece: slice) -> Pairs:
+        """Return some of the pairs, with the same cluster codes."""
+        return Pairs(
+            self.score[piece],
+            self.outcome[piece],
+            None if self.weight is None else self.weight[piece],
+            None if self.cluster is None else self.cluster[piece],
+            self.cluster_count,
+        )
 
 
 def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -89,20 +105,12 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
     return InputError(f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row)
 
 
-def labels(values: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
-    """Return labels 0 / 1 (bool, integer or float) as a bool array, contiguous."""
-    array = one_dimensional(values, name)
-    if array.dtype == np.bool_:
-        return np.ascontiguousarray(array)
-    if array.dtype.kind not in "fiu":
+def labels(values: ArrayLike, name: str = "y_true") -> NDArray[Any]:
+    """Return labels 0 / 1 (bool, integer or float) as they are, contiguous."""
+    array = np.ascontiguousarray(one_dimensional(values, name))
+    if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype")
-    array = np.ascontiguousarray(array)
-    if array.dtype.itemsize == 1 and array.dtype.kind in "iu":
-        bad = kernels.first_other_label(array.view(np.uint8))
-        checked = array.view(np.bool_)
-    else:
-        checked = np.empty(len(array), np.bool_)
-        bad = kernels.to_labels(array, checked)
+    bad = -1 if array.dtype == np.bool_ else kernels.first_other_label(array)
     if bad >= 0:
         raise InputError(
             f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
@@ -110,7 +118,7 @@ def labels(values: ArrayLike, name: str = "y_true") -> NDArray[np.bool_]:
             code="label-value",
             row=int(bad),
         )
-    return checked
+    return array
 
 
 def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
@@ -179,8 +187,8 @@ def pairs(
     2
     """
     score = scores(y_prob)
-    label = labels(y_true)
-    same_length("y_true", len(label), "y_prob", len(score))
+    outcome = labels(y_true)
+    same_length("y_true", len(outcome), "y_prob", len(score))
     weight = None
     codes: Integers | None = None
     count = 0
@@ -193,11 +201,11 @@ def pairs(
         count = len(names)
     if weight is not None and not weight.all():
         keep = weight > 0
-        score, label, weight = score[keep], label[keep], weight[keep]
+        score, outcome, weight = score[keep], outcome[keep], weight[keep]
         if codes is not None:
             codes, names = cluster_codes(codes[keep])
             count = len(names)
-    return Pairs(score, label, weight, codes, count)
+    return Pairs(score, outcome, weight, codes, count)
 
 
 def positive_integer(value: int, name: str, *, largest: int | None = None) -> int:

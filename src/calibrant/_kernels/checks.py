@@ -29,33 +29,16 @@ def first_outside_unit_interval(score: NDArray[Any]) -> int:
 
 
 @jit
-def first_other_label(label: NDArray[np.uint8]) -> int:
-    """Index of the first byte other than 0 and 1, or -1."""
+def first_other_label(label: NDArray[Any]) -> int:
+    """Index of the first label other than 0 and 1, or -1."""
     n = len(label)
-    for start in range(0, n, _BLOCK):
-        stop = min(n, start + _BLOCK)
-        seen = np.uint8(0)
-        for i in range(start, stop):
-            seen |= label[i]
-        if seen > 1:
-            for i in range(start, stop):
-                if label[i] > 1:
-                    return i
-    return -1
-
-
-@jit
-def to_labels(values: NDArray[Any], label: NDArray[np.bool_]) -> int:
-    """Write ``values != 0`` to ``label``; return the index of the first value not 0 or 1, or -1."""
-    n = len(values)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
         bad = 0
         for i in range(start, stop):
-            label[i] = values[i] != 0
-            bad += not (values[i] == 0 or values[i] == 1)
+            bad += not (label[i] == 0 or label[i] == 1)
         if bad:
             for i in range(start, stop):
-                if not (values[i] == 0 or values[i] == 1):
+                if not (label[i] == 0 or label[i] == 1):
                     return i
     return -1

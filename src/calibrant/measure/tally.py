@@ -1,0 +1,382 @@
+"""The tally: predicted probabilities and outcomes summed by score. Everything else is computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Pairs
+from calibrant._kernels import selection as selection_kernels
+from calibrant._kernels import tally as kernels
+from calibrant._parallel import default_threads, fold, slices
+from calibrant.exceptions import InputError
+from calibrant.measure.grid import grid, rows_of
+from calibrant.measure.selection import keys_of, scores_of
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Kind = Literal["compressed", "exact"]
+
+LARGEST_EXACT = 1 << 20  # up to so many pairs a tally is exact unless asked otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Pairs (q, y) summed by score: small, mergeable, and enough for every calibration measure.
+
+    A *compressed* tally has rows on a fixed grid that is fine near 0 and near 1 (at most about 30,000 of
+    them, whatever n is). An *exact* one has a row for every distinct score. With clusters there is a
+    row for every (score row, cluster) that occurs. Rows are sorted by score, then cluster.
+
+    Attributes
+    ----------
+    kind
+        ``"compressed"`` or ``"exact"``.
+    low, high
+        (rows,) range of the scores of each row; equal in an exact tally.
+    anchor
+        (rows,) the score from which ``offset`` counts.
+    n, positives
+        (rows,) int64 counts of pairs and of positive pairs.
+    weight, weight_positives, weight2, weight2_positives
+        (rows,) sums of w, w y, w^2 and w^2 y; w is 1 without weights.
+    offset, offset2, offset_positive
+        (rows,) sums of w d, w d^2 and w d y with d = q - anchor. Sums of offsets lose nothing to rounding
+        that sums of scores would keep, so that merging in any order agrees to 1e-12.
+    cluster
+        (rows,) index into ``clusters``, or None.
+    clusters
+        The names of the clusters, sorted, or None.
+    weighted
+        Whether weights were given.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.2, 0.7, 0.7])
+    >>> tally.total_n, tally.total_positives, len(tally)
+    (3, 2, 2)
+    >>> (tally + tally).total_n
+    6
+    """
+
+    kind: Kind
+    low: Floats
+    high: Floats
+    anchor: Floats
+    n: Integers
+    positives: Integers
+    weight: Floats
+    weight_positives: Floats
+    weight2: Floats
+    weight2_positives: Floats
+    offset: Floats
+    offset2: Floats
+    offset_positive: Floats
+    cluster: Integers | None = None
+    clusters: NDArray[Any] | None = None
+    weighted: bool = False
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        exact: bool | None = None,
+        threads: int | None = None,
+    ) -> Tally:
+        """Tally labels and scores.
+
+        Parameters
+        ----------
+        y_true
+            (n,) labels 0 / 1: bool, integer or float.
+        y_prob
+            (n,) scores in [0, 1], float32 or float64.
+        sample_weight
+            (n,) non-negative weights.
+        clusters
+            (n,) what each pair depends on: sentence, document, annotator; any hashable names.
+        exact
+            True: a row a distinct score. False: the grid. None: exact up to 2^20 pairs.
+        threads
+            Threads to sum on; all processors if not given. The result does not depend on it.
+
+        Raises
+        ------
+        InputError
+            If a score, label, weight or length is wrong; it names the row.
+        """
+        checked = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+        names = None if clusters is None else _checks.cluster_codes(_kept(clusters, sample_weight))[1]
+        return cls.from_pairs(checked, exact=exact, threads=threads, names=names)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Pairs,
+        *,
+        exact: bool | None = None,
+        threads: int | None = None,
+        names: NDArray[Any] | None = None,
+    ) -> Tally:
+        """Tally checked pairs; ``names`` are the clusters' names (their codes if not given)."""
+        exact = len(pairs) <= LARGEST_EXACT if exact is None else exact
+        if pairs.cluster is not None and names is None:
+            names = np.arange(pairs.cluster_count)
+        if exact:
+            return _exact(pairs, names)
+        if pairs.cluster is not None:
+            row, offset = rows_of(pairs.score)
+            return _grouped("compressed", row, offset, pairs, names)
+        return cls.from_batches((pairs.part(piece) for piece in slices(len(pairs))), threads=threads)
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[Pairs], *, threads: int | None = None) -> Tally:
+        """Tally a stream of checked pairs (without clusters) on the grid, in one pass."""
+        shared = grid()
+        rows = len(shared.low)
+
+        def update(state: _State, batch: Pairs) -> None:
+            if batch.weight is not None:
+                kernels.tally_weighted(
+                    batch.score, batch.outcome, batch.weight, shared.part_of, shared.cut, state.weighted_part(rows)
+                )
+            else:
+                kernels.tally(batch.score, batch.outcome, shared.part_of, shared.cut, state.part)
+            state.fold()
+
+        states = fold(batches, lambda: _State(rows), update, default_threads() if threads is None else threads)
+        return _from_states(states)
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __add__(self, other: Tally) -> Tally:
+        return self.merge(other)
+
+    def merge(self, other: Tally) -> Tally:
+        """Return the tally of both: counts exactly, sums to 1e-12, in whatever order parts are merged.
+
+        An exact and a compressed tally merge to a compressed one.
+
+        Raises
+        ------
+        InputError
+            If one has clusters and the other has none.
+        """
+        if (self.cluster is None) != (other.cluster is None):
+            raise InputError("one tally has clusters and the other has none", "tally both with or both without")
+        if self.kind != other.kind:
+            return self.compress().merge(other.compress())
+        columns = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROW_COLUMNS}
+        cluster, names = None, None
+        if self.cluster is not None and other.cluster is not None:
+            assert self.clusters is not None and other.clusters is not None
+            names, code = np.unique(np.concatenate([self.clusters, other.clusters]), return_inverse=True)
+            cluster = np.concatenate([code[self.cluster], code[len(self.clusters) + other.cluster]])
+        both = Tally(self.kind, cluster=cluster, clusters=names, weighted=self.weighted or other.weighted, **columns)
+        return _sum_equal_rows(both)
+
+    def compress(self) -> Tally:
+        """Return the tally on the fixed grid (itself if it is already there)."""
+        if self.kind == "compressed":
+            return self
+        row, offset = rows_of(self.anchor)
+        shared = grid()
+        moved = replace(
+            self,
+            kind="compressed",
+            low=shared.low[row],
+            high=shared.high[row],
+            anchor=shared.anchor[row],
+            offset=self.weight * offset,
+            offset2=self.weight * offset**2,
+            offset_positive=self.weight_positives * offset,
+        )
+        return _sum_equal_rows(moved)
+
+    def without_clusters(self) -> Tally:
+        """Return the tally by score alone."""
+        if self.cluster is None:
+            return self
+        return _sum_equal_rows(replace(self, cluster=None, clusters=None))
+
+    @property
+    def sum_score(self) -> Floats:
+        """(rows,) sums of w q."""
+        total: Floats = self.weight * self.anchor + self.offset
+        return total
+
+    @property
+    def sum_score2(self) -> Floats:
+        """(rows,) sums of w q^2."""
+        total: Floats = self.weight * self.anchor**2 + 2 * self.anchor * self.offset + self.offset2
+        return total
+
+    @property
+    def sum_score_positive(self) -> Floats:
+        """(rows,) sums of w q y."""
+        total: Floats = self.weight_positives * self.anchor + self.offset_positive
+        return total
+
+    @property
+    def score(self) -> Floats:
+        """(rows,) mean score."""
+        mean: Floats = self.anchor + self.offset / self.weight
+        return mean
+
+    @property
+    def total_n(self) -> int:
+        """Number of pairs."""
+        return int(self.n.sum())
+
+    @property
+    def total_positives(self) -> int:
+        """Number of positive pairs."""
+        return int(self.positives.sum())
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.weight.sum())
+
+    @property
+    def cluster_count(self) -> int:
+        """Number of clusters; 0 without clusters."""
+        return 0 if self.clusters is None else len(self.clusters)
+
+
+_ROW_COLUMNS = tuple(f.name for f in fields(Tally) if f.name not in ("kind", "cluster", "clusters", "weighted"))
+_SUMMED_COLUMNS = _ROW_COLUMNS[3:]
+
+
+class _State:
+    """One thread's sums on the grid: of the current batch, and compensated totals."""
+
+    def __init__(self, rows: int) -> None:
+        self.part = np.zeros((rows, 2, 4))
+        self.total = np.zeros((rows, 2, 4))
+        self.lost = np.zeros((rows, 2, 4))
+        self.weights: list[Floats] = []
+
+    def weighted_part(self, rows: int) -> Floats:
+        if not self.weights:
+            self.weights = [np.zeros((rows, 2, 5)) for _ in range(3)]
+        return self.weights[0]
+
+    def fold(self) -> None:
+        selection_kernels.fold_compensated(self.part.reshape(-1), self.total.reshape(-1), self.lost.reshape(-1))
+        if self.weights:
+            selection_kernels.fold_compensated(*(array.reshape(-1) for array in self.weights))
+
+
+def _from_states(states: list[_State]) -> Tally:
+    """Merge the threads' sums into one compressed tally."""
+    plain = _merged([(state.total, state.lost) for state in states])
+    n, d, d2 = plain[:, :, 0], plain[:, :, 1], plain[:, :, 2]
+    weighted = [(state.weights[1], state.weights[2]) for state in states if state.weights]
+    w, w2 = n, n
+    if weighted:
+        sums = _merged(weighted)
+        n, w, w2 = n + sums[:, :, 0], w + sums[:, :, 1], w2 + sums[:, :, 2]
+        d, d2 = d + sums[:, :, 3], d2 + sums[:, :, 4]
+    shared = grid()
+    kept = shared.order[n.sum(axis=1)[shared.order] > 0]
+    return Tally(
+        kind="compressed",
+        low=shared.low[kept],
+        high=shared.high[kept],
+        anchor=shared.anchor[kept],
+        n=n[kept].sum(axis=1).astype(np.int64),
+        positives=n[kept, 1].astype(np.int64),
+        weight=w[kept].sum(axis=1),
+        weight_positives=w[kept, 1],
+        weight2=w2[kept].sum(axis=1),
+        weight2_positives=w2[kept, 1],
+        offset=d[kept].sum(axis=1),
+        offset2=d2[kept].sum(axis=1),
+        offset_positive=d[kept, 1],
+        weighted=bool(weighted),
+    )
+
+
+def _merged(parts: list[tuple[Floats, Floats]]) -> Floats:
+    total, lost = parts[0]
+    for other, other_lost in parts[1:]:
+        selection_kernels.fold_compensated(other.reshape(-1), total.reshape(-1), lost.reshape(-1))
+        lost += other_lost
+    return total + lost
+
+
+def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
+    """One row a distinct score (and cluster)."""
+    key = keys_of(pairs.score)
+    if pairs.weight is None and pairs.cluster is None:
+        packed = key * 2 + pairs.label
+        packed.sort()
+        key = packed >> 1
+        start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        n = np.diff(np.append(start, len(key)))
+        positives = np.add.reduceat(packed & 1, start)
+        score = scores_of(key[start])
+        zeros = np.zeros(len(start))
+        w, wk = n.astype(np.float64), positives.astype(np.float64)
+        return Tally("exact", score, score, score, n, positives, w, wk, w, wk, zeros, zeros, zeros)
+    return _grouped("exact", key, np.zeros(len(key)), pairs, names)
+
+
+def _grouped(kind: Kind, row: Integers, offset: Floats, pairs: Pairs, names: NDArray[Any] | None) -> Tally:
+    """Sum pairs by (row, cluster); ``row`` is a key of an exact tally or a row of the grid."""
+    shared = grid()
+    if kind == "exact":
+        low = high = anchor = scores_of(row)
+    else:
+        low, high, anchor = shared.low[row], shared.high[row], shared.anchor[row]
+    label = pairs.label.astype(np.float64)
+    w = np.ones(len(row)) if pairs.weight is None else pairs.weight
+    every = Tally(
+        kind,
+        low,
+        high,
+        anchor,
+        np.ones(len(row), np.int64),
+        pairs.label.astype(np.int64),
+        w,
+        w * label,
+        w**2,
+        w**2 * label,
+        w * offset,
+        w * offset**2,
+        w * offset * label,
+        pairs.cluster,
+        names,
+        pairs.weight is not None,
+    )
+    return _sum_equal_rows(every)
+
+
+def _sum_equal_rows(tally: Tally) -> Tally:
+    """Sort rows by score and cluster and add up those that are equal."""
+    keys = [tally.high, tally.low] if tally.cluster is None else [tally.cluster, tally.high, tally.low]
+    order = np.lexsort(keys)
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    start = np.flatnonzero(new)
+    columns: dict[str, Any] = {name: getattr(tally, name)[order][start] for name in ("low", "high", "anchor")}
+    columns |= {name: np.add.reduceat(getattr(tally, name)[order], start) for name in _SUMMED_COLUMNS}
+    if tally.cluster is not None:
+        columns["cluster"] = tally.cluster[order][start]
+    return replace(tally, **columns)
+
+
+def _kept(clusters: ArrayLike, sample_weight: ArrayLike | None) -> ArrayLike:
+    """The clusters of the pairs whose weight is not zero."""
+    return clusters if sample_weight is None else np.asarray(clusters)[np.asarray(sample_weight) > 0]

@@ -1,0 +1,57 @@
+"""What every result record has: a schema version, rows, a dictionary and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Turn records, arrays and NumPy numbers into what JSON knows; refuse NaN and infinity.
+
+    Undefined values are None with a reason beside them; a NaN that gets here is a fault of ours.
+    """
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a result holds {value!r}; undefined values must be None with a reason")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+@dataclass(frozen=True)
+class Result:
+    """Base of the frozen result records.
+
+    Every record turns itself into a dictionary (`to_dict`), JSON (`to_json`) and table rows
+    (`to_rows`); plots, reports and the command line read only these.
+    """
+
+    schema_version: ClassVar[int] = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain Python values, undefined ones as None."""
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the record as JSON, its schema version first."""
+        return json.dumps(
+            {"schema_version": self.schema_version, **self.to_dict()}, indent=indent, allow_nan=False, ensure_ascii=False
+        )
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the record as a table: one row here; records of arrays give one row an entry."""
+        return [self.to_dict()]

@@ -1,0 +1,132 @@
+"""The record of a binning: sums a bin, and what follows from them by division."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.results._base import Result, plain
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Bins(Result):
+    """Pairs summed by bin, in order of the score.
+
+    Attributes
+    ----------
+    kind
+        ``"adaptive"``, ``"uniform"``, ``"edges"`` or ``"isotonic"``.
+    size
+        Pairs a bin that were asked for; None where bins were asked for in another way.
+    asked, used
+        The number of bins asked for and the number there are (ties and empty ranges make fewer).
+    edge_low, edge_high
+        The scores between which the bin lies. For uniform bins and edges the bin is
+        ``(edge_low, edge_high]`` and the first one also holds its low edge; for adaptive bins an edge is
+        the first score beyond it.
+    n, positives
+        Pairs and positive pairs. Fractional where a tie is shared between two bins.
+    weight, weight_positives
+        Sums of the weights (equal to ``n`` and ``positives`` without weights).
+    weight2, weight2_positives
+        Sums of the squared weights.
+    sum_score, sum_score2, sum_score_positive
+        Weighted sums of q, q^2 and q y.
+    weighted
+        Whether weights were given.
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import adaptive_bins
+    >>> bins = adaptive_bins([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], size=2)
+    >>> bins.score.round(3).tolist(), bins.frequency.tolist()
+    ([0.2, 0.7], [0.0, 1.0])
+    """
+
+    kind: str
+    size: int | None
+    asked: int | None
+    used: int
+    edge_low: Floats
+    edge_high: Floats
+    n: Floats
+    positives: Floats
+    weight: Floats
+    weight_positives: Floats
+    weight2: Floats
+    weight2_positives: Floats
+    sum_score: Floats
+    sum_score2: Floats
+    sum_score_positive: Floats
+    weighted: bool = False
+
+    def __len__(self) -> int:
+        return self.used
+
+    @property
+    def score(self) -> Floats:
+        """Mean score of each bin (q hat)."""
+        mean: Floats = self.sum_score / self.weight
+        return mean
+
+    @property
+    def frequency(self) -> Floats:
+        """Share of positives in each bin (p hat)."""
+        share: Floats = self.weight_positives / self.weight
+        return share
+
+    @property
+    def residual(self) -> Floats:
+        """Frequency minus mean score: above 0 the model is underconfident, below 0 overconfident."""
+        gap: Floats = (self.weight_positives - self.sum_score) / self.weight
+        return gap
+
+    @property
+    def share(self) -> Floats:
+        """The bin's share of the whole weight."""
+        part: Floats = self.weight / self.weight.sum()
+        return part
+
+    @property
+    def effective_n(self) -> Floats:
+        """Kish's effective number of pairs, (sum w)^2 / sum w^2; `n` without weights."""
+        if not self.weighted:
+            return self.n
+        effective: Floats = self.weight**2 / self.weight2
+        return effective
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a bin: n, positives, mean score, frequency and edges."""
+        columns = {
+            "n": self.n,
+            "positives": self.positives,
+            "weight": self.weight,
+            "score": self.score,
+            "frequency": self.frequency,
+            "edge_low": self.edge_low,
+            "edge_high": self.edge_high,
+        }
+        return [dict(zip(columns, plain(list(row)), strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def sums(self) -> Floats:
+        """The nine summed columns as an array (9, bins), in the order of the fields."""
+        names = [field.name for field in fields(self) if field.name in SUMS]
+        return np.stack([getattr(self, name) for name in names])
+
+
+SUMS = (
+    "n",
+    "positives",
+    "weight",
+    "weight_positives",
+    "weight2",
+    "weight2_positives",
+    "sum_score",
+    "sum_score2",
+    "sum_score_positive",
+)
