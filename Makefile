@@ -45,7 +45,8 @@ types: $(READY) ## types
 	$(BIN)/mypy
 
 docs: $(READY) ## build docs/_build/html; a warning is an error
-	$(BIN)/sphinx-build -W --keep-going -q -j auto -d docs/_build/doctrees docs docs/_build/html
+	rm -rf docs/api/_generated docs/_build/html
+	$(BIN)/sphinx-build -E -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 
 lock: ## resolve the dependencies anew
 	scripts/lock.sh

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+
+project = "calibrant"
+author = "The calibrant authors"
+copyright = "the calibrant authors"
+version = release = installed_version("calibrant")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "code"
+myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True}
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "furo"
+html_title = f"calibrant {version}"
+html_static_path = ["_static"]
+html_show_copyright = False
+html_show_sphinx = False

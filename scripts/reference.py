@@ -1,0 +1,111 @@
+"""Write the reference pages that code already knows: the commands and the fields of the JSON output.
+
+python scripts/reference.py          writes docs/reference/*.md
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "reference"
+SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
+WIDTH = 100
+
+
+def command_line() -> str:
+    """Every command's help, as `--help` prints it."""
+    import click
+    from calibrant.cli import main
+
+    assert isinstance(main, click.Group)
+    parts = [
+        "# Command line",
+        "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
+        "1 anything else.",
+    ]
+    top = click.Context(main, info_name="calibrant", max_content_width=WIDTH, terminal_width=WIDTH)
+    parts += ["## calibrant", f"```text\n{main.get_help(top)}\n```"]
+    for name in main.list_commands(top):
+        command = main.get_command(top, name)
+        assert command is not None
+        context = click.Context(
+            command, info_name=name, parent=top, max_content_width=WIDTH, terminal_width=WIDTH
+        )
+        parts += [f"## calibrant {name}", f"```text\n{command.get_help(context)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """A schema node with its `$ref` followed; what stands beside the reference wins."""
+    if "$ref" not in node:
+        return node
+    target = schema
+    for step in node["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    return {**resolve(schema, target), **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def fields(schema: dict[str, Any], node: dict[str, Any], prefix: str = "") -> dict[str, dict[str, Any]]:
+    """Every field below a schema node, by its dotted name; `[]` marks the items of a list."""
+    node = resolve(schema, node)
+    found: dict[str, dict[str, Any]] = {}
+    for name, child in node.get("properties", {}).items():
+        child = resolve(schema, child)
+        found[prefix + name] = child
+        found |= fields(schema, child, f"{prefix}{name}.")
+    if "items" in node:
+        found |= fields(schema, node["items"], f"{prefix.removesuffix('.')}[].")
+    for key in ("anyOf", "oneOf", "allOf"):
+        for child in node.get(key, []):
+            found |= fields(schema, child, prefix)
+    return found
+
+
+def type_name(schema: dict[str, Any], node: dict[str, Any]) -> str:
+    """What a field holds, in words."""
+    for key in ("anyOf", "oneOf"):
+        if key in node:
+            return " or ".join(dict.fromkeys(type_name(schema, resolve(schema, n)) for n in node[key]))
+    if "enum" in node:
+        return " or ".join(json.dumps(value) for value in node["enum"])
+    if "const" in node:
+        return json.dumps(node["const"])
+    kinds = node.get("type", "anything")
+    return " or ".join([kinds] if isinstance(kinds, str) else kinds)
+
+
+def json_output() -> str:
+    """The fields of `calibrant measure --json`, from the schema that ships."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    rows = [
+        f"| `{name}` | {type_name(schema, node)} | {node.get('description', '')} |"
+        for name, node in fields(schema, schema).items()
+    ]
+    return "\n".join(
+        [
+            "# JSON output",
+            "",
+            "`calibrant measure --json` prints one object of this form. The JSON Schema ships with the",
+            "package, as `calibrant/schemas/measure.schema.json`. What is undefined is `null`, and",
+            "`reasons` says why.",
+            "A name with a dot stands inside the one before the dot; `[]` marks the items of a list.",
+            "",
+            "| field | holds | meaning |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def pages() -> dict[Path, str]:
+    """What each generated page should say."""
+    return {PAGES / "command-line.md": command_line(), PAGES / "json.md": json_output()}
+
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        page.write_text(text, encoding="utf-8")

@@ -1,0 +1,210 @@
+"""The documentation is complete, its examples run, and nothing in the tree names one machine."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import importlib.util
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import calibrant
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *(p for p in DOCS.rglob("*.md") if "_" not in p.parts[-2][:1])])
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+# What users import from; every name in the `__all__` of each is public.
+PUBLIC_MODULES = [
+    "calibrant.exceptions",
+    "calibrant.measure",
+    "calibrant.results",
+    "calibrant.io",
+    "calibrant.plots",
+    "calibrant.models",
+    "calibrant.synthetic",
+    "calibrant.workflow",
+    "calibrant.report",
+    "calibrant.studies",
+    "calibrant.data",
+]
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def identity(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def reference() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# Names, commands, fields, codes.
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_every_public_name_has_an_entry(module: str) -> None:
+    names = importlib.import_module(module).__all__
+    entries = {line.strip() for page in (DOCS / "api").glob("*.md") for line in text(page).splitlines()}
+    home = module.removeprefix("calibrant.")
+    missing = [f"{home}.{name}" for name in names if f"{home}.{name}" not in entries]
+    assert not missing, f"list them in docs/api: {missing}"
+
+
+def test_every_name_at_the_top_can_be_had() -> None:
+    for name in calibrant.__all__:
+        assert getattr(calibrant, name) is not None
+
+
+def test_every_public_function_and_class_has_a_docstring_with_an_example() -> None:
+    bare = []
+    for module in PUBLIC_MODULES:
+        for name in importlib.import_module(module).__all__:
+            value = getattr(importlib.import_module(module), name)
+            if callable(value) and ">>>" not in (value.__doc__ or "") and not is_record(value):
+                bare.append(f"{module}.{name}")
+    assert not bare, f"without an example: {bare}"
+
+
+def is_record(value: object) -> bool:
+    """Records are described field by field; functions that return them have the examples."""
+    from calibrant.results import Result
+
+    return isinstance(value, type) and issubclass(value, Result)
+
+
+def test_the_reference_pages_say_what_the_code_says() -> None:
+    stale = [identity(page) for page, now in reference().pages().items() if text(page) != now]
+    assert not stale, f"run python scripts/reference.py: {stale}"
+
+
+def test_every_field_of_the_json_output_is_described() -> None:
+    module = reference()
+    schema = json.loads(text(module.SCHEMA))
+    bare = [name for name, node in module.fields(schema, schema).items() if not node.get("description")]
+    assert not bare
+
+
+def error_codes() -> Iterator[str]:
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(text(path))):
+            if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):
+                yield str(node.value.value)
+            if isinstance(node, ast.FunctionDef):
+                for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+                    if argument.arg == "code" and isinstance(default, ast.Constant):
+                        yield str(default.value)
+
+
+def test_every_error_code_is_explained() -> None:
+    explained = set(re.findall(r"^\| `([a-z-]+)`", text(DOCS / "errors.md"), re.MULTILINE))
+    assert {code for code in error_codes() if code} == explained
+
+
+def test_every_dependency_and_every_layer_is_explained() -> None:
+    from packaging.requirements import Requirement
+
+    page = text(DOCS / "architecture.md")
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
+    names = [Requirement(line).name for line in project["dependencies"]]
+    names += [path.name for path in (ROOT / "src" / "calibrant").iterdir() if (path / "__init__.py").exists()]
+    missing = [name for name in names if f"`{name}`" not in page]
+    assert not missing, f"explain them in docs/architecture.md: {missing}"
+
+
+# Examples.
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
+    """The fenced blocks of one language on a page, each with the line that it starts on."""
+    pattern = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    for match in pattern.finditer(text(page)):
+        yield text(page).count("\n", 0, match.start(1)), match[1]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p, "pycon"))], ids=identity)
+def test_the_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=FLAGS)
+    names: dict[str, object] = {}
+    report: list[str] = []
+    for line, block in blocks(page, "pycon"):
+        case = parser.get_doctest(block, names, identity(page), str(page), line)
+        runner.run(case, out=report.append, clear_globs=False)
+        names = case.globs
+    assert not report, "".join(report)
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Each `$ command` of a block with the output shown under it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.replace("\\\n", "").partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p, "console"))], ids=identity)
+def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    checker = doctest.OutputChecker()
+    for line, block in blocks(page, "console"):
+        for command, expected in commands(block):
+            words = shlex.split(command)
+            if words[0] not in ("calibrant", "python"):
+                continue
+            start = [sys.executable, "-m", "calibrant"] if words[0] == "calibrant" else [sys.executable]
+            run = subprocess.run([*start, *words[1:]], cwd=tmp_path, capture_output=True, text=True)
+            got = run.stdout + run.stderr
+            assert not expected or checker.check_output(expected, got, FLAGS), (
+                f"{page}:{line}: {command}\n{got}"
+            )
+
+
+# The tree.
+
+
+def tracked() -> list[Path]:
+    try:
+        run = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs a git work tree")
+    return [path for name in run.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_names_one_machine_or_one_package_index() -> None:
+    # Written in two halves, so that this file passes too.
+    halves = [("/wo", "rk/"), ("/ro", "ot/"), ("/tmp/te", "am"), ("pypi", ".org"), ("python", "hosted")]
+    forbidden = [first + second for first, second in halves]
+    pattern = re.compile("|".join(map(re.escape, forbidden)).encode())
+    guilty = {identity(path): found[0] for path in tracked() if (found := pattern.search(path.read_bytes()))}
+    assert not guilty
+
+
+def test_every_relative_link_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(page)):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    version = calibrant.__version__
+    assert tomllib.loads(text(ROOT / "pyproject.toml"))["project"]["version"] == version
+    assert f"version: {version}\n" in text(ROOT / "CITATION.cff")
+    assert f"## {version}" in text(ROOT / "CHANGELOG.md")
