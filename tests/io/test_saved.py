@@ -1,0 +1,111 @@
+"""Tallies come back from files as they were; files of old versions keep loading."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io import load_tally, save_tally
+from calibrant.io.saved import KEY, VERSION, tally_event
+from calibrant.measure.tally import Tally
+
+ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
+
+
+def example(kind: str) -> Tally:
+    random = np.random.default_rng(7)
+    score = np.round(random.random(500), 2)
+    label = random.random(500) < score
+    weight = random.integers(1, 4, 500) / 2 if "weighted" in kind else None
+    clusters = np.array([f"d{index % 30}" for index in range(500)]) if "clustered" in kind else None
+    return Tally.from_arrays(
+        y_true=label, y_prob=score, sample_weight=weight, clusters=clusters, exact="exact" in kind
+    )
+
+
+KINDS = ["exact", "compressed", "exact weighted", "compressed clustered", "exact weighted clustered"]
+
+
+def assert_equal(one: Tally, other: Tally) -> None:
+    for field in fields(Tally):
+        np.testing.assert_array_equal(
+            getattr(one, field.name), getattr(other, field.name), err_msg=field.name
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tally_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
+    tally = example(kind)
+    save_tally(tally, tmp_path / "a.tally.parquet", event="class:NN")
+    assert_equal(load_tally(tmp_path / "a.tally.parquet"), tally)
+    assert tally_event(tmp_path / "a.tally.parquet") == "class:NN"
+
+
+def test_numbers_may_name_clusters(tmp_path: Path) -> None:
+    tally = Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.1, 0.5, 0.5], clusters=[70, 3, 70])
+    save_tally(tally, tmp_path / "a.parquet")
+    assert_equal(load_tally(tmp_path / "a.parquet"), tally)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tally_of_version_1_still_loads(kind: str) -> None:
+    assert_equal(load_tally(ARCHIVES / f"tally-v1-{kind.replace(' ', '-')}.parquet"), example(kind))
+
+
+def rewritten(path: Path, **changes: object) -> None:
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[KEY]) | changes
+    pq.write_table(table.replace_schema_metadata({KEY: json.dumps(header)}), path)
+
+
+def test_a_tally_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    save_tally(example("exact"), path)
+    rewritten(path, version=VERSION + 1)
+    with pytest.raises(FormatError, match=r"format version 2, .* reads up to 1: install a newer calibrant"):
+        load_tally(path)
+
+
+def test_a_damaged_tally_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    save_tally(example("exact"), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match="the file is cut short"):
+        load_tally(path)
+    damaged = bytearray(whole)
+    damaged[40] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(FormatError, match=r"a\.parquet"):
+        load_tally(path)
+    path.write_bytes(whole)
+    rewritten(path, pairs=501)
+    with pytest.raises(FormatError, match="the tally's rows are damaged"):
+        load_tally(path)
+    rewritten(path, pairs=500, version="one")
+    with pytest.raises(FormatError, match="the tally's header is damaged"):
+        load_tally(path)
+
+
+def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"score": [0.5], "label": [1]}), path)
+    assert tally_event(path) is None
+    assert tally_event(tmp_path / "a.csv") is None
+    with pytest.raises(FormatError, match="this is no saved tally"):
+        load_tally(path)
+    pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({KEY: '{"version": 1}'}), path)
+    with pytest.raises(FormatError, match="there is no column 'low'"):
+        load_tally(path)
+
+
+def test_a_tally_is_not_written_where_there_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        save_tally(example("exact"), tmp_path / "no" / "a.parquet")
