@@ -1,0 +1,48 @@
+"""Figures of result records, on the caller's matplotlib axes or on new ones.
+
+Plots estimate nothing and open no file: they draw what a record holds, and the record's
+``to_rows()`` has the same numbers. `render` turns a figure into the bytes of an SVG, PDF or PNG.
+matplotlib loads on first use; pyplot never does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
+    from calibrant.plots._comparison import binning_comparison
+    from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
+    from calibrant.plots._error_curves import error_against_size
+    from calibrant.plots._svg import inline_svg, render
+
+__all__ = [
+    "binning_comparison",
+    "calibration_curve",
+    "calibration_curves",
+    "confidence_and_reliability",
+    "confidence_histogram",
+    "error_against_size",
+    "inline_svg",
+    "reliability_bars",
+    "render",
+    "smooth_curve",
+]
+
+_HOME = {
+    "_calibration": ("calibration_curve", "calibration_curves", "smooth_curve"),
+    "_comparison": ("binning_comparison",),
+    "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
+    "_error_curves": ("error_against_size",),
+    "_svg": ("inline_svg", "render"),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'calibrant.plots' has no attribute {name!r}")
+    value = getattr(import_module(f"calibrant.plots.{_MODULE[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,197 @@
+"""Guo et al.'s pair of figures: the confidence histogram and the reliability bars with gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from calibrant.plots import _style as style
+from calibrant.results import Bins
+
+BAR = style.SERIES[0].color
+GAP = style.SERIES[1].color
+
+
+def confidence_histogram(
+    bins: Bins,
+    *,
+    score_name: str = "confidence",
+    frequency_name: str = "accuracy",
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how much of the data each score range holds, with the mean score and the overall frequency.
+
+    The two vertical lines of a model that is calibrated in the large coincide; mean confidence to
+    the right of accuracy is overconfidence.
+
+    Parameters
+    ----------
+    bins
+        Bins of equal width (or other edges) of the scores; the bars are ``share`` of each.
+    score_name, frequency_name
+        What the score and the frequency are: confidence and accuracy for a top label.
+    legend
+        Whether to draw the legend, above the axes.
+    ax
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), On calibration of modern neural networks,
+    ICML, Figure 1 (top). arXiv:1706.04599
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> from calibrant.measure.binning import uniform
+    >>> ax = confidence_histogram(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> [round(bar.get_height(), 2) for bar in ax.patches]
+    [0.5, 0.5]
+    """
+    ax = style.axes_or_new(ax, style.PANEL_SIZE)
+    style.grid(ax, "y")
+    total = float(bins.weight.sum())
+    accuracy = float(bins.weight_positives.sum()) / total
+    confidence = float(bins.sum_score.sum()) / total
+    ax.bar(
+        bins.edge_low,
+        bins.share,
+        width=bins.edge_high - bins.edge_low,
+        align="edge",
+        color=BAR,
+        alpha=0.75,
+        edgecolor=style.PAPER,
+        linewidth=0.8,
+        label="share of the pairs",
+    )
+    ax.axvline(
+        accuracy, color=style.INK, linewidth=1.6, label=f"{frequency_name} {accuracy:.3f}", gid="frequency"
+    )
+    ax.axvline(
+        confidence,
+        color=GAP,
+        linewidth=1.8,
+        linestyle=(0, (4, 2)),
+        label=f"mean {score_name} {confidence:.3f}",
+        gid="score",
+    )
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel(score_name)
+    ax.set_ylabel("share of the pairs")
+    if legend:
+        style.legend_above(ax)
+    return ax
+
+
+def reliability_bars(
+    bins: Bins,
+    *,
+    score_name: str = "confidence",
+    frequency_name: str = "accuracy",
+    legend: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each score range's frequency as a bar, and its gap to the mean score inside that range.
+
+    The gap is drawn to the mean score of the bin, not to the bin's middle: that is what the
+    error adds up. A gap above the bar is overconfidence, a gap inside the bar underconfidence; so
+    that both can be told apart without colour, the gap is hatched one way or the other.
+
+    Parameters
+    ----------
+    bins, score_name, frequency_name, legend, ax
+        As in `confidence_histogram`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    References
+    ----------
+    Guo et al. (2017), Figure 1 (bottom). arXiv:1706.04599
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> from calibrant.measure.binning import uniform
+    >>> ax = reliability_bars(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> [round(bar.get_height(), 2) for bar in ax.containers[0]]
+    [0.5, 1.0]
+    """
+    ax = style.axes_or_new(ax, style.PANEL_SIZE)
+    style.grid(ax)
+    width = bins.edge_high - bins.edge_low
+    ax.bar(
+        bins.edge_low,
+        bins.frequency,
+        width=width,
+        align="edge",
+        color=BAR,
+        alpha=0.75,
+        edgecolor=style.PAPER,
+        linewidth=0.8,
+        label=frequency_name,
+    )
+    over = bins.residual < 0
+    sides = (
+        (over, "////", GAP, "overconfident gap"),
+        (~over, "\\\\\\\\", style.INK, "underconfident gap"),
+    )
+    for chosen, hatch, color, name in sides:
+        if chosen.any():
+            ax.bar(
+                bins.edge_low[chosen],
+                np.abs(bins.residual[chosen]),
+                width=width[chosen],
+                bottom=np.minimum(bins.score, bins.frequency)[chosen],
+                align="edge",
+                fill=False,
+                edgecolor=color,
+                hatch=hatch,
+                linewidth=0.9,
+                label=name,
+            )
+    ax.plot([0, 1], [0, 1], color=style.MUTED, linestyle=(0, (1, 1.5)), linewidth=1.1, gid="diagonal")
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel(score_name)
+    ax.set_ylabel(frequency_name)
+    if legend:
+        style.legend_above(ax)
+    return ax
+
+
+def confidence_and_reliability(
+    bins: Bins, *, score_name: str = "confidence", frequency_name: str = "accuracy"
+) -> Figure:
+    """Return Guo et al.'s figure: the confidence histogram beside the reliability bars of the same bins.
+
+    Parameters
+    ----------
+    bins, score_name, frequency_name
+        As in `confidence_histogram`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two axes.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> from calibrant.measure.binning import uniform
+    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
+    >>> len(confidence_and_reliability(bins).axes)
+    2
+    """
+    figure, (left, right) = style.new_figure(2 * style.PANEL_SIZE[0], style.PANEL_SIZE[1] + 0.2, columns=2)
+    confidence_histogram(bins, score_name=score_name, frequency_name=frequency_name, ax=left)
+    reliability_bars(bins, score_name=score_name, frequency_name=frequency_name, ax=right)
+    return figure

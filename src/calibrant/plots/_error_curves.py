@@ -1,0 +1,171 @@
+"""Calibration error against bin size and against sample size: the thesis' figures 4.7 to 4.11."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from calibrant.exceptions import InputError
+from calibrant.plots import _style as style
+from calibrant.results.error_curve import ErrorCurve
+
+X_LABELS = {"bin_size": "bin size (pairs)", "sample_size": "sample size (pairs)"}
+LOG_RATIO = 100  # sizes that span more than this are drawn on a logarithmic axis
+
+
+def error_against_size(
+    curves: Sequence[ErrorCurve], *, log_error: bool = False, legend: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Draw the calibration MSE while the bin size or the sample size varies.
+
+    Markers are the plug-in, hollow markers the debiased estimate, the grey line what a calibrated
+    model's plug-in is expected to be, and a thin line in the series' style the population's error:
+    what the plug-in has above that line is its bias. Sizes that span more than a factor of 100
+    are drawn on a logarithmic axis.
+
+    Parameters
+    ----------
+    curves
+        At least one, all against the same size; their numbers are ``curve.to_rows()``.
+    log_error
+        Whether the error's axis is logarithmic; debiased values at or below 0 are then shown by
+        arrow heads at the bottom.
+    legend
+        Whether to draw the legend, above the axes.
+    ax
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If there is no curve, or they are against different sizes.
+
+    References
+    ----------
+    Nguyen's thesis, section 4.3, figures 4.7 to 4.11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = ErrorCurve("calibrated", "bin_size", np.array([2, 2048]), np.array([0.1, 0.001]))
+    >>> ax = error_against_size([curve])
+    >>> ax.get_xlabel(), ax.get_xscale()
+    ('bin size (pairs)', 'log')
+    """
+    if not curves:
+        raise InputError("curves is empty", "pass at least one ErrorCurve", code="empty")
+    against = {curve.against for curve in curves}
+    if len(against) > 1:
+        raise InputError(
+            "curves are against different sizes", "draw them on axes of their own", code="parameter"
+        )
+    ax = style.axes_or_new(ax, style.PANEL_SIZE)
+    style.grid(ax)
+    if log_error:
+        ax.set_yscale("log", nonpositive="mask")
+    else:
+        ax.axhline(0.0, color=style.MUTED, linewidth=0.8, zorder=1)
+    if max(curve.size[-1] for curve in curves) > LOG_RATIO * min(curve.size[0] for curve in curves):
+        ax.set_xscale("log", base=2 if _powers_of_two(curves) else 10)
+    else:
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+    for index, curve in enumerate(curves):
+        _draw(ax, curve, index)
+    ax.set_xlabel(X_LABELS[curves[0].against])
+    ax.set_ylabel("calibration MSE")
+    if not log_error:
+        _power_in_label(ax, curves)
+    if legend:
+        style.legend_above(ax)
+    return ax
+
+
+def _power_in_label(ax: Axes, curves: Sequence[ErrorCurve]) -> None:
+    """Name the power of ten of small errors in the axis' label, so that the ticks are short numbers."""
+    largest = max(float(curve.plug_in.max()) for curve in curves)
+    power = math.floor(math.log10(largest)) if largest > 0 else 0
+    if power < -2:
+        ax.yaxis.set_major_formatter(lambda value, position: f"{value / 10**power:g}")
+        ax.set_ylabel(f"calibration MSE (in units of $10^{{{power}}}$)")
+
+
+def _powers_of_two(curves: Sequence[ErrorCurve]) -> bool:
+    sizes = np.concatenate([curve.size for curve in curves])
+    return bool(np.all((sizes & (sizes - 1)) == 0))
+
+
+def _draw(ax: Axes, curve: ErrorCurve, index: int) -> None:
+    look = style.series(index)
+    name = style.shown(curve.name)
+    size = 4.0 if len(curve.size) <= 20 else 2.6
+    if curve.expected is not None:
+        ax.plot(
+            curve.size,
+            curve.expected,
+            color=style.MUTED,
+            linewidth=1.0,
+            linestyle=(0, (5, 2)),
+            zorder=2,
+            label=f"{name}: expected plug-in if calibrated",
+            gid=f"expected-{index}",
+        )
+    if curve.truth is not None and curve.truth > 0:
+        ax.axhline(
+            curve.truth,
+            color=look.color,
+            linewidth=1.0,
+            linestyle=(0, (1, 1)),
+            label=f"{name}: population",
+            gid=f"truth-{index}",
+        )
+    ax.plot(
+        curve.size,
+        curve.plug_in,
+        color=look.color,
+        linestyle=look.line,
+        linewidth=0.9,
+        marker=look.marker,
+        markersize=size,
+        markeredgecolor=style.PAPER,
+        markeredgewidth=0.4,
+        zorder=4,
+        label=f"{name}: plug-in",
+        gid=f"plug-in-{index}",
+    )
+    if curve.debiased is not None:
+        hollow: dict[str, Any] = {
+            "color": look.color,
+            "linestyle": "none",
+            "markerfacecolor": "none",
+            "markeredgewidth": 0.9,
+        }
+        ax.plot(
+            curve.size,
+            curve.debiased,
+            marker=look.marker,
+            markersize=size,
+            zorder=3,
+            label=f"{name}: debiased",
+            gid=f"debiased-{index}",
+            **hollow,
+        )
+        below = curve.size[curve.debiased <= 0]
+        if ax.get_yscale() == "log" and len(below):
+            ax.plot(
+                below,
+                np.full(len(below), 0.02),
+                marker="v",
+                markersize=size + 1,
+                transform=ax.get_xaxis_transform(),
+                label=f"{name}: debiased, at or below 0",
+                gid=f"debiased-below-{index}",
+                **hollow,
+            )

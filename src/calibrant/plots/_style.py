@@ -1,0 +1,156 @@
+"""The look of calibrant's figures: colours, markers, line styles, new axes, legends.
+
+Series differ by colour, marker and line style at once, so that a figure can be read without
+colour (Okabe and Ito's palette, in an order whose greys differ). Nothing here touches pyplot or
+matplotlib's settings; axes that the caller gives keep their own look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK = "#1f2328"
+MUTED = "#59636e"
+FAINT = "#c8d1da"
+SHADE = "#e3e8ed"
+PAPER = "#ffffff"
+
+ROLES = {INK: "ink", MUTED: "muted", FAINT: "faint", SHADE: "shade", PAPER: "paper"}
+
+CURVE_SIZE = (4.8, 4.9)
+PANEL_SIZE = (4.8, 3.6)
+FONT_SIZE = 9.5
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class Series:
+    """How one series is told from the others."""
+
+    color: str
+    marker: str
+    line: Any
+
+
+SERIES = (
+    Series("#0072b2", "o", "-"),
+    Series("#d55e00", "s", "--"),
+    Series("#009e73", "^", "-."),
+    Series("#aa5a94", "D", ":"),
+    Series("#b57b00", "v", (0, (6, 2, 1, 2, 1, 2))),
+    Series("#3a3f8f", "P", (0, (3, 1))),
+)
+ROLES.update({series.color: f"series-{number}" for number, series in enumerate(SERIES, start=1)})
+
+
+def series(index: int) -> Series:
+    """Return the style of the ``index``-th series (from 0; they repeat after six)."""
+    return SERIES[index % len(SERIES)]
+
+
+def new_figure(width: float, height: float, columns: int = 1, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """Return a figure in the house style and its axes, row by row."""
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    axes = [ax for row in grid for ax in row]
+    for ax in axes:
+        _dress(ax)
+    return figure, axes
+
+
+def axes_or_new(ax: Axes | None, size: tuple[float, float] = CURVE_SIZE) -> Axes:
+    """Return the caller's axes, or those of a new figure."""
+    return new_figure(*size)[1][0] if ax is None else ax
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that holds the axes."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def _dress(ax: Axes) -> None:
+    ax.set_facecolor("none")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(MUTED)
+        ax.spines[side].set_linewidth(0.8)
+    ax.tick_params(colors=MUTED, labelcolor=INK, labelsize=FONT_SIZE - 0.5, width=0.8, length=3.5)
+    ax.tick_params(which="minor", colors=MUTED, width=0.5, length=2)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_color(INK)
+        label.set_fontsize(FONT_SIZE)
+    ax.title.set_color(INK)
+    ax.title.set_fontsize(FONT_SIZE + 0.5)
+    ax.set_axisbelow(True)
+
+
+def grid(ax: Axes, axis: Any = "both") -> None:
+    """Draw a faint grid behind the data."""
+    ax.grid(True, axis=axis, which="major", color=SHADE, linewidth=0.7)
+
+
+def shown(name: str) -> str:
+    """Return a name fit for a legend: not too long, and not hidden by a leading underscore."""
+    name = " ".join(name.split())
+    if len(name) > LONGEST_NAME:
+        name = name[: LONGEST_NAME - 1] + "…"
+    return f"\u200b{name}" if name.startswith("_") else name
+
+
+def plain_title(ax: Axes, text: str) -> None:
+    """Set a title to the letter: a dollar sign in it starts no formula."""
+    ax.set_title(text, loc="left").set_parse_math(False)
+
+
+def percent(level: float) -> str:
+    """Return a level as a text: 0.95 as 95 %."""
+    return f"{100 * level:g} %"
+
+
+def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
+    """Add an entry to the legend, once a label; entries are listed by rank."""
+    if all(line.get_label() != label for line in ax.get_lines()):
+        ax.plot([], [], label=label, gid=f"key-{rank}", **look)
+
+
+def _rank(entry: tuple[Any, str]) -> str:
+    gid = str(getattr(entry[0], "get_gid", str)() or "")
+    return gid if gid.startswith("key-") else "key-0"
+
+
+def legend_above(ax: Axes) -> None:
+    """Put the legend above the axes, where it can cover no data; names are taken to the letter."""
+    entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_rank)
+    if not entries:
+        return
+    handles, labels = zip(*entries, strict=True)
+    columns = 2 if len(labels) > 2 and _fits_two_columns(labels) else 1
+    legend = ax.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.015),
+        borderaxespad=0.0,
+        ncols=columns,
+        frameon=False,
+        fontsize=FONT_SIZE - 1.5,
+        labelcolor=INK,
+        handlelength=2.4,
+        columnspacing=1.6,
+        labelspacing=0.4,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _fits_two_columns(labels: Sequence[str]) -> bool:
+    half = (len(labels) + 1) // 2
+    return max(map(len, labels[:half])) + max(map(len, labels[half:])) <= 44

@@ -1,0 +1,117 @@
+"""Vector output: the same bytes for the same figure, and SVG that follows a page's light or dark theme."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from calibrant.plots._style import ROLES
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+FONTS = "DejaVu Sans, Verdana, system-ui, sans-serif"
+REMOVED = {f"{{{SVG}}}{tag}" for tag in ("metadata", "title", "style")}
+COLOR = re.compile(r"#[0-9a-f]{6}\b")
+REFERENCE = re.compile(r"url\(#([^)]*)\)")
+SETTINGS: dict[Any, Any] = {"svg.hashsalt": "calibrant", "svg.fonttype": "none", "pdf.fonttype": 42}
+
+
+def render(figure: Figure, kind: Literal["svg", "pdf", "png"], *, dpi: int = 150) -> bytes:
+    """Return a figure as the bytes of a file, equal for equal figures: no date, no random names.
+
+    Parameters
+    ----------
+    figure
+        Any matplotlib figure.
+    kind
+        ``"svg"`` (text stays text), ``"pdf"`` (fonts embedded) or ``"png"``.
+    dpi
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    bytes
+        What a file of this kind holds; writing it is up to the caller.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> render(Figure(), "svg") == render(Figure(), "svg")
+    True
+    """
+    metadata: dict[str, None] = {
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+    }[kind]
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+def inline_svg(figure: Figure, *, name: str, description: str) -> str:
+    """Return a figure as an ``<svg>`` element for a web page.
+
+    Colours become CSS variables (``--ink``, ``--muted``, ``--faint``, ``--shade``, ``--paper``,
+    ``--series-1`` ...) with the printed colour as fallback, so that the page's theme decides;
+    identifiers begin with ``name``, so that several figures share a page; the size is left to the
+    page.
+
+    Parameters
+    ----------
+    figure
+        A figure in the house style.
+    name
+        Unique in the page; letters, digits and hyphens.
+    description
+        What the figure shows, for readers who cannot see it.
+
+    Returns
+    -------
+    str
+        Markup whose texts are escaped.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> inline_svg(Figure(), name="empty", description="nothing").startswith("<svg")
+    True
+    """
+    root = ElementTree.fromstring(render(figure, "svg"))
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in REMOVED:
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+        for key, value in list(element.attrib.items()):
+            del element.attrib[key]
+            element.attrib[key.replace(f"{{{XLINK}}}", "")] = _rewritten(key, value, name)
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib.update({"role": "img", "aria-label": description, "class": "figure"})
+    root.attrib.update({"stroke-linejoin": "round", "stroke-linecap": "butt"})
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _rewritten(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key.endswith("href") and value.startswith("#"):
+        return f"#{name}-{value[1:]}"
+    if key in ("style", "fill", "stroke", "clip-path"):
+        value = REFERENCE.sub(rf"url(#{name}-\1)", value)
+        return COLOR.sub(lambda match: _variable(match.group()), value)
+    return value
+
+
+def _variable(color: str) -> str:
+    return f"var(--{ROLES[color]}, {color})" if color in ROLES else color

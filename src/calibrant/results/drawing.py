@@ -1,0 +1,86 @@
+"""Records that figures and reports are drawn from, beside the measurement itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._checks import Floats
+from calibrant.results._base import Result, plain
+from calibrant.results.bins import Bins
+from calibrant.results.errors import ConsistencyBars, SmoothCurve
+from calibrant.results.intervals import ErrorDifference
+
+
+@dataclass(frozen=True)
+class BinIntervals(Result):
+    """An interval of each bin's frequency, each for its bin alone (pointwise).
+
+    Attributes
+    ----------
+    low, high
+        (bins,) ends of the intervals, in [0, 1].
+    level
+        Nominal coverage of each.
+    method
+        ``"wilson"`` or ``"normal"`` (the papers').
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> BinIntervals(np.array([0.1]), np.array([0.3]), 0.95, "wilson").to_rows()
+    [{'low': 0.1, 'high': 0.3}]
+    """
+
+    low: Floats
+    high: Floats
+    level: float
+    method: str
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a bin: the ends of its interval."""
+        return [
+            {"low": low, "high": high} for low, high in zip(plain(self.low), plain(self.high), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Drawing(Result):
+    """What a report draws of one event of one model, beyond its measurement.
+
+    Attributes
+    ----------
+    event
+        As in the measurement.
+    equal_width
+        The equal-width bins behind the ECE, for the confidence histogram and the reliability bars.
+    consistency
+        Bars around the diagonal at the measurement's bins; None when not computed.
+    curve
+        The smooth curve with its band; None when not computed.
+    """
+
+    event: str
+    equal_width: Bins
+    consistency: ConsistencyBars | None = None
+    curve: SmoothCurve | None = None
+
+
+@dataclass(frozen=True)
+class ModelDifference(Result):
+    """How two named models differ on the same items, for one event.
+
+    Attributes
+    ----------
+    event
+        As in the measurements.
+    first, second
+        Names of the models; the difference is first minus second.
+    difference
+        The paired difference of their calibration errors.
+    """
+
+    event: str
+    first: str
+    second: str
+    difference: ErrorDifference
