@@ -1,0 +1,265 @@
+"""Plug-in calibration errors: RMS, its square, L1 (ECE) and maximum, of bins or of arrays.
+
+All of them compare the observed frequency of a bin with its mean score, so they depend on the
+bins and are biased upward: noise alone moves a frequency away from its mean score, by about
+``p (1 - p) / n`` in the square. `calibrant.measure.noise_floor` gives what a calibrated model
+would get on the same bins, `calibrant.measure.debiased` an estimate without that bias.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import pairs
+from calibrant.exceptions import InputError
+from calibrant.measure.binning import adaptive, uniform
+from calibrant.results import Bins
+from calibrant.results.errors import PlugInErrors
+
+Binning = Literal["adaptive", "uniform"]
+
+
+def plot_bin_size(n: int) -> int:
+    """Pairs a bin when nobody says: ``min(5000, max(200, n // 20))``, and one bin under 200 pairs.
+
+    Examples
+    --------
+    >>> plot_bin_size(100), plot_bin_size(6000), plot_bin_size(10**6)
+    (100, 300, 5000)
+    """
+    return min(n, 5000, max(200, n // 20))
+
+
+def calibration_mse_of(bins: Bins) -> float:
+    """Mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
+
+    Zero means that every bin's frequency equals its mean score. Nguyen & O'Connor (2015),
+    Algorithm 1, before the square root; the thesis reports this square.
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant._checks import pairs
+    >>> calibration_mse_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.0625
+    """
+    return float(np.dot(bins.share, bins.residual**2))
+
+
+def rms_calibration_error_of(bins: Bins) -> float:
+    """Root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant._checks import pairs
+    >>> rms_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.25
+    """
+    return float(np.sqrt(calibration_mse_of(bins)))
+
+
+def expected_calibration_error_of(bins: Bins) -> float:
+    """Mean absolute gap of the bins, in [0, 1]: the expected calibration error of Guo et al. (2017).
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant._checks import pairs
+    >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.25
+    """
+    return float(np.dot(bins.share, np.abs(bins.residual)))
+
+
+def max_calibration_error_of(bins: Bins) -> float:
+    """Largest absolute gap of any non-empty bin, in [0, 1].
+
+    A small bin can make it as large as 1 by chance: read it beside its noise floor.
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant._checks import pairs
+    >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), count=2))
+    0.25
+    """
+    return float(np.abs(bins.residual).max())
+
+
+def plug_in_errors(bins: Bins) -> PlugInErrors:
+    """All plug-in errors of the bins in one record, with the recipe that made them.
+
+    Examples
+    --------
+    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant._checks import pairs
+    >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    >>> errors.rms_calibration_error, errors.expected_calibration_error, errors.used
+    (0.25, 0.25, 2)
+    """
+    mse = calibration_mse_of(bins)
+    return PlugInErrors(
+        rms_calibration_error=float(np.sqrt(mse)),
+        calibration_mse=mse,
+        expected_calibration_error=expected_calibration_error_of(bins),
+        max_calibration_error=max_calibration_error_of(bins),
+        mean_gap=float(np.dot(bins.share, bins.residual)),
+        n=round(float(bins.n.sum())),
+        weight_sum=float(bins.weight.sum()),
+        kind=bins.kind,
+        size=bins.size,
+        asked=bins.asked,
+        used=bins.used,
+    )
+
+
+def _bins(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    binning: str,
+    bin_size: int | None,
+    bin_count: int | None,
+) -> Bins:
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    if binning == "adaptive":
+        if bin_size is None and bin_count is None:
+            bin_size = plot_bin_size(len(source))
+        return adaptive(source, size=bin_size, count=bin_count)
+    if binning != "uniform":
+        raise InputError(f"binning is {binning!r}", 'give "adaptive" or "uniform"', code="parameter")
+    if bin_size is not None:
+        raise InputError(
+            "bin_size is given for bins of equal width", "give bin_count instead", code="parameter"
+        )
+    return uniform(source, count=15 if bin_count is None else bin_count)
+
+
+def rms_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Root mean squared difference between observed frequency and mean score, over bins.
+
+    This is the papers' CalibErr (Algorithm 1). It is 0 when every bin is calibrated, and about
+    ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model: a plug-in, biased upward.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    binning
+        ``"adaptive"`` (equal counts, ties shared in proportion) or ``"uniform"`` (equal widths).
+    bin_size
+        Pairs a bin (adaptive only); None takes ``min(5000, max(200, n // 20))``.
+    bin_count
+        Number of bins instead of ``bin_size``; for equal widths 15 if None.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores, weights or bins.
+
+    References
+    ----------
+    K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
+    language processing models, EMNLP. doi:10.18653/v1/D15-1182
+
+    Examples
+    --------
+    >>> round(rms_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 4)
+    0.7106
+    """
+    return rms_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+
+
+def calibration_mse(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Mean squared difference between observed frequency and mean score: `rms_calibration_error` squared.
+
+    Parameters, errors and reference are those of `rms_calibration_error`; in [0, 1].
+
+    Examples
+    --------
+    >>> round(calibration_mse([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 6)
+    0.505
+    """
+    return calibration_mse_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+
+
+def expected_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "uniform",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Mean absolute difference between observed frequency and mean score, over bins (ECE).
+
+    As Guo et al. define it: 15 bins of equal width ``(low, high]``, a score of exactly 0 in the
+    first and of exactly 1 in the last. The event is the caller's (pass whether the top label is
+    right to get the top-label error of the paper). ``binning="adaptive"`` gives equal counts.
+    Biased upward and without a regular interval: read it beside its noise floor.
+
+    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), On calibration of modern neural networks,
+    ICML. arXiv:1706.04599, Eq. 3
+
+    Examples
+    --------
+    >>> round(expected_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200), 6)
+    0.55
+    """
+    return expected_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+
+
+def max_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Largest absolute difference between observed frequency and mean score of any bin.
+
+    Bins of equal counts by default: with equal widths one pair alone in a bin decides it.
+    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+
+    Examples
+    --------
+    >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2)
+    1.0
+    """
+    return max_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))

@@ -1,0 +1,208 @@
+"""Smooth calibration error and smooth calibration curve (Blasiok & Nakkiran 2023).
+
+The residuals ``y - q`` are smoothed over the scores by a Gaussian kernel reflected at 0 and 1;
+the error at bandwidth s is the integral of the absolute smoothed residual, and *the* smooth
+error is the one that equals its own bandwidth. No bins, and no choice is left to the user.
+
+Reflection makes the kernel diagonal in cosines: smoothing multiplies the k-th cosine mode by
+``exp(-(pi k s)^2 / 2)``. So the tally is put on a grid once (each pair's mass shared between its
+two neighbours, which keeps its first moment) and every bandwidth costs one cosine transform.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Floats, pairs
+from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.measure.binning import Source
+from calibrant.measure.tally import Tally
+from calibrant.results.errors import SmoothError
+
+NODES_PER_BANDWIDTH = 64
+SMALLEST_GRID = 256
+LARGEST_GRID = 1 << 17
+# E|z^2 - 1| of a standard normal z: the integral of |k''| of a Gaussian kernel, times s^2.
+CURVATURE = 4 * np.exp(-0.5) / np.sqrt(2 * np.pi)
+
+
+def cosine_modes(nodes: Floats) -> Floats:
+    """Cosine modes ``sum_j v_j cos(pi k j / M)`` of masses v on the nodes j / M (last axis).
+
+    Only the lowest ones: at ``NODES_PER_BANDWIDTH`` nodes a bandwidth the others are smoothed to
+    less than 1e-15 of themselves.
+    """
+    from scipy.fft import dct
+
+    ends = np.ones(nodes.shape[-1])
+    ends[[0, -1]] = 2.0
+    modes: Floats = dct(nodes * ends, type=1, axis=-1) / 2
+    return modes[..., : nodes.shape[-1] * 3 // NODES_PER_BANDWIDTH]
+
+
+def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
+    """Density on the nodes j / count after smoothing by the reflected Gaussian kernel.
+
+    ``bandwidth`` is one number, or one a row of ``modes``.
+
+    Examples
+    --------
+    >>> smoothed(cosine_modes(np.eye(257)[100]), 10.0, 256)[[0, 100, 256]].round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    from scipy.fft import dct
+
+    frequency = np.pi * np.arange(modes.shape[-1])
+    decay = np.exp(-0.5 * (np.expand_dims(np.asarray(bandwidth, np.float64), -1) * frequency) ** 2)
+    density: Floats = dct(modes * decay, type=1, n=count + 1, axis=-1)
+    return density
+
+
+def mean_absolute(values: Floats) -> Floats:
+    """Integral over [0, 1] of the absolute value of the function that is linear between nodes.
+
+    Examples
+    --------
+    >>> float(mean_absolute(np.array([-1.0, 1.0])))
+    0.5
+    """
+    left, right = np.abs(values[..., :-1]), np.abs(values[..., 1:])
+    area = (left + right) / 2
+    crosses = values[..., :-1] * values[..., 1:] < 0
+    # Where the sign changes inside the cell it holds two triangles, not a trapezoid.
+    np.divide(left**2 + right**2, 2 * (left + right), out=area, where=crosses)
+    mean: Floats = area.mean(axis=-1)
+    return mean
+
+
+def residual_nodes(cells: Cells) -> Floats:
+    """Mean residual ``y - q`` of the cells as masses on the nodes."""
+    mass = cells.weight_positives - cells.sum_score
+    moment = cells.sum_score_positive - cells.sum_score2
+    return on_nodes(mass, moment) / cells.weight.sum()
+
+
+def fixed_points(modes: Floats, count: int, steps: int) -> tuple[Floats, Floats]:
+    """Bandwidths that equal their own smooth error, one a row, and those errors.
+
+    The smooth error never grows with the bandwidth, so bisection between the smallest bandwidth
+    of the grid and the error there finds the fixed point. Where it lies below, the bandwidth is
+    the smallest and the error the one there: the fixed point is between the two.
+    """
+    smallest = NODES_PER_BANDWIDTH / count
+    at_smallest = mean_absolute(smoothed(modes, np.full(modes.shape[:-1], smallest), count))
+    lower = np.full_like(at_smallest, smallest)
+    upper = np.maximum(at_smallest, smallest)
+    for _ in range(steps):
+        middle = (lower + upper) / 2
+        above = mean_absolute(smoothed(modes, middle, count)) > middle
+        lower = np.where(above, middle, lower)
+        upper = np.where(above, upper, middle)
+    bandwidth = (lower + upper) / 2
+    return bandwidth, np.where(at_smallest < smallest, at_smallest, bandwidth)
+
+
+def fine_enough(tally: Tally) -> tuple[int, Floats]:
+    """Cells of the coarsest grid that resolves the tally's own bandwidth, and its residual modes."""
+    count = SMALLEST_GRID
+    while True:
+        smallest = NODES_PER_BANDWIDTH / count
+        modes = cosine_modes(residual_nodes(cells_of(tally, count)))
+        if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count)) >= smallest:
+            return count, modes
+        count *= 2
+
+
+def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
+    """Bound on the error of the smooth error at a bandwidth that the grid and the rows cause.
+
+    A pair at distances a, b from the two nodes that share its mass is smoothed with an error of
+    at most ``a b / 2`` times the kernel's second derivative; drawing straight lines between the
+    nodes costs at most ``h^2 / 12`` times that of the smoothed residual.
+    """
+    step = 1 / count
+    left = cell_of_rows(tally, count) * step
+    inside = (tally.low >= left) & (tally.high <= left + step)
+    reach = np.maximum(np.abs(tally.low - left), np.abs(tally.high - left)) + step
+    product = np.where(inside, step**2 / 4, reach**2)
+    share, residual = _absolute_residuals(tally)
+    each: Floats = residual * (product / 2 + step**2 / 12)
+    return float(CURVATURE / bandwidth**2 * np.dot(share, each))
+
+
+def _absolute_residuals(tally: Tally) -> tuple[Floats, Floats]:
+    """Share of the weight and mean absolute residual of each row."""
+    total = tally.weight_positives + tally.sum_score - 2 * tally.sum_score_positive
+    return tally.weight / tally.total_weight, np.maximum(total / tally.weight, 0.0)
+
+
+def smooth_calibration_error_of(source: Source) -> SmoothError:
+    """Smooth calibration error of pairs or of a tally, with its bandwidth and the grid's error.
+
+    See `smooth_calibration_error`. Where the fixed point lies below what the finest grid can
+    resolve (a bandwidth near 0.0005), the error at that smallest bandwidth is given, and the
+    distance to it counts as error.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> result = smooth_calibration_error_of(pairs([0] * 400, [0.1] * 200 + [1.0] * 200))
+    >>> round(result.value, 3), result.value == result.bandwidth
+    (0.55, True)
+    """
+    tally = as_tally(source)
+    count, modes = fine_enough(tally)
+    bandwidth, value = (float(x) for x in fixed_points(modes, count, steps=36))
+    # The error never exceeds the mean absolute residual, whatever the bandwidth.
+    beyond_grid = max(0.0, min(bandwidth, float(np.dot(*_absolute_residuals(tally)))) - value)
+    return SmoothError(
+        value=value,
+        bandwidth=bandwidth,
+        error_bound=grid_error(tally, count, bandwidth) + beyond_grid,
+        grid_points=count + 1,
+        n=tally.total_n,
+        weight_sum=tally.total_weight,
+    )
+
+
+def smooth_calibration_error(
+    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Smooth expected calibration error (smECE): a calibration error without bins.
+
+    Residuals are smoothed by a reflected Gaussian kernel whose bandwidth equals the resulting
+    error. Zero for residuals that vanish; continuous in the scores, so that a small change of the
+    scores is a small change of the error. Like the binned error it is above zero for a calibrated
+    model of finite n: read it beside its noise floor (`smooth_noise_floor`).
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Computed on a grid; `smooth_calibration_error_of` gives the bound of its error.
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores or weights.
+
+    References
+    ----------
+    J. Blasiok and P. Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel
+    smoothing, ICLR. arXiv:2309.12236
+
+    Examples
+    --------
+    >>> round(smooth_calibration_error([0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]), 3)
+    0.174
+    """
+    return smooth_calibration_error_of(pairs(y_true, y_prob, sample_weight=sample_weight)).value
