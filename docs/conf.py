@@ -13,7 +13,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "reference/terms.md"]
 templates_path = ["_templates"]
 default_role = "code"
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]

@@ -101,9 +101,21 @@ def json_output() -> str:
     )
 
 
+def terms() -> str:
+    """Every number in a sentence, as the report has it."""
+    from calibrant.report.glossary import TERMS
+
+    rows = [f"| `{name}` | {term.label} | {term.meaning} |" for name, term in TERMS.items()]
+    return "\n".join(["| name | label | meaning |", "|---|---|---|", *rows, ""])
+
+
 def pages() -> dict[Path, str]:
     """What each generated page should say."""
-    return {PAGES / "command-line.md": command_line(), PAGES / "json.md": json_output()}
+    return {
+        PAGES / "command-line.md": command_line(),
+        PAGES / "json.md": json_output(),
+        PAGES / "terms.md": terms(),
+    }
 
 
 if __name__ == "__main__":

@@ -49,6 +49,13 @@ def identity(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def public_names(module: str) -> list[str]:
+    """Names of the module's `__all__`; without one, what the module defines itself."""
+    found = importlib.import_module(module)
+    own = [name for name, value in vars(found).items() if getattr(value, "__module__", None) == module]
+    return getattr(found, "__all__", None) or [name for name in own if not name.startswith("_")]
+
+
 def reference() -> ModuleType:
     spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
     assert spec is not None
@@ -63,7 +70,7 @@ def reference() -> ModuleType:
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)
 def test_every_public_name_has_an_entry(module: str) -> None:
-    names = importlib.import_module(module).__all__
+    names = public_names(module)
     entries = {line.strip() for page in (DOCS / "api").glob("*.md") for line in text(page).splitlines()}
     home = module.removeprefix("calibrant.")
     missing = [f"{home}.{name}" for name in names if f"{home}.{name}" not in entries]
@@ -78,7 +85,7 @@ def test_every_name_at_the_top_can_be_had() -> None:
 def test_every_public_function_and_class_has_a_docstring_with_an_example() -> None:
     bare = []
     for module in PUBLIC_MODULES:
-        for name in importlib.import_module(module).__all__:
+        for name in public_names(module):
             value = getattr(importlib.import_module(module), name)
             if callable(value) and ">>>" not in (value.__doc__ or "") and not is_record(value):
                 bare.append(f"{module}.{name}")
@@ -105,19 +112,27 @@ def test_every_field_of_the_json_output_is_described() -> None:
 
 
 def error_codes() -> Iterator[str]:
+    """Codes in the source: keywords and their defaults, and bare words among what is raised with."""
     for path in (ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(text(path))):
-            if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):
-                yield str(node.value.value)
-            if isinstance(node, ast.FunctionDef):
-                for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-                    if argument.arg == "code" and isinstance(default, ast.Constant):
-                        yield str(default.value)
+            values: list[ast.expr | None] = []
+            if isinstance(node, ast.keyword) and node.arg == "code":
+                values = [node.value]
+            elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+                values = list(node.exc.args)
+            elif isinstance(node, ast.FunctionDef):
+                names = [argument.arg for argument in node.args.kwonlyargs]
+                values = [
+                    value for name, value in zip(names, node.args.kw_defaults, strict=True) if name == "code"
+                ]
+            for value in values:
+                if isinstance(value, ast.Constant) and re.fullmatch("[a-z]+(-[a-z]+)*", str(value.value)):
+                    yield str(value.value)
 
 
 def test_every_error_code_is_explained() -> None:
     explained = set(re.findall(r"^\| `([a-z-]+)`", text(DOCS / "errors.md"), re.MULTILINE))
-    assert {code for code in error_codes() if code} == explained
+    assert set(error_codes()) == explained
 
 
 def test_every_dependency_and_every_layer_is_explained() -> None:
