@@ -18,6 +18,7 @@ WIDTH = 100
 def command_line() -> str:
     """Every command's help, as `--help` prints it."""
     import click
+
     from calibrant.cli import main
 
     assert isinstance(main, click.Group)
