@@ -45,7 +45,8 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
     >>> predictions("dated", "logistic-regression").name
     'sentiment-dated-logistic-regression.parquet'
     """
-    for name, value, known in (("text_set", text_set, SETS), ("model", model, MODELS), ("split", split, SPLITS)):
+    arguments = {"text_set": (text_set, SETS), "model": (model, MODELS), "split": (split, SPLITS)}
+    for name, (value, known) in arguments.items():
         if value not in known:
             raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}")
     suffix = "" if split == "test" else f"-{split}"

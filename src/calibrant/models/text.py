@@ -66,7 +66,8 @@ def tweet_tokenizer() -> Tokenizer:
     try:
         from nltk.tokenize.casual import TweetTokenizer
     except ImportError as error:
-        raise MissingExtraError("the tweet tokenizer needs nltk", "pip install 'calibrant[studies]'") from error
+        hint = "pip install 'calibrant[studies]'"
+        raise MissingExtraError("the tweet tokenizer needs nltk", hint) from error
     split: Tokenizer = TweetTokenizer(preserve_case=False).tokenize
     return split
 
@@ -155,7 +156,8 @@ class UnigramClassifier:
         token_sets = [set(self.tokenizer(text)) for text in texts]
         y = np.asarray(labels)
         if y.shape != (len(token_sets),):
-            raise InputError(f"labels have shape {y.shape} for {len(token_sets)} texts", "give one label a text")
+            found = f"labels have shape {y.shape} for {len(token_sets)} texts"
+            raise InputError(found, "give one label a text", code="length")
         if set(np.unique(y).tolist()) != {0, 1}:
             raise InputError("labels must be 0 and 1, and both must occur", "check the labels")
         self.vocabulary = sorted(set().union(*token_sets))
@@ -275,9 +277,8 @@ class UnigramClassifier:
         calibrant.exceptions.InputError: the model's state has version 99: this release reads version 1
         """
         if state.get("version") != STATE_VERSION:
-            raise InputError(
-                f"the model's state has version {state.get('version')}", f"this release reads version {STATE_VERSION}"
-            )
+            found = f"the model's state has version {state.get('version')}"
+            raise InputError(found, f"this release reads version {STATE_VERSION}", code="version")
         model = cls(state["kind"], strength=state["strength"], tokenizer=tokenizer)
         model.vocabulary = list(state["vocabulary"])
         model.coef = np.asarray(state["coef"], dtype=np.float64)

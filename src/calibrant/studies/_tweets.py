@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,8 @@ def read(path: Path) -> Tweets:
                 texts.append(text)
                 labels.append(int(label))
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist", "set CALIBRANT_DATA to the folder that has sentiment/") from error
+        hint = "set CALIBRANT_DATA to the folder that has sentiment/"
+        raise InputError(f"{path} does not exist", hint, code="input") from error
     return Tweets(texts, np.array(labels, dtype=np.uint8))
 
 
@@ -68,11 +70,12 @@ def f1_score(labels: NDArray[np.uint8], scores: NDArray[np.float64]) -> float:
 
 def train(kind: Kind, training: Tweets, dev: Tweets) -> tuple[UnigramClassifier, Sweep]:
     """Train with every strength and keep the model with the best F1 on dev."""
-    tokenizer = tweet_tokenizer()
+    tokenizer = cache(tweet_tokenizer())
     best: tuple[float, UnigramClassifier] | None = None
     f1 = []
     for strength in STRENGTHS:
-        model = UnigramClassifier(kind, strength=strength, tokenizer=tokenizer).fit(training.texts, training.labels)
+        model = UnigramClassifier(kind, strength=strength, tokenizer=tokenizer)
+        model.fit(training.texts, training.labels)
         f1.append(f1_score(dev.labels, model.predict_proba(dev.texts)))
         if best is None or f1[-1] > best[0]:
             best = (f1[-1], model)
@@ -111,7 +114,8 @@ def _write_table(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table({"item": np.arange(1, len(scores) + 1, dtype=np.int32), "score": scores, "label": labels})
+    item = np.arange(1, len(scores) + 1, dtype=np.int32)
+    table = pa.table({"item": item, "score": scores, "label": labels})
     table = table.replace_schema_metadata({"calibrant": json.dumps(about)})
     unfinished = path.with_name(path.name + ".part")
     pq.write_table(

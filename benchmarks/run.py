@@ -1,0 +1,98 @@
+"""``make bench``: every bar of speed and memory, measured in one run and judged by ratios.
+
+``--quick`` uses 10^6 to 10^7 pairs and leaves the documentation alone; ``--only WORD`` runs the parts whose
+name has the word. The full run needs 6 GB of disk under ``.cache``, 6 GB of memory, and a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import parts
+
+from calibrant.studies._base import fill
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ("scikit-learn", "model-diagnostics", "uncertainty-calibration", "mapie")
+PACKAGES = ("calibrant", "numpy", "numba", "pyarrow", *PEERS)
+
+
+def machine() -> dict[str, Any]:
+    model = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        lines = [line for line in information.read_text().splitlines() if line.startswith("model name")]
+        model = lines[0].split(":", 1)[1].strip() if lines else model
+    return {
+        "processor": model,
+        "processors": os.cpu_count(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        print("  ".join(str(value) for value in row.values()), flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="10^6 to 10^7 pairs, nothing written to docs/")
+    parser.add_argument("--only", default="", metavar="WORD", help=f"one of: {', '.join(parts.PARTS)}")
+    options = parser.parse_args()
+    scale = parts.QUICK if options.quick else parts.FULL
+    record: dict[str, Any] = {
+        "date": datetime.date.today().isoformat(),
+        "machine": machine(),
+        "scale": vars(scale),
+    }
+    start = time.perf_counter()
+    bars: list[parts.Bar] = []
+    timings: list[dict[str, Any]] = []
+    for name, part in parts.PARTS.items():
+        if options.only in name:
+            print(f"# {name}", flush=True)
+            new_bars, new_timings = part(scale)
+            show([*new_timings, *(bar.row() for bar in new_bars)])
+            bars += new_bars
+            timings += new_timings
+    record["wall_seconds"] = round(time.perf_counter() - start)
+    record["tables"] = {"bars": [bar.row() for bar in bars], "timings": timings, "machine": [_flat(record)]}
+    failed = [bar for bar in bars if not bar.passed]
+    print(f"{len(bars) - len(failed)} of {len(bars)} bars met")
+    whole = not options.quick and not options.only
+    target = ROOT / ("docs/benchmarks.json" if whole else ".cache/benchmarks-part.json")
+    target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if whole:
+        page = ROOT / "docs" / "benchmarks.md"
+        page.write_text(fill(page.read_text(encoding="utf-8"), record), encoding="utf-8")
+    print(f"written: {target.relative_to(ROOT)}")
+    return 0
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    about = record["machine"]
+    return {
+        "date": record["date"],
+        "machine": f"{about['processor']}, {about['processors']} processors, {about['memory_gib']} GiB",
+        "versions": ", ".join(f"{name} {number}" for name, number in about["versions"].items()),
+        "Python": about["python"],
+        "load before": about["load_before"],
+        "seconds": record["wall_seconds"],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""What every study records, and how a study's record becomes its page.
+
+A study is a function from data to a `Study`. `write` saves the record as ``NAME.json`` and its
+figures beside it, and fills the tables of ``NAME.md``, whose prose is written by hand, between
+``<!-- table: KEY -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from calibrant.exceptions import InputError
+from calibrant.io._atomic import writing
+from calibrant.results._base import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["agrees", "differs", "not comparable"]
+Row = dict[str, Any]
+TABLE = re.compile(r"(<!-- table: (?P<key>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Finding(Result):
+    """One number of a study, beside the paper's.
+
+    Attributes
+    ----------
+    name
+        Identifier, unique in its study.
+    text
+        What the number is, for a reader.
+    value, low, high
+        The number and its 95 % interval; None where there is none.
+    paper
+        The paper's number or statement; None where the paper has none.
+    verdict
+        Whether they agree; None where the paper has nothing to compare with.
+    note
+        What the interval is, or why the verdict.
+    """
+
+    name: str
+    text: str
+    value: float | str | None
+    low: float | None = None
+    high: float | None = None
+    paper: float | str | None = None
+    verdict: Verdict | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Study(Result):
+    """The record of one run of a study.
+
+    Attributes
+    ----------
+    name, title
+        The study's name on the command line, and what it reproduces.
+    command
+        The command that makes this record.
+    seed
+        Of everything random in it.
+    wall_seconds
+        How long it took.
+    data
+        SHA-256 of every file read, by name.
+    parameters
+        What was chosen, by name.
+    findings
+        The numbers beside the paper's.
+    tables
+        Further numbers, and the points of the figures: rows by table name.
+    """
+
+    name: str
+    title: str
+    command: str
+    seed: int
+    wall_seconds: float
+    data: dict[str, str]
+    parameters: dict[str, Any]
+    findings: tuple[Finding, ...]
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+
+    def to_rows(self) -> list[Row]:
+        """One row a finding."""
+        return [finding.to_dict() for finding in self.findings]
+
+    def finding(self, name: str) -> Finding:
+        """Return the finding of that name."""
+        return {finding.name: finding for finding in self.findings}[name]
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+    """Write a study's record and figures (SVG and PNG) to a folder, and fill the tables of its page.
+
+    The page ``NAME.md`` is only touched if the folder has one.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", "make it, or name another", code="output")
+    record = folder / f"{study.name}.json"
+    with writing(record) as file:
+        file.write((study.to_json(indent=1) + "\n").encode())
+    written = [record]
+    for key, figure in figures.items():
+        for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
+            path = folder / f"{study.name}-{key}.{suffix}"
+            with writing(path) as file:
+                figure.savefig(file, format=suffix, metadata=metadata, dpi=110)
+            written.append(path)
+    page = folder / f"{study.name}.md"
+    if page.exists():
+        filled = fill(page.read_text(encoding="utf-8"), json.loads(record.read_text(encoding="utf-8")))
+        with writing(page) as file:
+            file.write(filled.encode())
+        written.append(page)
+    return written
+
+
+def fill(page: str, record: dict[str, Any]) -> str:
+    """Fill the tables of a study's page from its record (the content of ``NAME.json``)."""
+
+    def table(match: re.Match[str]) -> str:
+        key = match["key"]
+        if key == "run":
+            body = _run_lines(record)
+        elif key == "findings":
+            body = _findings_table(record["findings"])
+        else:
+            body = markdown(record["tables"][key])
+        return f"{match[1]}{body}\n{match[3]}"
+
+    return TABLE.sub(table, page)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Rows as a Markdown table; a row's keys are the header."""
+    header = list(rows[0])
+    numeric = [all(isinstance(row[key], (int, float, type(None))) for row in rows) for key in header]
+    lines = [header, [("---:" if right else "---") for right in numeric]]
+    lines += [[number(row[key]) for key in header] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: Any) -> str:
+    """A value as a page shows it: four decimals, three digits if it is tiny, an en dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.3g}"
+    return str(value).replace("|", "\\|")
+
+
+def _findings_table(findings: Sequence[Row]) -> str:
+    rows = []
+    for finding in findings:
+        here = number(finding["value"])
+        if finding["low"] is not None:
+            here += f" [{number(finding['low'])}, {number(finding['high'])}]"
+        row = {"number": finding["text"], "paper": number(finding["paper"]), "here": here}
+        rows.append({**row, "verdict": number(finding["verdict"]), "note": finding["note"]})
+    return markdown(rows)
+
+
+def _run_lines(record: dict[str, Any]) -> str:
+    parameters = "; ".join(f"{name} {value}" for name, value in record["parameters"].items())
+    files = "".join(f"\n- `{name}`: `{value[:16]}`" for name, value in record["data"].items())
+    return (
+        f"Command: `{record['command']}`. Seed {record['seed']}. {record['wall_seconds']:.0f} seconds.\n"
+        f"Chosen: {parameters}." + (f"\n\nData (first digits of the SHA-256):\n{files}" if files else "")
+    )
