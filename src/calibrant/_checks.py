@@ -110,7 +110,8 @@ def labels(values: ArrayLike, name: str = "y_true") -> NDArray[Any]:
     array = np.ascontiguousarray(one_dimensional(values, name))
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype")
-    bad = -1 if array.dtype == np.bool_ else kernels.first_other_label(array)
+    suspect = array.dtype != np.bool_ and (array.dtype.kind == "f" or kernels.any_other_integer(array))
+    bad = kernels.first_other_label(array) if suspect else -1
     if bad >= 0:
         raise InputError(
             f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",

@@ -10,7 +10,7 @@ from typing import TypeVar
 Chunk = TypeVar("Chunk")
 State = TypeVar("State")
 
-CHUNK = 1 << 21  # pairs a chunk: large against a kernel call, small against a cache of partial sums
+CHUNK = 1 << 20  # pairs a chunk: large against a kernel call, small against a cache of partial sums
 
 
 def default_threads() -> int:

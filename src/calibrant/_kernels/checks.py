@@ -29,6 +29,15 @@ def first_outside_unit_interval(score: NDArray[Any]) -> int:
 
 
 @jit
+def any_other_integer(label: NDArray[Any]) -> bool:
+    """Whether an integer label is neither 0 nor 1; much faster than finding it."""
+    seen = label[0]
+    for i in range(len(label)):
+        seen |= label[i]
+    return seen != 0 and seen != 1
+
+
+@jit
 def first_other_label(label: NDArray[Any]) -> int:
     """Index of the first label other than 0 and 1, or -1."""
     n = len(label)

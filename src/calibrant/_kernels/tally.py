@@ -19,32 +19,30 @@ _BLOCK = 2048
 @jit
 def _rows_and_offsets(
     score: NDArray[Any],
-    start: int,
-    stop: int,
     part_of: NDArray[np.int8],
     cut: NDArray[np.float64],
     buffer: NDArray[np.float64],
-    key: NDArray[np.int64],
+    row: NDArray[np.int64],
     offset: NDArray[np.float64],
 ) -> None:
-    """Turn keys into grid rows in place, and scores into offsets from the first score of their row."""
-    write_keys(score, start, stop, buffer, key)
+    """Write the grid row of every score and its offset from the first score of that row.
+
+    Both differences of the offset are exact, since a row lies within a factor of two.
+    """
+    n = len(score)
+    write_keys(score, buffer, row)
     bits = offset.view(np.int64)
-    for i in range(stop - start):
-        row = (key[i] >> GRID_SHIFT) - LOWEST_ROW
-        row = 0 if row < 0 else (GRID_ROWS - 1 if row > GRID_ROWS - 1 else row)
-        bits[i] = HALF_BITS - abs((row + LOWEST_ROW) << GRID_SHIFT)
-        key[i] = row
-    for i in range(stop - start):
-        anchor = 0.0 if key[i] == 0 else (1.0 if key[i] == GRID_ROWS - 1 else offset[i])
-        # buffer holds min(q, 1 - q); both differences are exact
-        offset[i] = anchor - buffer[i] if np.float64(score[start + i]) >= 0.5 else buffer[i] - anchor
-    for i in range(stop - start):
-        if key[i] == GRID_ROWS - 1:
-            offset[i] = 0.0
-        part = part_of[key[i]]
-        if part >= 0 and np.float64(score[start + i]) <= cut[part]:
-            key[i] = GRID_ROWS + part
+    for i in range(n):
+        inside = min(max((row[i] >> GRID_SHIFT) - LOWEST_ROW, 0), GRID_ROWS - 1)
+        anchor_bits = HALF_BITS - abs((inside + LOWEST_ROW) << GRID_SHIFT)
+        bits[i] = 0 if inside == 0 or inside == GRID_ROWS - 1 else anchor_bits
+        row[i] = inside
+    for i in range(n):
+        offset[i] = offset[i] - buffer[i] if np.float64(score[i]) >= 0.5 else buffer[i] - offset[i]
+    for i in range(n):
+        part = part_of[row[i]]
+        if part >= 0 and np.float64(score[i]) <= cut[part]:
+            row[i] = GRID_ROWS + part
 
 
 @jit
@@ -55,20 +53,22 @@ def tally(
     cut: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add pairs to ``sums`` (row, label, [n, sum d, sum d^2, unused]); d is the offset inside the row."""
+    """Add pairs to ``sums`` (2 row + label, [n, sum d, sum d^2, unused]); d is the offset inside the row."""
     n = len(score)
     buffer = np.empty(_BLOCK, np.float64)
     offset = np.empty(_BLOCK, np.float64)
-    key = np.empty(_BLOCK, np.int64)
+    row = np.empty(_BLOCK, np.int64)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _rows_and_offsets(score, start, stop, part_of, cut, buffer, key, offset)
+        _rows_and_offsets(score[start:stop], part_of, cut, buffer, row, offset)
         for i in range(stop - start):
-            y = 1 if label[start + i] != 0 else 0
+            row[i] = row[i] * 2 + np.int64(label[start + i] != 0)
+        for i in range(stop - start):
+            at = row[i]
             d = offset[i]
-            sums[key[i], y, 0] += 1.0
-            sums[key[i], y, 1] += d
-            sums[key[i], y, 2] += d * d
+            sums[at, 0] += 1.0
+            sums[at, 1] += d
+            sums[at, 2] += d * d
 
 
 @jit
@@ -80,22 +80,22 @@ def tally_weighted(
     cut: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """As `tally`, with ``sums`` (row, label, [n, w, w^2, w d, w d^2])."""
+    """As `tally`, with ``sums`` (2 row + label, [n, w, w^2, w d, w d^2])."""
     n = len(score)
     buffer = np.empty(_BLOCK, np.float64)
     offset = np.empty(_BLOCK, np.float64)
-    key = np.empty(_BLOCK, np.int64)
+    row = np.empty(_BLOCK, np.int64)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _rows_and_offsets(score, start, stop, part_of, cut, buffer, key, offset)
+        _rows_and_offsets(score[start:stop], part_of, cut, buffer, row, offset)
         for i in range(stop - start):
-            y = 1 if label[start + i] != 0 else 0
+            at = row[i] * 2 + np.int64(label[start + i] != 0)
             w = weight[start + i]
-            sums[key[i], y, 0] += 1.0
-            sums[key[i], y, 1] += w
-            sums[key[i], y, 2] += w * w
-            sums[key[i], y, 3] += w * offset[i]
-            sums[key[i], y, 4] += w * offset[i] * offset[i]
+            sums[at, 0] += 1.0
+            sums[at, 1] += w
+            sums[at, 2] += w * w
+            sums[at, 3] += w * offset[i]
+            sums[at, 4] += w * offset[i] * offset[i]
 
 
 @jit
@@ -111,7 +111,7 @@ def grid_rows(
     buffer = np.empty(_BLOCK, np.float64)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _rows_and_offsets(score, start, stop, part_of, cut, buffer, row[start:stop], offset[start:stop])
+        _rows_and_offsets(score[start:stop], part_of, cut, buffer, row[start:stop], offset[start:stop])
 
 
 @jit

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -76,11 +77,10 @@ class _Tree:
         return first, beyond
 
 
-def keys_of(score: Floats) -> Integers:
+def keys_of(score: NDArray[np.floating[Any]]) -> Integers:
     """Return the order-preserving integer key of each score."""
-    score = np.ascontiguousarray(score, np.float64)
     key = np.empty(len(score), np.int64)
-    kernels.write_keys(score, 0, len(score), np.empty(len(score)), key)
+    kernels.write_keys(score, np.empty(len(score)), key)
     return key
 
 
@@ -113,9 +113,9 @@ def select(
     threads
         Chunks are summed on as many threads.
     gather_limit
-        At most about this many pairs are gathered and sorted; 2^21 or 512 a rank if not given.
+        At most about this many pairs are gathered and sorted; 2^22 or 512 a rank if not given.
     """
-    limit = gather_limit or max(1 << 21, 512 * len(ranks))
+    limit = gather_limit or max(1 << 22, 512 * len(ranks))
     tree = _count(chunks, ranks, edges, threads, limit)
     leaves, local = _locate(tree, ranks)
     edge_leaves = _locate_keys(tree, keys_of(edges))
@@ -132,18 +132,12 @@ def select(
 
 def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: int) -> _Tree:
     """Count scores by key range, finer where cuts fall, until what must be gathered is within the limit."""
-    bits = int(np.clip(np.ceil(np.log2(8 * (len(ranks) + 1))), 10, 15))
+    bits = int(np.clip(np.ceil(np.log2(4 * (len(ranks) + 1))), 10, 15))
     lowest, highest = 1 - _LOWEST_EXPONENT, _HIGHEST_EXPONENT - 1
     tree = _Tree()
     rows = ((highest - lowest) << bits) + 3  # below the lowest, up to the highest itself, and 1.0
     tree.add((lowest << bits) - 1, 52 - bits, rows)
-    states = fold(
-        chunks(),
-        lambda: np.zeros(rows, np.int64),
-        lambda count, chunk: kernels.count_root(chunk[0], tree.low[0], tree.shift[0], count),
-        threads,
-    )
-    tree.count = np.sum(states, axis=0) if threads > 1 else states[0]
+    tree.count = _counted(chunks, rows, partial(_count_root, tree), threads)
     while True:
         leaves = np.unique(np.concatenate([_locate(tree, ranks)[0], _locate_keys(tree, keys_of(edges))]))
         leaves = leaves[[not _is_single(tree, int(row)) for row in leaves]]
@@ -158,14 +152,50 @@ def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: 
         for row, node in tree.child.items():
             table[row] = -2 - node
 
-        arguments = (table, low, shift, offset, first_new)
-        new = np.sum(fold(chunks(), partial(np.zeros, len(table), np.int64), partial(_count_new, arguments), threads), axis=0)
+        new = _counted(chunks, len(table), partial(_count_nodes, (table, low, shift, offset, first_new)), threads)
         new[: len(tree.count)] = tree.count
         tree.count = new
 
 
-def _count_new(arguments: tuple[Any, ...], count: Integers, chunk: ScoresAndLabels) -> None:
-    kernels.count_nodes(chunk[0], *arguments, count)
+class _Counter:
+    """One thread's counts: 32 bits, which stay in the cache, emptied into 64 before they overflow."""
+
+    def __init__(self, rows: int) -> None:
+        self.small = np.zeros(rows, np.uint32)
+        self.large: Integers | None = None
+        self.seen = 0
+
+    def room_for(self, n: int) -> NDArray[np.uint32]:
+        if self.seen + n >= 1 << 32:
+            self.large = self.total()
+            self.small[:] = 0
+            self.seen = 0
+        self.seen += n
+        return self.small
+
+    def total(self) -> Integers:
+        return self.small.astype(np.int64) if self.large is None else self.large + self.small
+
+
+def _counted(
+    chunks: Chunks, rows: int, count: Callable[[NDArray[np.uint32], NDArray[Any]], None], threads: int
+) -> Integers:
+    def update(counter: _Counter, chunk: ScoresAndLabels) -> None:
+        count(counter.room_for(len(chunk[0])), chunk[0])
+
+    counters = fold(chunks(), partial(_Counter, rows), update, threads)
+    total = counters[0].total()
+    for counter in counters[1:]:
+        total += counter.total()
+    return total
+
+
+def _count_root(tree: _Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> None:
+    kernels.count_root(score, tree.low[0], tree.shift[0], count)
+
+
+def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: NDArray[Any]) -> None:
+    kernels.count_nodes(score, *arguments, count)
 
 
 def _node_of(tree: _Tree, row: int) -> int:
@@ -260,38 +290,53 @@ class _Needed:
         return table
 
 
+class _Gathered:
+    """Packed pairs from all threads, in one array of the size that the counting pass found."""
+
+    def __init__(self, size: int) -> None:
+        self.pairs = np.empty(size, np.int64)
+        self._used = 0
+        self._lock = Lock()
+
+    def append(self, pairs: Integers) -> None:
+        with self._lock:
+            start = self._used
+            self._used += len(pairs)
+        self.pairs[start : start + len(pairs)] = pairs
+
+
 @dataclass
 class _Sums:
+    """One thread's sums by cell and label, [n, sum q, sum q^2]: of the current step, and compensated totals."""
+
     part: Floats
     total: Floats
     lost: Floats
-    gathered: list[Integers] = field(default_factory=list)
 
 
 def _sum(chunks: Chunks, tree: _Tree, needed: _Needed, threads: int) -> tuple[Floats, Integers]:
     """Second pass: totals (cell, label, [n, sum q, sum q^2]) and the gathered pairs, packed and sorted."""
     table = needed.table(tree)
     low, shift, offset = tree.arrays()
-    shape = (needed.cells, 2, 3)
+    shape = (2 * needed.cells, 3)
     step = int(np.clip(64 * needed.cells, 1 << 13, 1 << 20))
+    gathered = _Gathered(int(tree.count[needed.leaves[~needed.single]].sum()))
 
     def update(state: _Sums, chunk: ScoresAndLabels) -> None:
         score, label = chunk
-        buffer = np.empty(len(score), np.int64)
+        buffer = np.empty(min(len(score), len(gathered.pairs)), np.int64)
         used = kernels.accumulate_compensated(
             score, label, table, low, shift, offset, state.part, state.total, state.lost, buffer, step
         )
-        if used:
-            state.gathered.append(buffer[:used].copy())
+        gathered.append(buffer[:used])
 
     states = fold(chunks(), lambda: _Sums(np.zeros(shape), np.zeros(shape), np.zeros(shape)), update, threads)
     whole = states[0]
     for state in states[1:]:
         kernels.fold_compensated(state.total.reshape(-1), whole.total.reshape(-1), whole.lost.reshape(-1))
         whole.lost += state.lost
-    gathered = np.concatenate([np.zeros(0, np.int64), *(part for state in states for part in state.gathered)])
-    gathered.sort()
-    return whole.total + whole.lost, gathered
+    gathered.pairs.sort()
+    return (whole.total + whole.lost).reshape(needed.cells, 2, 3), gathered.pairs
 
 
 @dataclass(frozen=True)
@@ -353,13 +398,13 @@ def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) 
     gathered_run = ~needed.single[run_leaf]
     segments, first = np.unique(run_place[gathered_run], return_index=True)
     segment_leaf = run_leaf[gathered_run][first]
-    segment_sums = np.zeros((len(segments), 2, 3))
+    segment_sums = np.zeros((2 * len(segments), 3))
     kernels.sum_gathered(gathered, segments, segment_sums)
 
     single = np.flatnonzero(needed.single)
     leaf = np.concatenate([np.arange(leaves + 1), segment_leaf, single])
     place = np.concatenate([np.full(leaves + 1, -1), segments, np.zeros(len(single), np.int64)])
-    sums = np.concatenate([totals[: leaves + 1], segment_sums, totals[leaves + 1 :]])
+    sums = np.concatenate([totals[: leaves + 1], segment_sums.reshape(-1, 2, 3), totals[leaves + 1 :]])
     order = np.lexsort((place, leaf))
     leaf, place, sums = leaf[order], place[order], sums[order]
 

@@ -262,14 +262,14 @@ class _State:
     """One thread's sums on the grid: of the current batch, and compensated totals."""
 
     def __init__(self, rows: int) -> None:
-        self.part = np.zeros((rows, 2, 4))
-        self.total = np.zeros((rows, 2, 4))
-        self.lost = np.zeros((rows, 2, 4))
+        self.part = np.zeros((2 * rows, 4))
+        self.total = np.zeros((2 * rows, 4))
+        self.lost = np.zeros((2 * rows, 4))
         self.weights: list[Floats] = []
 
     def weighted_part(self, rows: int) -> Floats:
         if not self.weights:
-            self.weights = [np.zeros((rows, 2, 5)) for _ in range(3)]
+            self.weights = [np.zeros((2 * rows, 5)) for _ in range(3)]
         return self.weights[0]
 
     def fold(self) -> None:
@@ -313,7 +313,7 @@ def _merged(parts: list[tuple[Floats, Floats]]) -> Floats:
     for other, other_lost in parts[1:]:
         selection_kernels.fold_compensated(other.reshape(-1), total.reshape(-1), lost.reshape(-1))
         lost += other_lost
-    return total + lost
+    return (total + lost).reshape(len(total) // 2, 2, -1)
 
 
 def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
