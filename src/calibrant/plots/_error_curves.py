@@ -114,7 +114,7 @@ def _draw(ax: Axes, curve: ErrorCurve, index: int) -> None:
             linewidth=1.0,
             linestyle=(0, (5, 2)),
             zorder=2,
-            label=f"{name}: expected plug-in if calibrated",
+            label=f"{name}: plug-in expected from noise alone",
             gid=f"expected-{index}",
         )
     if curve.truth is not None and curve.truth > 0:

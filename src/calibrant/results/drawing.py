@@ -10,6 +10,7 @@ from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.intervals import ErrorDifference
+from calibrant.results.measurement import Measured
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,42 @@ class ModelDifference(Result):
     first: str
     second: str
     difference: ErrorDifference
+
+
+@dataclass(frozen=True)
+class ReportedModel(Result):
+    """One model of a report.
+
+    Attributes
+    ----------
+    name
+        What the report calls it, such as its file's name without the ending; unique in a report.
+    measured
+        What `calibrant.workflow.measure` says of it.
+    drawings
+        What is drawn of its events; an event without one (each of many classes, say) stands in a
+        table only.
+    """
+
+    name: str
+    measured: Measured
+    drawings: tuple[Drawing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report(Result):
+    """All that a report shows: models side by side, and how they differ.
+
+    Attributes
+    ----------
+    models
+        At least one; all measured for the same events.
+    differences
+        Paired differences; empty for one model, or where the items are not the same.
+    command
+        The command line that made the report; None where there is none.
+    """
+
+    models: tuple[ReportedModel, ...]
+    differences: tuple[ModelDifference, ...] = ()
+    command: str | None = None
