@@ -1,18 +1,72 @@
-"""Write the reference pages that code already knows: the commands and the fields of the JSON output.
+"""Write the reference pages that code already knows: public names, commands, fields of the JSON output.
 
 python scripts/reference.py          writes docs/reference/*.md
 """
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
+API = ROOT / "docs" / "api"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
 WIDTH = 100
+
+# What users import from: page title by module. Every name in the `__all__` of each is public.
+PUBLIC_MODULES = {
+    "calibrant.measure": "Measure",
+    "calibrant.results": "Result records",
+    "calibrant.workflow": "Workflow",
+    "calibrant.plots": "Plots",
+    "calibrant.io": "Files and dataframes",
+    "calibrant.synthetic": "Synthetic predictions",
+    "calibrant.report": "Report",
+    "calibrant.studies": "Studies",
+    "calibrant.models": "Models",
+    "calibrant.data": "Data that ships",
+    "calibrant.exceptions": "Errors",
+}
+
+
+def public_names(module: str) -> list[str]:
+    """Names of the module's `__all__`; without one, what the module defines itself."""
+    found = importlib.import_module(module)
+    own = [name for name, value in vars(found).items() if getattr(value, "__module__", None) == module]
+    return getattr(found, "__all__", None) or [name for name in own if not name.startswith("_")]
+
+
+def summary(module: str) -> str:
+    """First line of a module's docstring, without its full stop."""
+    return (sys.modules[module].__doc__ or module).strip().splitlines()[0].removesuffix(".")
+
+
+def api_page(module: str, title: str) -> str:
+    """A page that lists a module's public names under the headings of the files that define them."""
+    home: dict[str, list[str]] = {}
+    for name in public_names(module):
+        source = getattr(getattr(importlib.import_module(module), name), "__module__", module)
+        home.setdefault(source if source in sys.modules else module, []).append(name)
+    parts = [f"# {title}", f"`{module}`: {summary(module)}."]
+    for source, names in home.items():
+        if source != module:
+            parts.append(f"## {summary(source)}")
+        entries = "\n".join(f"   {module.removeprefix('calibrant.')}.{name}" for name in names)
+        options = ".. currentmodule:: calibrant\n.. autosummary::\n   :toctree: _generated\n   :nosignatures:"
+        parts.append(f"```{{eval-rst}}\n{options}\n\n{entries}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def api() -> dict[Path, str]:
+    """The pages on Python's interface, and their table of contents."""
+    pages = {API / f"{module.split('.')[1]}.md": api_page(module, t) for module, t in PUBLIC_MODULES.items()}
+    contents = "\n".join(page.stem for page in pages)
+    text = f"# Python interface\n\n```{{toctree}}\n:maxdepth: 1\n\n{contents}\n```\n"
+    return {API / "index.md": text, **pages}
 
 
 def command_line() -> str:
@@ -116,6 +170,7 @@ def pages() -> dict[Path, str]:
         PAGES / "command-line.md": command_line(),
         PAGES / "json.md": json_output(),
         PAGES / "terms.md": terms(),
+        **api(),
     }
 
 

@@ -25,21 +25,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *(p for p in DOCS.rglob("*.md") if "_" not in p.parts[-2][:1])])
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
-# What users import from; every name in the `__all__` of each is public.
-PUBLIC_MODULES = [
-    "calibrant.exceptions",
-    "calibrant.measure",
-    "calibrant.results",
-    "calibrant.io",
-    "calibrant.plots",
-    "calibrant.models",
-    "calibrant.synthetic",
-    "calibrant.workflow",
-    "calibrant.report",
-    "calibrant.studies",
-    "calibrant.data",
-]
-
 
 def text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
@@ -49,14 +34,8 @@ def identity(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def public_names(module: str) -> list[str]:
-    """Names of the module's `__all__`; without one, what the module defines itself."""
-    found = importlib.import_module(module)
-    own = [name for name, value in vars(found).items() if getattr(value, "__module__", None) == module]
-    return getattr(found, "__all__", None) or [name for name in own if not name.startswith("_")]
-
-
 def reference() -> ModuleType:
+    """The script that writes the reference pages."""
     spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
     assert spec is not None
     assert spec.loader is not None
@@ -65,12 +44,16 @@ def reference() -> ModuleType:
     return module
 
 
+REFERENCE = reference()
+PUBLIC_MODULES: list[str] = list(REFERENCE.PUBLIC_MODULES)
+
+
 # Names, commands, fields, codes.
 
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES)
 def test_every_public_name_has_an_entry(module: str) -> None:
-    names = public_names(module)
+    names = REFERENCE.public_names(module)
     entries = {line.strip() for page in (DOCS / "api").glob("*.md") for line in text(page).splitlines()}
     home = module.removeprefix("calibrant.")
     missing = [f"{home}.{name}" for name in names if f"{home}.{name}" not in entries]
@@ -85,7 +68,7 @@ def test_every_name_at_the_top_can_be_had() -> None:
 def test_every_public_function_and_class_has_a_docstring_with_an_example() -> None:
     bare = []
     for module in PUBLIC_MODULES:
-        for name in public_names(module):
+        for name in REFERENCE.public_names(module):
             value = getattr(importlib.import_module(module), name)
             if callable(value) and ">>>" not in (value.__doc__ or "") and not is_record(value):
                 bare.append(f"{module}.{name}")
@@ -100,14 +83,13 @@ def is_record(value: object) -> bool:
 
 
 def test_the_reference_pages_say_what_the_code_says() -> None:
-    stale = [identity(page) for page, now in reference().pages().items() if text(page) != now]
+    stale = [identity(page) for page, now in REFERENCE.pages().items() if text(page) != now]
     assert not stale, f"run python scripts/reference.py: {stale}"
 
 
 def test_every_field_of_the_json_output_is_described() -> None:
-    module = reference()
-    schema = json.loads(text(module.SCHEMA))
-    bare = [name for name, node in module.fields(schema, schema).items() if not node.get("description")]
+    schema = json.loads(text(REFERENCE.SCHEMA))
+    bare = [name for name, node in REFERENCE.fields(schema, schema).items() if not node.get("description")]
     assert not bare
 
 
