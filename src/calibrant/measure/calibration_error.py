@@ -8,16 +8,18 @@ would get on the same bins, `calibrant.measure.debiased` an estimate without tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import pairs
+from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure.binning import adaptive, uniform
+from calibrant.measure.events import class_predictions, classwise_events
 from calibrant.results import Bins
-from calibrant.results.errors import PlugInErrors
+from calibrant.results.errors import ClassErrors, PlugInErrors
 
 Binning = Literal["adaptive", "uniform"]
 
@@ -42,7 +44,7 @@ def calibration_mse_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.measure.binning import uniform
-    >>> from calibrant._checks import pairs
+    >>> from calibrant._checks import Pairs, pairs
     >>> calibration_mse_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
     0.0625
     """
@@ -55,7 +57,7 @@ def rms_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.measure.binning import uniform
-    >>> from calibrant._checks import pairs
+    >>> from calibrant._checks import Pairs, pairs
     >>> rms_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
     0.25
     """
@@ -68,7 +70,7 @@ def expected_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.measure.binning import uniform
-    >>> from calibrant._checks import pairs
+    >>> from calibrant._checks import Pairs, pairs
     >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
     0.25
     """
@@ -83,7 +85,7 @@ def max_calibration_error_of(bins: Bins) -> float:
     Examples
     --------
     >>> from calibrant.measure.binning import uniform
-    >>> from calibrant._checks import pairs
+    >>> from calibrant._checks import Pairs, pairs
     >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), count=2))
     0.25
     """
@@ -96,7 +98,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     Examples
     --------
     >>> from calibrant.measure.binning import uniform
-    >>> from calibrant._checks import pairs
+    >>> from calibrant._checks import Pairs, pairs
     >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
     >>> errors.rms_calibration_error, errors.expected_calibration_error, errors.used
     (0.25, 0.25, 2)
@@ -117,15 +119,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     )
 
 
-def _bins(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    sample_weight: ArrayLike | None,
-    binning: str,
-    bin_size: int | None,
-    bin_count: int | None,
-) -> Bins:
-    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | None) -> Bins:
     if binning == "adaptive":
         if bin_size is None and bin_count is None:
             bin_size = plot_bin_size(len(source))
@@ -188,7 +182,8 @@ def rms_calibration_error(
     >>> round(rms_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 4)
     0.7106
     """
-    return rms_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return rms_calibration_error_of(_bins(source, binning, bin_size, bin_count))
 
 
 def calibration_mse(
@@ -209,7 +204,8 @@ def calibration_mse(
     >>> round(calibration_mse([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 6)
     0.505
     """
-    return calibration_mse_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return calibration_mse_of(_bins(source, binning, bin_size, bin_count))
 
 
 def expected_calibration_error(
@@ -240,7 +236,8 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200), 6)
     0.55
     """
-    return expected_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return expected_calibration_error_of(_bins(source, binning, bin_size, bin_count))
 
 
 def max_calibration_error(
@@ -262,4 +259,62 @@ def max_calibration_error(
     >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2)
     1.0
     """
-    return max_calibration_error_of(_bins(y_true, y_prob, sample_weight, binning, bin_size, bin_count))
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return max_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+
+
+def class_errors(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    classes: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> ClassErrors:
+    """Plug-in errors of every class of a K-class model, and the marginal calibration error.
+
+    The marginal calibration error is the root mean over classes of the class-wise squared errors. It is 0
+    when every class's probability is calibrated by itself, which is less than full calibration.
+
+    Parameters
+    ----------
+    y_true
+        (n,) true classes: integers 0..K - 1, or names when ``classes`` is given.
+    y_prob
+        (n, K) probabilities, rows summing to one.
+    classes
+        K class names.
+    sample_weight
+        (n,) non-negative weights; None counts every item once.
+    binning, bin_size, bin_count
+        As in `rms_calibration_error`; each class has bins of its own.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.measure.events.class_predictions`, and for unusable bins.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma (2019), Verified uncertainty calibration, NeurIPS. arXiv:1909.10155
+
+    Examples
+    --------
+    >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], bin_count=1)
+    >>> errors.marginal_calibration_error, [row["class"] for row in errors.to_rows()]
+    (0.25, ['no', 'yes'])
+    """
+    predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
+    bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_events(predictions).values()]
+    errors = tuple(plug_in_errors(one) for one in bins)
+    return ClassErrors(
+        classes=predictions.classes,
+        positives=np.bincount(predictions.label, minlength=len(errors)),
+        mean_score=np.array([one.sum_score.sum() / one.weight.sum() for one in bins]),
+        errors=errors,
+        marginal_calibration_error=float(np.sqrt(np.mean([one.calibration_mse for one in errors]))),
+        mean_expected_calibration_error=float(np.mean([one.expected_calibration_error for one in errors])),
+        n=len(predictions),
+    )

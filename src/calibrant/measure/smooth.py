@@ -80,7 +80,8 @@ def residual_nodes(cells: Cells) -> Floats:
     """Mean residual ``y - q`` of the cells as masses on the nodes."""
     mass = cells.weight_positives - cells.sum_score
     moment = cells.sum_score_positive - cells.sum_score2
-    return on_nodes(mass, moment) / cells.weight.sum()
+    nodes: Floats = on_nodes(mass, moment) / cells.weight.sum()
+    return nodes
 
 
 def fixed_points(modes: Floats, count: int, steps: int) -> tuple[Floats, Floats]:

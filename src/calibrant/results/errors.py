@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Integers
 from calibrant.results._base import Result, plain
 
 
@@ -57,6 +57,47 @@ class PlugInErrors(Result):
     size: int | None
     asked: int | None
     used: int
+
+
+@dataclass(frozen=True)
+class ClassErrors(Result):
+    """Plug-in errors of each class of a K-class model, and their mean.
+
+    Attributes
+    ----------
+    classes
+        K class names.
+    positives
+        (K,) items of each class.
+    mean_score
+        (K,) mean probability of each class.
+    errors
+        K records of plug-in errors, one a class.
+    marginal_calibration_error
+        Root mean over classes of the class-wise squared errors.
+    mean_expected_calibration_error
+        Mean over classes of the class-wise absolute errors.
+    n
+        Items.
+    """
+
+    classes: tuple[str, ...]
+    positives: Integers
+    mean_score: Floats
+    errors: tuple[PlugInErrors, ...]
+    marginal_calibration_error: float
+    mean_expected_calibration_error: float
+    n: int
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a class: name, positives, mean score and plug-in errors."""
+        columns = zip(
+            self.classes, self.positives.tolist(), self.mean_score.tolist(), self.errors, strict=True
+        )
+        return [
+            {"class": name, "positives": positives, "mean_score": score, **errors.to_dict()}
+            for name, positives, score, errors in columns
+        ]
 
 
 @dataclass(frozen=True)
@@ -245,7 +286,7 @@ class CalibrationInTheLarge(Result):
     intercept: Estimate
     n: int
     clusters: int | None
-    left_out: float
+    left_out: int
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -276,6 +317,6 @@ class CoxCalibration(Result):
     covariance: float | None
     n: int
     clusters: int | None
-    left_out: float
-    left_out_wrong: float
+    left_out: int
+    left_out_wrong: int
     reasons: dict[str, str] = field(default_factory=dict)

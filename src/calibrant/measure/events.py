@@ -1,0 +1,335 @@
+"""Events of a K-class model: what "it happened" means, named and never guessed.
+
+From one row of K probabilities an item, an event makes pairs of a score and whether it came true:
+
+- ``binary``: two classes; the second happened. The score is its probability.
+- ``top``: the class with the largest probability is the true one. The score is that probability.
+- ``class:NAME``: the class of that name is the true one. The score is its probability.
+- ``classwise``: each class in turn, one event a class.
+- ``pooled``: all K pairs of every item together. They carry one label, so the item is the cluster where
+  none is named.
+
+Calibrated top labels imply neither class-wise nor full calibration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers, Pairs
+from calibrant.exceptions import InputError
+
+ROW_SUM_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class ClassPredictions:
+    """Checked predictions of a K-class model.
+
+    Attributes
+    ----------
+    label
+        (n,) index of the true class.
+    prob
+        (n, K) probabilities; rows sum to one within the tolerance.
+    classes
+        K class names.
+    weight, cluster, cluster_count
+        As in `Pairs`.
+    """
+
+    label: Integers
+    prob: NDArray[np.floating[Any]]
+    classes: tuple[str, ...]
+    weight: Floats | None = None
+    cluster: Integers | None = None
+    cluster_count: int = 0
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+def class_predictions(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    classes: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    tolerance: float = ROW_SUM_TOLERANCE,
+) -> ClassPredictions:
+    """Check labels and probabilities of a K-class model.
+
+    Parameters
+    ----------
+    y_true
+        (n,) true classes: integers 0..K - 1, or names when ``classes`` is given.
+    y_prob
+        (n, K) probabilities in [0, 1], K >= 2, each row summing to one within ``tolerance``.
+    classes
+        K different names; None names them "0" to "K - 1".
+    sample_weight, clusters
+        (n,) a weight and a cluster an item.
+    tolerance
+        How far a row's sum may be from one. Nothing is renormalised.
+
+    Raises
+    ------
+    InputError
+        Naming the row: a score outside [0, 1] (even 1.0000001), a row that does not sum to one, an unknown
+        class; with a hint where the matrix looks like logits or percentages.
+
+    Examples
+    --------
+    >>> class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).classes
+    ('0', '1', '2')
+    """
+    prob = _probabilities(y_prob, tolerance)
+    names = _class_names(classes, prob.shape[1])
+    label = _class_indices(y_true, names, named=classes is not None)
+    _checks.same_length("y_true", len(label), "y_prob", len(prob))
+    # One column stands for the row here: weights and clusters are checked as for pairs.
+    checked = _checks.pairs(
+        np.zeros(len(prob), bool), np.zeros(len(prob)), sample_weight=sample_weight, clusters=clusters
+    )
+    if len(checked) < len(label):
+        keep = np.asarray(sample_weight) > 0
+        label, prob = label[keep], prob[keep]
+    return ClassPredictions(label, prob, names, checked.weight, checked.cluster, checked.cluster_count)
+
+
+def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[Any]]:
+    prob = np.asarray(values)
+    if prob.ndim != 2 or prob.shape[1] < 2:
+        raise InputError(
+            f"y_prob has shape {prob.shape}, expected (n, K) with K >= 2",
+            "pass one column a class; for one event pass (n,) scores to the binary functions",
+            code="shape",
+        )
+    if prob.size == 0:
+        raise InputError("y_prob is empty", "pass at least one item", code="empty")
+    if prob.dtype.kind not in "fiub":
+        raise InputError(f"y_prob has dtype {prob.dtype}", "pass numbers in [0, 1]", code="dtype")
+    if prob.dtype not in (np.float32, np.float64):
+        prob = prob.astype(np.float64)
+    bad = np.argwhere(~((prob >= 0) & (prob <= 1)))
+    if len(bad):
+        row, column = (int(index) for index in bad[0])
+        extremes = float(np.nanmin(prob)), float(np.nanmax(prob))
+        name = f"y_prob[:, {column}]"
+        raise _checks.score_error(float(prob[row, column]), row, name, *extremes)
+    total = prob.sum(axis=1, dtype=np.float64)
+    off = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
+    if len(off):
+        row = int(off[0])
+        raise InputError(
+            f"y_prob[{row}] sums to {total[row]:.9g}, not to 1",
+            "if these are class-wise sigmoids, measure each column as its own event; else divide by the sum",
+            code="row-sum",
+            row=row,
+        )
+    return prob
+
+
+def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    if classes is None:
+        return tuple(str(index) for index in range(count))
+    names = tuple(str(name) for name in classes)
+    if len(names) != count:
+        raise InputError(f"classes has {len(names)} names and y_prob {count} columns", "pass one a column")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"classes names {twice[0]!r} twice", "pass different names")
+    return names
+
+
+def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
+    array = _checks.one_dimensional(values, "y_true")
+    if array.dtype.kind in "iu":
+        if any(name.lstrip("-").isdigit() and name != str(index) for index, name in enumerate(names)):
+            raise InputError(
+                "y_true holds integers and so do the class names: they could be indices or names",
+                "pass the true classes as strings for names, or leave out classes for indices",
+                code="event",
+            )
+        outside = np.flatnonzero((array < 0) | (array >= len(names)))
+        if len(outside):
+            row = int(outside[0])
+            raise _unknown_class(array[row].item(), row, f"classes are 0 to {len(names) - 1}")
+        return array.astype(np.int64, copy=False)
+    if not named or array.dtype.kind not in "UO":
+        raise InputError(
+            f"y_true has dtype {array.dtype}",
+            "pass class indices 0..K - 1, or names and classes=",
+            code="dtype",
+        )
+    index = {name: i for i, name in enumerate(names)}
+    found, where = np.unique(array.astype(str), return_inverse=True)
+    code = np.array([index.get(name, -1) for name in found.tolist()], dtype=np.int64)[where]
+    if (code < 0).any():
+        row = int(np.flatnonzero(code < 0)[0])
+        raise _unknown_class(str(array[row]), row, f"classes are {', '.join(names[:20])}")
+    return code
+
+
+def _unknown_class(value: object, row: int, known: str) -> InputError:
+    return InputError(f"y_true[{row}] is {value!r}, an unknown class", known, code="unknown-class", row=row)
+
+
+def binary_event(predictions: ClassPredictions) -> Pairs:
+    """Two classes: did the second happen, scored by its probability.
+
+    Raises
+    ------
+    InputError
+        If there are not two classes.
+
+    Examples
+    --------
+    >>> binary_event(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]])).score.tolist()
+    [0.3, 0.8]
+    """
+    if len(predictions.classes) != 2:
+        raise InputError(
+            f"there are {len(predictions.classes)} classes and the event is binary",
+            "name the event: top, class:NAME, classwise or pooled",
+            code="event",
+        )
+    return _one_class(predictions, 1)
+
+
+def top_event(predictions: ClassPredictions) -> Pairs:
+    """Is the class with the largest probability the true one, scored by that probability.
+
+    Of classes that tie for the largest, the first in the order of the columns is the top label, as in
+    ``numpy.argmax``; `top_ties` counts them.
+
+    Examples
+    --------
+    >>> event = top_event(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]))
+    >>> event.score.tolist(), event.label.tolist()
+    ([0.7, 0.5], [True, False])
+    """
+    top = predictions.prob.argmax(axis=1)
+    score = np.ascontiguousarray(predictions.prob[np.arange(len(top)), top])
+    return _pairs(predictions, score, top == predictions.label)
+
+
+def top_ties(predictions: ClassPredictions) -> int:
+    """Items whose largest probability is shared by two classes or more.
+
+    Examples
+    --------
+    >>> top_ties(class_predictions([0, 1], [[0.4, 0.4, 0.2], [0.1, 0.8, 0.1]]))
+    1
+    """
+    largest = predictions.prob.max(axis=1, keepdims=True)
+    return int(((predictions.prob == largest).sum(axis=1) > 1).sum())
+
+
+def class_event(predictions: ClassPredictions, name: str) -> Pairs:
+    """Is this class the true one, scored by its probability.
+
+    Raises
+    ------
+    InputError
+        If there is no class of that name; it lists the ones there are.
+
+    Examples
+    --------
+    >>> event = class_event(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]), "2")
+    >>> event.score.tolist(), event.label.tolist()
+    ([0.1, 0.4], [False, True])
+    """
+    if name not in predictions.classes:
+        known = ", ".join(predictions.classes[:20])
+        raise InputError(f"there is no class {name!r}", f"classes are {known}", code="unknown-class")
+    return _one_class(predictions, predictions.classes.index(name))
+
+
+def classwise_events(predictions: ClassPredictions) -> dict[str, Pairs]:
+    """Every class's event, by name, in the order of the columns.
+
+    Examples
+    --------
+    >>> list(classwise_events(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]], classes=["no", "yes"])))
+    ['no', 'yes']
+    """
+    return {name: _one_class(predictions, index) for index, name in enumerate(predictions.classes)}
+
+
+def pooled_event(predictions: ClassPredictions) -> Pairs:
+    """All (score, is it the true class) pairs of every item together, K an item.
+
+    The K pairs of an item carry one label and are dependent: the item is their cluster, unless clusters
+    were named.
+
+    Examples
+    --------
+    >>> event = pooled_event(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]]))
+    >>> event.score.tolist(), event.cluster.tolist()
+    ([0.7, 0.3, 0.2, 0.8], [0, 0, 1, 1])
+    """
+    n, count = predictions.prob.shape
+    label = np.zeros((n, count), np.bool_)
+    label[np.arange(n), predictions.label] = True
+    cluster = np.arange(n, dtype=np.int64) if predictions.cluster is None else predictions.cluster
+    return Pairs(
+        np.ascontiguousarray(predictions.prob).reshape(-1),
+        label.reshape(-1),
+        None if predictions.weight is None else np.repeat(predictions.weight, count),
+        np.repeat(cluster, count),
+        predictions.cluster_count or n,
+    )
+
+
+def _one_class(predictions: ClassPredictions, index: int) -> Pairs:
+    return _pairs(predictions, np.ascontiguousarray(predictions.prob[:, index]), predictions.label == index)
+
+
+def _pairs(
+    predictions: ClassPredictions, score: NDArray[np.floating[Any]], label: NDArray[np.bool_]
+) -> Pairs:
+    return Pairs(score, label, predictions.weight, predictions.cluster, predictions.cluster_count)
+
+
+def named_events(predictions: ClassPredictions, event: str) -> dict[str, Pairs]:
+    """Pairs of an event by its name; ``classwise`` gives one entry a class, the others one entry.
+
+    Parameters
+    ----------
+    predictions
+        Checked predictions.
+    event
+        ``binary``, ``top``, ``class:NAME``, ``classwise`` or ``pooled``.
+
+    Raises
+    ------
+    InputError
+        For another name, an unknown class, or ``binary`` with more than two classes.
+
+    Examples
+    --------
+    >>> predictions = class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]], classes=["no", "yes"])
+    >>> list(named_events(predictions, "classwise")), list(named_events(predictions, "class:yes"))
+    (['class:no', 'class:yes'], ['class:yes'])
+    """
+    if event == "binary":
+        return {event: binary_event(predictions)}
+    if event == "top":
+        return {event: top_event(predictions)}
+    if event == "pooled":
+        return {event: pooled_event(predictions)}
+    if event == "classwise":
+        return {f"class:{name}": pairs for name, pairs in classwise_events(predictions).items()}
+    if event.startswith("class:"):
+        return {event: class_event(predictions, event.removeprefix("class:"))}
+    raise InputError(
+        f"there is no event {event!r}", "give binary, top, class:NAME, classwise or pooled", code="event"
+    )

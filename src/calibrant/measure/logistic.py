@@ -1,0 +1,352 @@
+"""Calibration in the large and Cox's logistic recalibration.
+
+Do the scores add up to the events, and are they too extreme or too timid?
+
+Both are computed from the rows of a tally. Standard errors are robust: they hold whether or not the
+logistic model does, with weights, and with clusters (whole clusters as units, t quantiles). A score of
+exactly 0 or 1 has no logit; such pairs are left out of the logistic fits and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Floats, Integers, pairs, proportion
+from calibrant.measure._cells import as_tally
+from calibrant.measure.binning import Source
+from calibrant.measure.tally import Tally
+from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
+
+NO_LOGIT = "no score lies strictly between 0 and 1"
+ONE_CLASS = "only one class occurs among the scores that have a logit"
+ONE_SCORE = "all scores are equal, so there is no slope"
+SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
+ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
+ONE_PAIR = "there is one pair"
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a tally whose score has a logit."""
+
+    logit: Floats
+    weight: Floats
+    weight_positives: Floats
+    weight2: Floats
+    weight2_positives: Floats
+    cluster: Integers | None
+
+    @classmethod
+    def of(cls, tally: Tally) -> _Rows:
+        keep = inside(tally)
+        score = tally.score[keep]
+        return cls(
+            logit=np.log(score) - np.log1p(-score),
+            weight=tally.weight[keep],
+            weight_positives=tally.weight_positives[keep],
+            weight2=tally.weight2[keep],
+            weight2_positives=tally.weight2_positives[keep],
+            cluster=None if tally.cluster is None else tally.cluster[keep],
+        )
+
+    def problem(self, slope: bool) -> str | None:
+        """Why the maximum likelihood estimate does not exist, if it does not."""
+        events, others = self.weight_positives > 0, self.weight > self.weight_positives
+        if not len(self.logit):
+            return NO_LOGIT
+        if not events.any() or not others.any():
+            return ONE_CLASS
+        if not slope:
+            return None
+        if self.logit.min() == self.logit.max():
+            return ONE_SCORE
+        with_event, without = self.logit[events], self.logit[others]
+        if without.max() <= with_event.min() or with_event.max() <= without.min():
+            return SEPARATED
+        return None
+
+
+def inside(tally: Tally) -> NDArray[np.bool_]:
+    """Rows whose mean score has a logit: strictly between 0 and 1."""
+    score = tally.score
+    return (score > 0) & (score < 1)
+
+
+def fit(rows: _Rows, design: Floats, offset: Floats) -> Floats:
+    """Maximum likelihood coefficients of a logistic regression on rows, by Newton's method.
+
+    Steps that would lower the likelihood are halved; it is concave, so that this converges from 0
+    wherever the estimate exists.
+    """
+    beta = np.zeros(design.shape[1])
+    current = _log_likelihood(rows, design @ beta + offset)
+    for _ in range(200):
+        eta = design @ beta + offset
+        p = _sigmoid(eta)
+        gradient = design.T @ (rows.weight_positives - rows.weight * p)
+        hessian = (design * (rows.weight * p * (1 - p))[:, None]).T @ design
+        step = np.linalg.solve(hessian, gradient)
+        scale = 1.0
+        while scale > 1e-8:
+            reached = _log_likelihood(rows, design @ (beta + scale * step) + offset)
+            if reached >= current:
+                break
+            scale /= 2
+        beta = beta + scale * step
+        converged = np.abs(scale * step).max() <= 1e-12 * (1 + np.abs(beta).max())
+        current = reached
+        if converged:
+            break
+    return beta
+
+
+def _sigmoid(eta: Floats) -> Floats:
+    from scipy.special import expit
+
+    p: Floats = expit(eta)
+    return p
+
+
+def _log_likelihood(rows: _Rows, eta: Floats) -> float:
+    negatives = rows.weight - rows.weight_positives
+    return float(
+        -np.dot(rows.weight_positives, np.logaddexp(0, -eta)) - np.dot(negatives, np.logaddexp(0, eta))
+    )
+
+
+def robust_covariance(rows: _Rows, design: Floats, eta: Floats) -> tuple[Floats, int]:
+    """Sandwich covariance of the coefficients, and the number of independent clusters (0 without).
+
+    Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
+    """
+    p = _sigmoid(eta)
+    hessian = (design * (rows.weight * p * (1 - p))[:, None]).T @ design
+    if rows.cluster is None:
+        squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
+        meat: Floats = (design * squares[:, None]).T @ design
+        count = 0
+    else:
+        _, unit = np.unique(rows.cluster, return_inverse=True)
+        count = int(unit.max()) + 1
+        residual = rows.weight_positives - rows.weight * p
+        sums = np.stack([np.bincount(unit, residual * column, minlength=count) for column in design.T])
+        meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
+    bread = np.linalg.inv(hessian)
+    return bread @ meat @ bread, count
+
+
+def critical_value(level: float, clusters: int) -> float:
+    """Normal quantile for a two-sided interval, or that of t with clusters - 1 degrees of freedom.
+
+    Examples
+    --------
+    >>> round(critical_value(0.95, 0), 2), round(critical_value(0.95, 10), 2)
+    (1.96, 2.26)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    upper = (1 + level) / 2
+    return float(stdtrit(clusters - 1, upper) if clusters else ndtri(upper))
+
+
+def _estimate(value: float, variance: float, level: float, clusters: int) -> Estimate:
+    """An estimate with its interval; without one where a single cluster shows no spread."""
+    if clusters == 1:
+        return Estimate(value, None, None, None, level)
+    error = float(np.sqrt(variance))
+    reach = critical_value(level, clusters) * error
+    return Estimate(value, error, value - reach, value + reach, level)
+
+
+def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
+    """Calibration in the large of pairs or of a tally (by cluster where it has clusters).
+
+    See `calibration_in_the_large`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> result = calibration_in_the_large_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4]))
+    >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
+    (0.2, 0.896)
+    """
+    level = proportion(level, "level")
+    tally = as_tally(source)
+    total = tally.total_weight
+    base_rate = float(tally.weight_positives.sum() / total)
+    mean_score = float(tally.sum_score.sum() / total)
+    reasons: dict[str, str] = {}
+    difference = _difference(tally, level, reasons)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=False)
+    if problem:
+        intercept = Estimate(None, None, None, None, level)
+        reasons["intercept"] = problem
+    else:
+        design = np.ones((len(rows.logit), 1))
+        beta = fit(rows, design, rows.logit)
+        covariance, clusters = robust_covariance(rows, design, rows.logit + beta[0])
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
+        if intercept.low is None:
+            reasons["intercept.low"] = ONE_CLUSTER
+    return CalibrationInTheLarge(
+        base_rate=base_rate,
+        mean_score=mean_score,
+        difference=difference,
+        intercept=intercept,
+        n=tally.total_n,
+        clusters=tally.cluster_count or None,
+        left_out=int(tally.n[~inside(tally)].sum()),
+        reasons=reasons,
+    )
+
+
+def _difference(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate:
+    """Weighted mean residual with its standard error."""
+    residual = tally.weight_positives - tally.sum_score
+    total = tally.total_weight
+    mean = float(residual.sum() / total)
+    if tally.cluster is not None:
+        count = tally.cluster_count
+        centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
+        variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
+    elif tally.total_n == 1:
+        reasons["difference.low"] = ONE_PAIR
+        return Estimate(mean, None, None, None, level)
+    else:
+        count = 0
+        q = tally.score
+        positive = tally.weight2_positives * (1 - q - mean) ** 2
+        negative = (tally.weight2 - tally.weight2_positives) * (q + mean) ** 2
+        variance = float((positive + negative).sum() / total**2 * tally.total_n / (tally.total_n - 1))
+    estimate = _estimate(mean, variance, level, count)
+    if estimate.low is None:
+        reasons["difference.low"] = ONE_CLUSTER
+    return estimate
+
+
+def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:
+    """Cox intercept and slope of pairs or of a tally (by cluster where it has clusters).
+
+    See `cox_calibration`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> cox_calibration_of(pairs([0, 1], [0.2, 0.9])).reasons["slope"]
+    'one threshold of the score separates the classes, so the slope has no finite estimate'
+    """
+    level = proportion(level, "level")
+    tally = as_tally(source)
+    rows = _Rows.of(tally)
+    undefined = Estimate(None, None, None, None, level)
+    intercept, slope, shared = undefined, undefined, None
+    reasons: dict[str, str] = {}
+    problem = rows.problem(slope=True)
+    if problem:
+        reasons = dict.fromkeys(["intercept", "slope", "covariance"], problem)
+    else:
+        design = np.stack([np.ones(len(rows.logit)), rows.logit], axis=1)
+        beta = fit(rows, design, np.zeros(len(rows.logit)))
+        covariance, clusters = robust_covariance(rows, design, design @ beta)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
+        slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
+        shared = None if clusters == 1 else float(covariance[0, 1])
+        if clusters == 1:
+            reasons = dict.fromkeys(["intercept.low", "slope.low", "covariance"], ONE_CLUSTER)
+    outside = ~inside(tally)
+    wrong = np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)
+    return CoxCalibration(
+        intercept=intercept,
+        slope=slope,
+        covariance=shared,
+        n=tally.total_n,
+        clusters=tally.cluster_count or None,
+        left_out=int(tally.n[outside].sum()),
+        left_out_wrong=int(wrong[outside].sum()),
+        reasons=reasons,
+    )
+
+
+def calibration_in_the_large(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CalibrationInTheLarge:
+    """Do the scores add up to the events? Base rate minus mean score, and the same on the logit scale.
+
+    Both numbers are 0 for a model that is calibrated in the large, positive when its scores are too low.
+    A model can pass and still be far from calibrated: gaps of opposite sign cancel.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    clusters
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units.
+    level
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    CalibrationInTheLarge
+        What is undefined is None, with the reason in ``reasons``.
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores, weights or clusters.
+
+    References
+    ----------
+    M. E. Miller, S. L. Hui and W. M. Tierney (1991), Validation techniques for logistic regression models,
+    Statistics in Medicine 10, 1213-1226. doi:10.1002/sim.4780100805
+
+    Examples
+    --------
+    >>> result = calibration_in_the_large([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])
+    >>> round(result.mean_score, 3), result.base_rate
+    (0.3, 0.5)
+    """
+    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return calibration_in_the_large_of(checked, level=level)
+
+
+def cox_calibration(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CoxCalibration:
+    """Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
+
+    Calibrated: 0 and 1. A slope below 1 says that the scores are too extreme (overconfident), above 1 that
+    they are too timid. The fit sees only straight lines on the logit scale.
+
+    Parameters and errors are those of `calibration_in_the_large`.
+
+    References
+    ----------
+    D. R. Cox (1958), Two further applications of a model for binary regression, Biometrika 45, 562-565.
+    doi:10.1093/biomet/45.3-4.562
+
+    Examples
+    --------
+    >>> result = cox_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
+    >>> round(result.slope.estimate, 2), result.left_out
+    (1.11, 0)
+    """
+    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return cox_calibration_of(checked, level=level)
