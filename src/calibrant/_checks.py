@@ -63,7 +63,7 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
     array = np.asarray(values)
     if array.ndim != 1:
-        hint = "pass one column, or name the event of a K-class model" if array.ndim == 2 else "pass a 1-D array"
+        hint = "pass one column, or name the event" if array.ndim == 2 else "pass a 1-D array"
         raise InputError(f"{name} has shape {array.shape}, expected (n,)", hint, code="shape")
     if array.size == 0:
         raise InputError(f"{name} is empty", "pass at least one pair", code="empty")
@@ -74,7 +74,9 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
     """Raise if two arguments differ in length."""
     if length != other_length:
         raise InputError(
-            f"{name} has {length} values and {other} has {other_length}", "pass one of each a pair", code="length"
+            f"{name} has {length} values and {other} has {other_length}",
+            "pass one of each a pair",
+            code="length",
         )
 
 
@@ -102,14 +104,18 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
         hint = "these look like percentages; divide by 100" if high <= 100 else "pass probabilities in [0, 1]"
     else:
         hint = "clip it if it is rounding error; nothing is guessed"
-    return InputError(f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row)
+    return InputError(
+        f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
+    )
 
 
 def labels(values: ArrayLike, name: str = "y_true") -> NDArray[Any]:
     """Return labels 0 / 1 (bool, integer or float) as they are, contiguous."""
     array = np.ascontiguousarray(one_dimensional(values, name))
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype")
+        raise InputError(
+            f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype"
+        )
     suspect = array.dtype != np.bool_ and (array.dtype.kind == "f" or kernels.any_other_integer(array))
     bad = kernels.first_other_label(array) if suspect else -1
     if bad >= 0:
@@ -137,7 +143,9 @@ def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
             row=int(bad[0]),
         )
     if not array.any():
-        raise InputError(f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value")
+        raise InputError(
+            f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value"
+        )
     return array
 
 
@@ -146,10 +154,12 @@ def cluster_codes(values: ArrayLike, name: str = "clusters") -> tuple[Integers, 
     array = one_dimensional(values, name)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InputError(f"{name}[{row}] is missing", "name the cluster of every pair", code="cluster", row=row)
+        raise InputError(
+            f"{name}[{row}] is missing", "name the cluster of every pair", code="cluster", row=row
+        )
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
-        if 0 <= low and high < 4 * len(array) + 64:  # dense integers: no sort needed
+        if low >= 0 and high < 4 * len(array) + 64:  # dense integers: no sort needed
             used = np.bincount(array, minlength=high + 1) > 0
             names = np.flatnonzero(used)
             code_of = np.cumsum(used) - 1
@@ -158,7 +168,10 @@ def cluster_codes(values: ArrayLike, name: str = "clusters") -> tuple[Integers, 
         missing = [i for i, value in enumerate(array) if value is None or value != value]
         if missing:
             raise InputError(
-                f"{name}[{missing[0]}] is missing", "name the cluster of every pair", code="cluster", row=missing[0]
+                f"{name}[{missing[0]}] is missing",
+                "name the cluster of every pair",
+                code="cluster",
+                row=missing[0],
             )
         array = array.astype(str)
     names, codes = np.unique(array, return_inverse=True)
@@ -209,17 +222,21 @@ def pairs(
     return Pairs(score, outcome, weight, codes, count)
 
 
-def positive_integer(value: int, name: str, *, largest: int | None = None) -> int:
+def positive_integer(value: object, name: str, *, largest: int | None = None) -> int:
     """Return a whole number from 1 to ``largest``, or raise."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputError(f"{name} is {value!r}", "give a whole number of at least 1", code="parameter")
     if largest is not None and value > largest:
-        raise InputError(f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter")
+        raise InputError(
+            f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter"
+        )
     return int(value)
 
 
-def proportion(value: float, name: str) -> float:
+def proportion(value: object, name: str) -> float:
     """Return a number strictly between 0 and 1, or raise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
-        raise InputError(f"{name} is {value!r}", "give a number between 0 and 1, such as 0.95", code="parameter")
+        raise InputError(
+            f"{name} is {value!r}", "give a number between 0 and 1, such as 0.95", code="parameter"
+        )
     return float(value)

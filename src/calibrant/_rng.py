@@ -9,7 +9,7 @@ from calibrant.exceptions import InputError
 Seed = int | np.random.Generator | None
 
 
-def generator(seed: Seed) -> np.random.Generator:
+def generator(seed: object) -> np.random.Generator:
     """Return a NumPy generator: the one given, one made from the integer, or a fresh one for None.
 
     Raises

@@ -22,13 +22,13 @@ class _CompilationNotice(event.Listener):
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            print("calibrant: compiling kernels (once after an install; under a minute)", file=sys.stderr)
+            sys.stderr.write("calibrant: compiling kernels (once after an install; under a minute)\n")
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-event.register("numba:compile", _CompilationNotice())
+cast(Any, event).register("numba:compile", _CompilationNotice())
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
@@ -34,7 +33,7 @@ def any_other_integer(label: NDArray[Any]) -> bool:
     seen = label[0]
     for i in range(len(label)):
         seen |= label[i]
-    return seen != 0 and seen != 1
+    return bool(seen != 0 and seen != 1)
 
 
 @jit

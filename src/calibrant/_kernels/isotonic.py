@@ -24,7 +24,10 @@ def pool_adjacent_violators(
         positive[blocks] = weight_positives[row]
         blocks += 1
         # cross-multiplied, so that equal frequencies pool without rounding
-        while blocks > 1 and positive[blocks - 2] * total[blocks - 1] >= positive[blocks - 1] * total[blocks - 2]:
+        while (
+            blocks > 1
+            and positive[blocks - 2] * total[blocks - 1] >= positive[blocks - 1] * total[blocks - 2]
+        ):
             total[blocks - 2] += total[blocks - 1]
             positive[blocks - 2] += positive[blocks - 1]
             blocks -= 1

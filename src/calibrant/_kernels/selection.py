@@ -85,7 +85,7 @@ def count_nodes(
     first_new: int,
     count: NDArray[np.uint32],
 ) -> None:
-    """Add to ``count`` (indexed as ``table``) the scores that reach a node numbered ``first_new`` or later."""
+    """Add to ``count`` (indexed as ``table``) the scores that reach node ``first_new`` or a later one."""
     n = len(score)
     last = offset[1] - 1
     buffer = np.empty(_BLOCK, np.float64)
@@ -108,7 +108,8 @@ def count_nodes(
 def _key(q: float, buffer: NDArray[np.float64], bits: NDArray[np.int64]) -> int:
     """The key of one score, through a buffer of one."""
     buffer[0] = min(q, 1.0 - q)
-    return HALF_BITS - bits[0] if q >= 0.5 else bits[0] - HALF_BITS
+    from_half = HALF_BITS - bits[0]
+    return int(from_half if q >= 0.5 else -from_half)
 
 
 @jit
@@ -123,7 +124,7 @@ def accumulate(
     gathered: NDArray[np.int64],
     used: int,
 ) -> int:
-    """Add each pair to its row of ``sums`` (2 cell + label, [n, sum q, sum q^2]) or append it to ``gathered``.
+    """Add pairs to their rows of ``sums`` (2 cell + label, [n, sum q, sum q^2]), or append to ``gathered``.
 
     ``table`` holds a cell (>= 0), -1 for "gather", or -2 - node. Gathered pairs are packed as
     key * 2 + label. Returns the number of gathered pairs.
@@ -162,8 +163,10 @@ def accumulate(
 
 
 @jit
-def fold_compensated(part: NDArray[np.float64], total: NDArray[np.float64], lost: NDArray[np.float64]) -> None:
-    """Add ``part`` to ``total`` with Neumaier's correction kept in ``lost``, and clear ``part`` (all flat)."""
+def fold_compensated(
+    part: NDArray[np.float64], total: NDArray[np.float64], lost: NDArray[np.float64]
+) -> None:
+    """Add ``part`` to ``total``, keep Neumaier's correction in ``lost``, clear ``part`` (all flat)."""
     for i in range(len(part)):
         value = part[i]
         if value != 0.0:
@@ -194,7 +197,9 @@ def accumulate_compensated(
     used = 0
     for start in range(0, len(score), step):
         stop = min(len(score), start + step)
-        used = accumulate(score[start:stop], label[start:stop], table, low, shift, offset, part, gathered, used)
+        used = accumulate(
+            score[start:stop], label[start:stop], table, low, shift, offset, part, gathered, used
+        )
         fold_compensated(part.reshape(-1), total.reshape(-1), lost.reshape(-1))
     return used
 

@@ -79,7 +79,15 @@ def adaptive(
     mass = tally.weight if tally.weighted else tally.n.astype(np.float64)
     cuts = ranks * (mass.sum() / n) if tally.weighted else ranks.astype(np.float64)
     columns, edges = _cut_mass(tally, mass, cuts, ties)
-    return _bins("adaptive", size, asked, columns, np.concatenate([[0.0], edges]), np.append(edges, 1.0), tally.weighted)
+    return _bins(
+        "adaptive",
+        size,
+        asked,
+        columns,
+        np.concatenate([[0.0], edges]),
+        np.append(edges, 1.0),
+        tally.weighted,
+    )
 
 
 def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> Bins:
@@ -106,9 +114,17 @@ def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | 
         If the edges are not strictly increasing from 0 to 1.
     """
     checked = np.asarray(edges, np.float64)
-    if checked.ndim != 1 or len(checked) < 2 or checked[0] != 0 or checked[-1] != 1 or not (np.diff(checked) > 0).all():
+    if (
+        checked.ndim != 1
+        or len(checked) < 2
+        or checked[0] != 0
+        or checked[-1] != 1
+        or not (np.diff(checked) > 0).all()
+    ):
         raise InputError(
-            f"edges are {checked.tolist()}", "give increasing scores that begin with 0 and end with 1", code="parameter"
+            f"edges are {checked.tolist()}",
+            "give increasing scores that begin with 0 and end with 1",
+            code="parameter",
         )
     return _between(source, checked, "edges", threads)
 
@@ -225,7 +241,9 @@ def _tally_of_cells(cells: Cells) -> Tally:
         w,
         wk,
         offset=np.where(tie, 0.0, cells.sum_score - w * mean),
-        offset2=np.where(tie, 0.0, np.maximum(0.0, cells.sum_score2 - 2 * mean * cells.sum_score + w * mean**2)),
+        offset2=np.where(
+            tie, 0.0, np.maximum(0.0, cells.sum_score2 - 2 * mean * cells.sum_score + w * mean**2)
+        ),
         offset_positive=np.where(tie, 0.0, cells.sum_score_positive - wk * mean),
     )
 
@@ -292,5 +310,12 @@ def _bins(
 ) -> Bins:
     sums = dict(zip(SUMS, columns, strict=True))
     return Bins(
-        kind=kind, size=size, asked=asked, used=len(low), edge_low=low, edge_high=high, weighted=weighted, **sums
+        kind=kind,
+        size=size,
+        asked=asked,
+        used=len(low),
+        edge_low=low,
+        edge_high=high,
+        weighted=weighted,
+        **sums,
     )

@@ -152,7 +152,9 @@ def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: 
         for row, node in tree.child.items():
             table[row] = -2 - node
 
-        new = _counted(chunks, len(table), partial(_count_nodes, (table, low, shift, offset, first_new)), threads)
+        new = _counted(
+            chunks, len(table), partial(_count_nodes, (table, low, shift, offset, first_new)), threads
+        )
         new[: len(tree.count)] = tree.count
         tree.count = new
 
@@ -195,7 +197,8 @@ def _count_root(tree: _Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> 
 
 
 def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: NDArray[Any]) -> None:
-    kernels.count_nodes(score, *arguments, count)
+    table, low, shift, offset, first_new = arguments
+    kernels.count_nodes(score, table, low, shift, offset, first_new, count)
 
 
 def _node_of(tree: _Tree, row: int) -> int:
@@ -307,7 +310,7 @@ class _Gathered:
 
 @dataclass
 class _Sums:
-    """One thread's sums by cell and label, [n, sum q, sum q^2]: of the current step, and compensated totals."""
+    """One thread's sums by cell and label, [n, sum q, sum q^2]: of the step, and compensated totals."""
 
     part: Floats
     total: Floats
@@ -343,7 +346,7 @@ def _sum(chunks: Chunks, tree: _Tree, needed: _Needed, threads: int) -> tuple[Fl
 class _Cuts:
     """Where cuts fall: in which needed leaf, at which place, at which score, and whether a tie starts there.
 
-    The place is a position in the gathered pairs; in a leaf with a single score it is 0 (before) or 1 (after).
+    The place is a position in the gathered pairs; in a leaf with a single score 0 is before, 1 after.
     """
 
     leaf: Integers

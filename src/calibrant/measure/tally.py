@@ -147,13 +147,20 @@ class Tally:
         def update(state: _State, batch: Pairs) -> None:
             if batch.weight is not None:
                 kernels.tally_weighted(
-                    batch.score, batch.outcome, batch.weight, shared.part_of, shared.cut, state.weighted_part(rows)
+                    batch.score,
+                    batch.outcome,
+                    batch.weight,
+                    shared.part_of,
+                    shared.cut,
+                    state.weighted_part(rows),
                 )
             else:
                 kernels.tally(batch.score, batch.outcome, shared.part_of, shared.cut, state.part)
             state.fold()
 
-        states = fold(batches, lambda: _State(rows), update, default_threads() if threads is None else threads)
+        states = fold(
+            batches, lambda: _State(rows), update, default_threads() if threads is None else threads
+        )
         return _from_states(states)
 
     def __len__(self) -> int:
@@ -173,16 +180,21 @@ class Tally:
             If one has clusters and the other has none.
         """
         if (self.cluster is None) != (other.cluster is None):
-            raise InputError("one tally has clusters and the other has none", "tally both with or both without")
+            raise InputError(
+                "one tally has clusters and the other has none", "tally both with or both without"
+            )
         if self.kind != other.kind:
             return self.compress().merge(other.compress())
         columns = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROW_COLUMNS}
         cluster, names = None, None
         if self.cluster is not None and other.cluster is not None:
-            assert self.clusters is not None and other.clusters is not None
-            names, code = np.unique(np.concatenate([self.clusters, other.clusters]), return_inverse=True)
-            cluster = np.concatenate([code[self.cluster], code[len(self.clusters) + other.cluster]])
-        both = Tally(self.kind, cluster=cluster, clusters=names, weighted=self.weighted or other.weighted, **columns)
+            names, code = np.unique(
+                np.concatenate([self.cluster_names, other.cluster_names]), return_inverse=True
+            )
+            cluster = np.concatenate([code[self.cluster], code[self.cluster_count + other.cluster]])
+        both = Tally(
+            self.kind, cluster=cluster, clusters=names, weighted=self.weighted or other.weighted, **columns
+        )
         return _sum_equal_rows(both)
 
     def compress(self) -> Tally:
@@ -249,12 +261,19 @@ class Tally:
         return float(self.weight.sum())
 
     @property
+    def cluster_names(self) -> NDArray[Any]:
+        """The names of the clusters; none without clusters."""
+        return np.zeros(0, np.int64) if self.clusters is None else self.clusters
+
+    @property
     def cluster_count(self) -> int:
         """Number of clusters; 0 without clusters."""
         return 0 if self.clusters is None else len(self.clusters)
 
 
-_ROW_COLUMNS = tuple(f.name for f in fields(Tally) if f.name not in ("kind", "cluster", "clusters", "weighted"))
+_ROW_COLUMNS = tuple(
+    f.name for f in fields(Tally) if f.name not in ("kind", "cluster", "clusters", "weighted")
+)
 _SUMMED_COLUMNS = _ROW_COLUMNS[3:]
 
 
@@ -273,7 +292,9 @@ class _State:
         return self.weights[0]
 
     def fold(self) -> None:
-        selection_kernels.fold_compensated(self.part.reshape(-1), self.total.reshape(-1), self.lost.reshape(-1))
+        selection_kernels.fold_compensated(
+            self.part.reshape(-1), self.total.reshape(-1), self.lost.reshape(-1)
+        )
         if self.weights:
             selection_kernels.fold_compensated(*(array.reshape(-1) for array in self.weights))
 

@@ -49,7 +49,10 @@ class Result:
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the record as JSON, its schema version first."""
         return json.dumps(
-            {"schema_version": self.schema_version, **self.to_dict()}, indent=indent, allow_nan=False, ensure_ascii=False
+            {"schema_version": self.schema_version, **self.to_dict()},
+            indent=indent,
+            allow_nan=False,
+            ensure_ascii=False,
         )
 
     def to_rows(self) -> list[dict[str, Any]]:

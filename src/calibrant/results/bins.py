@@ -111,7 +111,9 @@ class Bins(Result):
             "edge_low": self.edge_low,
             "edge_high": self.edge_high,
         }
-        return [dict(zip(columns, plain(list(row)), strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [
+            dict(zip(columns, plain(list(row)), strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
 
     def sums(self) -> Floats:
         """The nine summed columns as an array (9, bins), in the order of the fields."""
