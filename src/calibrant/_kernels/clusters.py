@@ -1,0 +1,239 @@
+"""Sums over the cells (cluster, bin) of residuals, for estimates that leave pairs of one cluster out.
+
+Rows and cells come ordered by cluster: those of cluster c are ``start[c]:start[c + 1]``. Each has a bin, a
+weight and a residual, the weighted sum of ``y - q``; a cell is all rows of one cluster in one bin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels._jit import jit
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@jit
+def first_bins(first_key: Integers, low: int, shift: int, table: NDArray[np.int32]) -> None:
+    """For each range of keys, the last bin that starts at or before the range's first key."""
+    b = 0
+    for cell in range(len(table)):
+        key = (cell + low) << shift
+        while b + 1 < len(first_key) and first_key[b + 1] <= key:
+            b += 1
+        table[cell] = b
+
+
+@jit
+def scatter_by_cluster(
+    score: NDArray[Any],
+    residual: Floats,
+    weight: Floats,
+    cluster: Integers,
+    first_key: Integers,
+    table: NDArray[np.int32],
+    low: int,
+    shift: int,
+    place: Integers,
+    row_bin: NDArray[np.int32],
+    row_residual: Floats,
+    row_weight: Floats,
+) -> None:
+    """Find each row's bin and write the row where its cluster's next row belongs. Keys are bits of scores."""
+    last = len(table) - 1
+    value = np.empty(1, np.float64)
+    bits = value.view(np.int64)
+    for i in range(len(score)):
+        value[0] = np.float64(score[i]) + 0.0
+        key = bits[0]
+        cell = (key >> shift) - low
+        below = np.int64(table[min(cell, last)]) if cell >= 0 else 0
+        above = np.int64(table[max(cell, -1) + 1]) if cell < last else len(first_key) - 1
+        while below < above:  # the last bin whose first key is at most this key
+            middle = (below + above + 1) >> 1
+            if first_key[middle] <= key:
+                below = middle
+            else:
+                above = middle - 1
+        at = place[cluster[i]]
+        place[cluster[i]] = at + 1
+        row_bin[at] = below
+        row_residual[at] = residual[i]
+        if len(weight):
+            row_weight[at] = weight[i]
+
+
+@jit
+def write_cells(
+    start: Integers,
+    row_bin: NDArray[np.int32],
+    row_residual: Floats,
+    row_weight: Floats,
+    group: NDArray[np.int32],
+    cell_start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+) -> int:
+    """Sum rows by cell (cluster, ``group[bin]``), ordered by cluster; return the number of cells.
+
+    Without weights (an empty array) every row weighs one.
+    """
+    bins = group[-1] + 1
+    seen = np.full(bins, -1, np.int64)
+    place = np.empty(bins, np.int64)
+    weighted = len(row_weight) > 0
+    used = 0
+    for c in range(len(start) - 1):
+        cell_start[c] = used
+        for i in range(start[c], start[c + 1]):
+            b = group[row_bin[i]]
+            if seen[b] != c:
+                seen[b] = c
+                place[b] = used
+                cell_bin[used] = b
+                cell_residual[used] = 0.0
+                cell_weight[used] = 0.0
+                used += 1
+            at = place[b]
+            cell_residual[at] += row_residual[i]
+            cell_weight[at] += row_weight[i] if weighted else 1.0
+    cell_start[len(start) - 1] = used
+    return used
+
+
+@jit
+def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: Floats, sums: Floats) -> None:
+    """Add W^2, U^2, U^3, U^4 and U^6 of the cells to ``sums`` (bins, 5)."""
+    for i in range(len(cell_bin)):
+        b = cell_bin[i]
+        u = cell_residual[i]
+        square = u * u
+        sums[b, 0] += cell_weight[i] * cell_weight[i]
+        sums[b, 1] += square
+        sums[b, 2] += square * u
+        sums[b, 3] += square * square
+        sums[b, 4] += square * square * square
+
+
+@jit
+def products(start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, product: Floats) -> None:
+    """Add up U_b U_b' over clusters into ``product`` (bins, bins); the diagonal is U_b^2."""
+    bins = len(product)
+    dense = np.zeros(bins)
+    for c in range(len(start) - 1):
+        for i in range(start[c], start[c + 1]):
+            dense[cell_bin[i]] = cell_residual[i]
+        for i in range(start[c], start[c + 1]):
+            b = cell_bin[i]
+            u = cell_residual[i]
+            for other in range(bins):
+                product[b, other] += u * dense[other]
+        for i in range(start[c], start[c + 1]):
+            dense[cell_bin[i]] = 0.0
+
+
+@jit
+def influence(
+    start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+    factor: Floats,
+    gap: Floats,
+    centre: float,
+) -> tuple[float, float]:
+    """Sums over clusters: own cross products, and squared first-order influence.
+
+    The first is sum_c [(sum_b f_b U_cb^2)^2 - sum_b (f_b U_cb^2)^2]; the second
+    sum_c [sum_b 2 gap_b U_cb - (gap_b^2 + centre) W_cb]^2.
+    """
+    own = 0.0
+    total = 0.0
+    for c in range(len(start) - 1):
+        linear = 0.0
+        squares = 0.0
+        fourths = 0.0
+        for i in range(start[c], start[c + 1]):
+            b = cell_bin[i]
+            u = cell_residual[i]
+            linear += 2.0 * gap[b] * u - (gap[b] * gap[b] + centre) * cell_weight[i]
+            term = factor[b] * u * u
+            squares += term
+            fourths += term * term
+        own += squares * squares - fourths
+        total += linear * linear
+    return own, total
+
+
+@jit
+def signed_sums(
+    start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, sign: Floats, residual: Floats
+) -> None:
+    """Sum the residuals by bin after multiplying each cluster's by its sign (or by any factor)."""
+    residual[:] = 0.0
+    for c in range(len(start) - 1):
+        for i in range(start[c], start[c + 1]):
+            residual[cell_bin[i]] += sign[c] * cell_residual[i]
+
+
+@jit
+def resampled_sums(
+    start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+    copies: Integers,
+    sums: Floats,
+) -> None:
+    """Sums by bin of U, U^2, W and W^2, (4, bins), when cluster c counts ``copies[c]`` times."""
+    sums[:] = 0.0
+    for c in range(len(start) - 1):
+        times = float(copies[c])
+        if times > 0.0:
+            for i in range(start[c], start[c + 1]):
+                b = cell_bin[i]
+                u = times * cell_residual[i]
+                w = times * cell_weight[i]
+                sums[0, b] += u
+                sums[1, b] += u * u
+                sums[2, b] += w
+                sums[3, b] += w * w
+
+
+@jit
+def leave_one_out(
+    start: Integers,
+    cell_bin: NDArray[np.int32],
+    cell_residual: Floats,
+    cell_weight: Floats,
+    residual: Floats,
+    weight: Floats,
+    numerator: Floats,
+    denominator: Floats,
+    total: float,
+    estimate: Floats,
+) -> None:
+    """Estimate without each cluster in turn: sum_b W_b N_b / D_b over sum_b W_b, bins fixed."""
+    whole = 0.0
+    for b in range(len(residual)):
+        whole += weight[b] * numerator[b] / denominator[b]
+    for c in range(len(start) - 1):
+        value = whole
+        left = total
+        for i in range(start[c], start[c + 1]):
+            b = cell_bin[i]
+            u = cell_residual[i]
+            w = cell_weight[i]
+            left -= w
+            value -= weight[b] * numerator[b] / denominator[b]
+            rest = denominator[b] - 2.0 * w * (weight[b] - w)
+            if rest > 1e-12 * denominator[b]:
+                value += (weight[b] - w) * (numerator[b] - 2.0 * u * (residual[b] - u)) / rest
+            else:  # one cluster is left in this bin: it says nothing alone
+                left -= weight[b] - w
+        estimate[c] = value / left if left > 0.0 else 0.0

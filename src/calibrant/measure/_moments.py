@@ -1,0 +1,148 @@
+"""Moments of the debiased squared error: its null variance and skewness, and variance per unit of error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Floats
+from calibrant._kernels import clusters as kernels
+from calibrant.measure._residuals import Residuals, sum_by
+
+Group = NDArray[np.int32]
+
+FEW_CLUSTERS = 30
+_WIDE_WINDOWS = 40
+_SMALLEST_WIDE_WINDOW = 100
+_LEAST_SIGNAL = 1 / 3  # of the squared gaps of wide windows, however little of them is not noise
+_LEAST_DESIGN_EFFECT = 0.5
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What inference about theta needs.
+
+    Attributes
+    ----------
+    estimate
+        T, the signed debiased squared error.
+    null_variance
+        Variance of T if the scores are calibrated (V2): of its degenerate part.
+    null_skewness
+        Skewness of T if the scores are calibrated.
+    slope
+        kappa: first-order variance of T per unit of theta, so that Var T = null_variance + slope * theta.
+    """
+
+    estimate: float
+    null_variance: float
+    null_skewness: float
+    slope: float
+
+
+def estimate_of(table: Residuals) -> float:
+    """T: sum over bins of (W_b / W) times the mean product of two residuals of different units."""
+    return float(np.sum(table.factor * (table.residual**2 - table.unit[1])))
+
+
+def moments(table: Residuals) -> Moments | None:
+    """T and its moments; None where no bin holds two units (one pair, or one cluster)."""
+    if not (table.denominator > 0).all():
+        return None
+    variance, third = _same_bin(table)
+    slope = _slope(table)
+    if table.clusters:
+        wide = table.windows(max(_SMALLEST_WIDE_WINDOW, table.total_n / _WIDE_WINDOWS))
+        cross = _Cross(table, wide)
+        variance += cross.variance
+        third += cross.third
+        slope *= cross.design_effect
+    skewness = third / variance**1.5 if variance > 0 else 0.0
+    return Moments(estimate_of(table), variance, skewness, slope)
+
+
+def _same_bin(table: Residuals) -> tuple[float, float]:
+    """Second and third null cumulant from units that share a bin.
+
+    T is a quadratic form sum_{c != d} A_cd; its variance is 2 sum A_cd^2 and its third cumulant
+    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals. Where labels are so rare
+    that residuals tell little about their own variance, q (1 - q) tells more: the larger one is taken.
+    """
+    factor = table.factor
+    second, third, fourth, sixth = table.unit[1:]
+    observed = 2 * float(np.sum(factor**2 * (second**2 - fourth)))
+    triple = second**3 - 3 * second * fourth + 2 * sixth
+    observed_third = float(np.sum(factor**3 * (8 * triple + 4 * (third**2 - sixth))))
+    apart = table.denominator / table.weight**2
+    null, null_third = table.null
+    expected = 2 * float(np.sum(factor**2 * null**2 * apart))
+    if observed >= expected:
+        return observed, observed_third
+    return expected, float(np.sum(factor**3 * (8 * null**3 * apart**2 + 4 * null_third**2 * apart)))
+
+
+def _slope(table: Residuals) -> float:
+    """First-order variance of T over theta, for independent pairs, from windows of about sqrt(n) pairs.
+
+    The variance is (4 E[delta^2 p (1 - p)] + Var(delta^2)) / n with delta = p - q. Squared gaps of the
+    windows carry noise in proportion to p (1 - p) / n, in numerator and denominator alike, which keeps the
+    ratio steady when there is nothing but noise.
+    """
+    local = table.joined(table.windows(np.sqrt(table.total_n)), cells=False)
+    gap = local.residual / local.weight
+    theta = float(np.sum(local.weight * gap**2) / local.weight.sum())
+    if theta == 0:
+        return 0.0
+    return _influence_of_pairs(local, gap, theta) / theta / float(local.weight.sum()) ** 2
+
+
+def _influence_of_pairs(table: Residuals, gap: Floats, theta: float) -> float:
+    """Sum over pairs of w^2 (2 gap (u - gap) + gap^2 - theta)^2."""
+    weight2, first, second = table.pair
+    constant = gap**2 + theta
+    return float(np.sum(4 * gap**2 * second - 4 * gap * constant * first + constant**2 * weight2))
+
+
+class _Cross:
+    """What pairs of clusters add when they meet in several bins, and the design effect.
+
+    Covariances between bins are smooth in the score, so they are summed over wide windows: a pair of windows
+    then contributes as much as all pairs of bins in it.
+    """
+
+    def __init__(self, table: Residuals, group: Group) -> None:
+        wide = table.joined(group)
+        cells = wide.cells
+        assert cells is not None
+        windows = len(wide.n)
+        gap = wide.residual / wide.weight
+        theta = float(np.sum(wide.weight * gap**2) / wide.weight.sum())
+        product = np.zeros((windows, windows))
+        kernels.products(cells.start, cells.bin, cells.residual, product)
+        own, clustered = kernels.influence(
+            cells.start, cells.bin, cells.residual, cells.weight, wide.factor, gap, theta
+        )
+        self._sum(table, group, wide, product, own)
+        alone = _influence_of_pairs(wide, gap, theta)
+        share = max(estimate_of(wide) / theta, _LEAST_SIGNAL) if theta > 0 else 1.0
+        extra = (clustered - alone) / (alone * share) if alone > 0 else 0.0
+        self.design_effect = max(1 + extra, _LEAST_DESIGN_EFFECT)
+
+    def _sum(self, table: Residuals, group: Group, wide: Residuals, product: Floats, own: float) -> None:
+        """Second and third cumulants of all pairs of different bins."""
+        factor = wide.factor
+        np.fill_diagonal(product, 0.0)
+        between = 2 * float(factor @ product**2 @ factor)  # of windows: with each cluster's own products
+        within = wide.unit[1] - sum_by(group, table.unit[1], len(wide.n))  # different bins of one window
+        apart = 1 - sum_by(group, table.weight**2, len(wide.n)) / wide.weight**2
+        squares = float(np.sum(factor**2 * within**2 * apart))
+        self.variance = max(0.0, between - 2 * own) + 2 * squares
+        matrix = product.copy()
+        np.fill_diagonal(matrix, within * np.sqrt(apart))
+        matrix *= np.sqrt(np.outer(factor, factor))
+        signal = max(0.0, 1 - 2 * own / between) if between > 0 else 0.0
+        diagonal = sum_by(group, table.factor * table.unit[1] * table.weight, len(wide.n)) / wide.weight
+        triple = np.trace(matrix @ matrix @ matrix) + 3 * signal * float(diagonal @ np.diag(matrix @ matrix))
+        self.third = 8 * max(0.0, float(triple)) if self.variance > 0 else 0.0
