@@ -65,15 +65,8 @@ def adaptive(
        processing models. EMNLP. Algorithm 1.
     """
     n = len(source) if isinstance(source, Pairs) else source.total_n
-    if (size is None) == (count is None):
-        raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
-    asked = 1
-    if size is not None:
-        asked = max(1, n // positive_integer(size, "size", largest=n))
-        ranks = np.arange(1, asked, dtype=np.int64) * size
-    else:
-        asked = positive_integer(count if count is not None else 1, "count", largest=n)
-        ranks = np.arange(1, asked, dtype=np.int64) * n // asked
+    ranks = adaptive_ranks(n, size=size, count=count)
+    asked = len(ranks) + 1
     tally = source if isinstance(source, Tally) else tally_with_cuts(source, [ranks], threads=threads)
     tally = tally.without_clusters()
     mass = tally.weight if tally.weighted else tally.n.astype(np.float64)
@@ -88,6 +81,22 @@ def adaptive(
         np.append(edges, 1.0),
         tally.weighted,
     )
+
+
+def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None) -> Integers:
+    """Ranks before which `adaptive` cuts n pairs, without 0 and n.
+
+    Examples
+    --------
+    >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, count=2).tolist()
+    ([3, 6], [5])
+    """
+    if (size is None) == (count is None):
+        raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
+    if size is not None:
+        return np.arange(1, max(1, n // positive_integer(size, "size", largest=n)), dtype=np.int64) * size
+    asked = positive_integer(count if count is not None else 1, "count", largest=n)
+    return np.arange(1, asked, dtype=np.int64) * n // asked
 
 
 def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> Bins:
