@@ -19,7 +19,7 @@ def generator(seed: object) -> np.random.Generator:
 
     Examples
     --------
-    >>> generator(7).integers(10) == generator(7).integers(10)
+    >>> bool(generator(7).integers(10) == generator(7).integers(10))
     True
     """
     if isinstance(seed, np.random.Generator):

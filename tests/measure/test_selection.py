@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibrant.measure.selection import keys_of, scores_of, select
+from calibrant.measure._key_tree import keys_of, scores_of
+from calibrant.measure.selection import select
 
 Floats = NDArray[np.float64]
 COLUMNS = ("n", "positives", "sum_score", "sum_score2", "sum_score_positive")

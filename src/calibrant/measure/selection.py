@@ -8,7 +8,7 @@ The second pass sums everything between the cuts. Cost grows with n, memory with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -18,15 +18,12 @@ from numpy.typing import NDArray
 
 from calibrant._kernels import selection as kernels
 from calibrant._parallel import fold
+from calibrant.measure._key_tree import Tree, keys_of, scores_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ScoresAndLabels = tuple[NDArray[Any], NDArray[Any]]
 Chunks = Callable[[], Iterable[ScoresAndLabels]]
-
-_LOWEST_EXPONENT = 64  # scores below 2^-64 share the root's first row, refined only when a cut falls there
-_HIGHEST_EXPONENT = 53  # 1 - q is 0 or at least 2^-53
-_CHILD_BITS = 14
 
 
 @dataclass(frozen=True)
@@ -44,51 +41,6 @@ class Cells:
     sum_score: Floats
     sum_score2: Floats
     sum_score_positive: Floats
-
-
-@dataclass
-class _Tree:
-    """Key ranges: node 0 is the root; a row of a node is a leaf or another node."""
-
-    low: list[int] = field(default_factory=list)
-    shift: list[int] = field(default_factory=list)
-    offset: list[int] = field(default_factory=lambda: [0])
-    count: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
-    child: dict[int, int] = field(default_factory=dict)  # row of the whole table -> node
-
-    def add(self, low: int, shift: int, rows: int) -> int:
-        self.low.append(low)
-        self.shift.append(shift)
-        self.offset.append(self.offset[-1] + rows)
-        return len(self.low) - 1
-
-    def arrays(self) -> tuple[Integers, Integers, Integers]:
-        return (np.array(self.low, np.int64), np.array(self.shift, np.int64), np.array(self.offset, np.int64))
-
-    def key_range(self, node: int, row: int) -> tuple[int, int]:
-        """First key of a row of the whole table and the first key beyond it."""
-        local = row - self.offset[node]
-        first = (local + self.low[node]) << self.shift[node]
-        beyond = first + (1 << self.shift[node])
-        if node == 0 and local == 0:
-            first = -kernels.TOP_KEY
-        if node == 0 and row == self.offset[1] - 1:
-            beyond = kernels.TOP_KEY + 1
-        return first, beyond
-
-
-def keys_of(score: NDArray[np.floating[Any]]) -> Integers:
-    """Return the order-preserving integer key of each score."""
-    key = np.empty(len(score), np.int64)
-    kernels.write_keys(score, np.empty(len(score)), key)
-    return key
-
-
-def scores_of(key: Integers) -> Floats:
-    """Invert `keys_of`."""
-    score = np.empty(len(key), np.float64)
-    kernels.score_of_key(np.ascontiguousarray(key), score)
-    return score
 
 
 def select(
@@ -117,8 +69,8 @@ def select(
     """
     limit = gather_limit or max(1 << 22, 512 * len(ranks))
     tree = _count(chunks, ranks, edges, threads, limit)
-    leaves, local = _locate(tree, ranks)
-    edge_leaves = _locate_keys(tree, keys_of(edges))
+    leaves, local = tree.locate(ranks)
+    edge_leaves = tree.locate_keys(keys_of(edges))
     needed = _Needed(tree, np.unique(np.concatenate([leaves, edge_leaves])))
     totals, gathered = _sum(chunks, tree, needed, threads)
     cuts = _Cuts.join(
@@ -130,23 +82,20 @@ def select(
     return _assemble(needed, totals, gathered, cuts)
 
 
-def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: int) -> _Tree:
+def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: int) -> Tree:
     """Count scores by key range, finer where cuts fall, until what must be gathered is within the limit."""
     bits = int(np.clip(np.ceil(np.log2(4 * (len(ranks) + 1))), 10, 15))
-    lowest, highest = 1 - _LOWEST_EXPONENT, _HIGHEST_EXPONENT - 1
-    tree = _Tree()
-    rows = ((highest - lowest) << bits) + 3  # below the lowest, up to the highest itself, and 1.0
-    tree.add((lowest << bits) - 1, 52 - bits, rows)
-    tree.count = _counted(chunks, rows, partial(_count_root, tree), threads)
+    tree = Tree.rooted(bits)
+    tree.count = _counted(chunks, tree.offset[1], partial(_count_root, tree), threads)
     while True:
-        leaves = np.unique(np.concatenate([_locate(tree, ranks)[0], _locate_keys(tree, keys_of(edges))]))
-        leaves = leaves[[not _is_single(tree, int(row)) for row in leaves]]
+        leaves = np.unique(np.concatenate([tree.locate(ranks)[0], tree.locate_keys(keys_of(edges))]))
+        leaves = leaves[~tree.are_single(leaves)]
         if tree.count[leaves].sum() <= limit:
             return tree
         heavy = leaves[tree.count[leaves] > limit // (2 * len(leaves))]
         first_new = len(tree.low)
         for row in heavy:
-            _split(tree, int(row))
+            tree.split(int(row))
         low, shift, offset = tree.arrays()
         table = np.zeros(offset[-1], np.int32)
         for row, node in tree.child.items():
@@ -192,60 +141,13 @@ def _counted(
     return total
 
 
-def _count_root(tree: _Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> None:
+def _count_root(tree: Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> None:
     kernels.count_root(score, tree.low[0], tree.shift[0], count)
 
 
 def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: NDArray[Any]) -> None:
     table, low, shift, offset, first_new = arguments
     kernels.count_nodes(score, table, low, shift, offset, first_new, count)
-
-
-def _node_of(tree: _Tree, row: int) -> int:
-    return int(np.searchsorted(tree.offset, row, side="right")) - 1
-
-
-def _is_single(tree: _Tree, row: int) -> bool:
-    """True if only one score can lie in the row."""
-    return tree.shift[_node_of(tree, row)] == 0 or row == tree.offset[1] - 1
-
-
-def _split(tree: _Tree, row: int) -> None:
-    node = _node_of(tree, row)
-    first, beyond = tree.key_range(node, row)
-    shift = max(0, (beyond - first - 1).bit_length() - _CHILD_BITS)
-    tree.child[row] = tree.add(first >> shift, shift, ((beyond - 1) >> shift) - (first >> shift) + 1)
-
-
-def _locate(tree: _Tree, ranks: Integers) -> tuple[Integers, Integers]:
-    """The leaf (row of the whole table) that holds each rank, and the rank's position inside it."""
-    leaves = np.empty(len(ranks), np.int64)
-    local = np.empty(len(ranks), np.int64)
-    pending: list[tuple[int, Integers, Integers]] = [(0, np.arange(len(ranks)), np.asarray(ranks, np.int64))]
-    while pending:
-        node, which, position = pending.pop()
-        start, stop = tree.offset[node], tree.offset[node + 1]
-        before = np.concatenate([[0], np.cumsum(tree.count[start:stop])])
-        row = np.searchsorted(before, position, side="right") - 1
-        leaves[which] = start + row
-        local[which] = position - before[row]
-        for parent in np.unique(leaves[which]) if tree.child else []:
-            if int(parent) in tree.child:
-                inside = which[leaves[which] == parent]
-                pending.append((tree.child[int(parent)], inside, local[inside]))
-    return leaves, local
-
-
-def _locate_keys(tree: _Tree, keys: Integers) -> Integers:
-    """The leaf that holds each key."""
-    leaves = np.empty(len(keys), np.int64)
-    for i, key in enumerate(keys.tolist()):
-        row = min(max((key >> tree.shift[0]) - tree.low[0], 0), tree.offset[1] - 1)
-        while row in tree.child:
-            node = tree.child[row]
-            row = tree.offset[node] + (key >> tree.shift[node]) - tree.low[node]
-        leaves[i] = row
-    return leaves
 
 
 class _Needed:
@@ -255,15 +157,11 @@ class _Needed:
     others are gathered.
     """
 
-    def __init__(self, tree: _Tree, leaves: Integers) -> None:
-        nodes = [_node_of(tree, int(row)) for row in leaves]
-        ranges = [tree.key_range(node, int(row)) for node, row in zip(nodes, leaves, strict=True)]
-        order = np.argsort([first for first, _ in ranges])
-        self.leaves = leaves[order]
-        self.first = np.array([ranges[i][0] for i in order], np.int64)
-        self.beyond = np.array([ranges[i][1] for i in order], np.int64)
-        self.single = np.array([_is_single(tree, int(row)) for row in self.leaves], bool)
-        self.first[self.single] = self.beyond[self.single] - 1  # the last root row holds only the key of 1.0
+    def __init__(self, tree: Tree, leaves: Integers) -> None:
+        first, beyond = tree.key_ranges(leaves)
+        order = np.argsort(first)
+        self.leaves, self.first, self.beyond = leaves[order], first[order], beyond[order]
+        self.single = self.beyond - self.first == 1
         self.cell_of_single = len(leaves) + np.cumsum(self.single)  # after the len(leaves) + 1 gaps
         self.cells = len(leaves) + 1 + int(self.single.sum())
 
@@ -273,7 +171,7 @@ class _Needed:
         found: Integers = order[np.searchsorted(self.leaves, leaves, sorter=order)]
         return found
 
-    def table(self, tree: _Tree) -> NDArray[np.int32]:
+    def table(self, tree: Tree) -> NDArray[np.int32]:
         """What becomes of each row: a cell, -1 to gather, -2 - node to look further."""
         marks = np.zeros(tree.offset[-1] + 1, np.int32)
         marks[self.leaves + 1] = 1
@@ -317,7 +215,7 @@ class _Sums:
     lost: Floats
 
 
-def _sum(chunks: Chunks, tree: _Tree, needed: _Needed, threads: int) -> tuple[Floats, Integers]:
+def _sum(chunks: Chunks, tree: Tree, needed: _Needed, threads: int) -> tuple[Floats, Integers]:
     """Second pass: totals (cell, label, [n, sum q, sum q^2]) and the gathered pairs, packed and sorted."""
     table = needed.table(tree)
     low, shift, offset = tree.arrays()

@@ -15,8 +15,8 @@ from calibrant._kernels import selection as selection_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
+from calibrant.measure._key_tree import keys_of, scores_of
 from calibrant.measure.grid import grid, rows_of
-from calibrant.measure.selection import keys_of, scores_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
