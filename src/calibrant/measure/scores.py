@@ -40,13 +40,14 @@ def log_loss_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[flo
 
     from calibrant._kernels.log_loss import log_loss_sums, weighted_log_loss_sums
 
-    def one(part: slice) -> tuple[float, int]:
-        if source.weight is None:
-            return log_loss_sums(source.score[part], source.label[part])
-        return weighted_log_loss_sums(source.score[part], source.label[part], source.weight[part])
+    def one(piece: slice) -> tuple[float, int]:
+        part = source.part(piece)
+        if part.weight is None:
+            return log_loss_sums(part.score, part.label)
+        return weighted_log_loss_sums(part.score, part.label, part.weight)
 
     with ThreadPoolExecutor(threads or default_threads()) as pool:
-        sums = list(pool.map(one, slices(len(source), 1 << 16)))
+        sums = list(pool.map(one, slices(len(source), 1 << 18)))
     total = float(len(source)) if source.weight is None else float(source.weight.sum())
     return math.fsum(part[0] for part in sums) / total, sum(part[1] for part in sums)
 
