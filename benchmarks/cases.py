@@ -141,10 +141,9 @@ def normals(bins: int, samples: int, **_: Any) -> Call:
 
 @case
 def algorithm_2(bins: int, samples: int, **_: Any) -> Call:
-    from calibrant.measure.intervals import sampling_interval
-
     from calibrant._checks import pairs
     from calibrant.measure.binning import adaptive as adaptive_of
+    from calibrant.measure.intervals import sampling_interval
 
     score, y = data.beta(200 * bins)
     found = adaptive_of(pairs(y, score), size=200)

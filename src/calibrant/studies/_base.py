@@ -20,6 +20,7 @@ from calibrant.io._atomic import writing
 from calibrant.results._base import Result
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Verdict = Literal["agrees", "differs", "not comparable"]
@@ -129,6 +130,12 @@ def write(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Pat
             file.write(filled.encode())
         written.append(page)
     return written
+
+
+def shared_legend(figure: Figure, ax: Axes, columns: int = 2) -> None:
+    """Put one legend, that of ``ax``, above all panels of a figure."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
 
 
 def fill(page: str, record: dict[str, Any]) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.data import SETS, predictions
+from calibrant.data import MODELS, SETS, SPLITS, predictions
 from calibrant.exceptions import FormatError, InputError
-from calibrant.models.text import Kind, UnigramClassifier, tweet_tokenizer
+from calibrant.io._atomic import writing
+from calibrant.models.text import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
 
+METADATA = b"calibrant"
+ENCODING = {"item": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "label": "PLAIN"}
 KINDS: dict[str, Kind] = {"naive-bayes": "naive_bayes", "logistic-regression": "logistic_regression"}
 STRENGTHS = tuple(float(f"{10.0 ** (k / 2):.4g}") for k in range(-6, 5))
 
@@ -68,62 +73,84 @@ def f1_score(labels: NDArray[np.uint8], scores: NDArray[np.float64]) -> float:
     return float(2 * np.sum(predicted & (labels == 1)) / (np.sum(predicted) + np.sum(labels)))
 
 
-def train(kind: Kind, training: Tweets, dev: Tweets) -> tuple[UnigramClassifier, Sweep]:
+def train(kind: Kind, training: Tweets, dev: Tweets, tokenizer: Tokenizer) -> tuple[UnigramClassifier, Sweep]:
     """Train with every strength and keep the model with the best F1 on dev."""
-    tokenizer = cache(tweet_tokenizer())
-    best: tuple[float, UnigramClassifier] | None = None
+    models = []
     f1 = []
     for strength in STRENGTHS:
         model = UnigramClassifier(kind, strength=strength, tokenizer=tokenizer)
-        model.fit(training.texts, training.labels)
+        models.append(model.fit(training.texts, training.labels))
         f1.append(f1_score(dev.labels, model.predict_proba(dev.texts)))
-        if best is None or f1[-1] > best[0]:
-            best = (f1[-1], model)
-    assert best is not None
-    return best[1], Sweep(STRENGTHS, tuple(f1))
+    return models[int(np.argmax(f1))], Sweep(STRENGTHS, tuple(f1))
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What one model says about one split of one set, and how the model came about."""
+
+    text_set: str
+    model: str
+    split: str
+    scores: NDArray[np.float64]
+    labels: NDArray[np.uint8]
+    about: dict[str, Any]
+
+
+def trained(data: Path) -> Iterator[Predicted]:
+    """Train both models on both sets and predict test and dev."""
+    for text_set in SETS:
+        splits = {name: read(source(data, text_set, name)) for name in ("train", *SPLITS)}
+        tokenizer = cache(tweet_tokenizer())
+        for name, kind in KINDS.items():
+            model, sweep = train(kind, splits["train"], splits["dev"], tokenizer)
+            about = {
+                "strength": sweep.chosen,
+                "strengths": list(sweep.strengths),
+                "f1_on_dev": list(sweep.f1_on_dev),
+                "train_items": len(splits["train"].texts),
+                "vocabulary": len(model.vocabulary),
+            }
+            for split in SPLITS:
+                tweets = splits[split]
+                yield Predicted(
+                    text_set, name, split, model.predict_proba(tweets.texts), tweets.labels, about
+                )
+
+
+def shipped() -> Iterator[Predicted]:
+    """The predictions that ship with the package."""
+    import pyarrow.parquet as pq
+
+    for text_set, model, split in product(SETS, MODELS, SPLITS):
+        table = pq.read_table(predictions(text_set, model, split))
+        about = json.loads(table.schema.metadata[METADATA])
+        scores, labels = (table[name].to_numpy() for name in ("score", "label"))
+        yield Predicted(text_set, model, split, scores, labels, about)
 
 
 def write_predictions(data: Path, folder: Path) -> list[Path]:
-    """Train both models on both sets and write their dev and test predictions to ``folder``."""
-    written = []
-    for text_set in SETS:
-        splits = {name: read(source(data, text_set, name)) for name in ("train", "dev", "test")}
-        for name, kind in KINDS.items():
-            model, sweep = train(kind, splits["train"], splits["dev"])
-            for split in ("test", "dev"):
-                tweets = splits[split]
-                path = folder / predictions(text_set, name, split).name
-                about = {
-                    "text_set": text_set,
-                    "model": name,
-                    "split": split,
-                    "strength": sweep.chosen,
-                    "strengths": sweep.strengths,
-                    "f1_on_dev": sweep.f1_on_dev,
-                    "train_items": len(splits["train"].texts),
-                    "vocabulary": len(model.vocabulary),
-                }
-                _write_table(path, model.predict_proba(tweets.texts), tweets.labels, about)
-                written.append(path)
-    return written
-
-
-def _write_table(
-    path: Path, scores: NDArray[np.float64], labels: NDArray[np.uint8], about: dict[str, object]
-) -> None:
+    """Train, and write the predictions to ``folder`` under the names they ship by."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    item = np.arange(1, len(scores) + 1, dtype=np.int32)
-    table = pa.table({"item": item, "score": scores, "label": labels})
-    table = table.replace_schema_metadata({"calibrant": json.dumps(about)})
-    unfinished = path.with_name(path.name + ".part")
-    pq.write_table(
-        table,
-        unfinished,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=False,
-        column_encoding={"item": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "label": "PLAIN"},
-    )
-    os.replace(unfinished, path)
+    written = []
+    for found in trained(data):
+        item = np.arange(1, len(found.scores) + 1, dtype=np.int32)
+        table = pa.table({"item": item, "score": found.scores, "label": found.labels})
+        names = {"text_set": found.text_set, "model": found.model, "split": found.split}
+        table = table.replace_schema_metadata({METADATA: json.dumps(names | found.about)})
+        written.append(folder / predictions(found.text_set, found.model, found.split).name)
+        with writing(written[-1]) as file:
+            pq.write_table(
+                table,
+                file,
+                compression="zstd",
+                compression_level=19,
+                use_dictionary=False,
+                column_encoding={
+                    "item": "DELTA_BINARY_PACKED",
+                    "score": "BYTE_STREAM_SPLIT",
+                    "label": "PLAIN",
+                },
+            )
+    return written
