@@ -81,7 +81,8 @@ class Tree:
     def are_single(self, rows: Integers) -> NDArray[np.bool_]:
         """Whether only one score can lie in each row."""
         first, beyond = self.key_ranges(rows)
-        return beyond - first == 1
+        single: NDArray[np.bool_] = beyond - first == 1
+        return single
 
     def split(self, row: int) -> None:
         """Give a row a node of its own, with at most 2^14 rows."""
