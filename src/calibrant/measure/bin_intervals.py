@@ -96,8 +96,7 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     p = bins.frequency
 
     def total(values: Floats) -> Floats:
-        summed: Floats = np.bincount(index, values, minlength=len(unit))
-        return summed
+        return np.bincount(index, values, minlength=len(unit)).astype(np.float64, copy=False)
 
     weight, weight2 = total(clustered.weight), total(clustered.weight2)
     positives2 = total(clustered.weight2_positives)

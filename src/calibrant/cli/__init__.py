@@ -1,0 +1,20 @@
+"""The command line: each command parses, calls the workflow once, and prints."""
+
+from __future__ import annotations
+
+from calibrant.cli._group import CommandGroup
+
+main = CommandGroup(
+    name="calibrant",
+    help="How far can the probabilities of a model be trusted? Calibration errors with honest intervals.\n\n"
+    "Start with `calibrant demo`, then `calibrant measure PREDICTIONS` on your own.",
+    commands={
+        "demo": "calibrant.cli.demo",
+        "measure": "calibrant.cli.measure",
+        "plan": "calibrant.cli.plan",
+        "report": "calibrant.cli.report",
+        "study": "calibrant.cli.study",
+    },
+)
+
+__all__ = ["main"]

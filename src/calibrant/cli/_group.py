@@ -1,0 +1,103 @@
+"""The group of commands: loads a command when it is called, and turns errors into one line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from calibrant import __version__
+
+DEBUG = "CALIBRANT_DEBUG"
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are modules, each with an attribute ``command``.
+
+    Parameters
+    ----------
+    commands
+        Module by command name.
+    name, help
+        As click has them.
+    """
+
+    def __init__(self, *, name: str, help: str, commands: Mapping[str, str]) -> None:
+        version = click.version_option(__version__, message="%(prog)s %(version)s")
+        super().__init__(name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
+        version(self)
+        self._modules = dict(commands)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands, in order."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in self._modules:
+            return None
+        command: click.Command = import_module(self._modules[cmd_name]).command
+        return command
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else."""
+        extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        if not standalone_mode:
+            return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+        try:
+            code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader has had enough; what the interpreter flushes at exit must go somewhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except Exception as error:
+            _fail(error)
+        except KeyboardInterrupt:
+            _say("stopped")
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(error: Exception) -> NoReturn:
+    """Say in one line what is wrong, and exit."""
+    from calibrant.exceptions import CalibrantError, InputError
+
+    if os.environ.get(DEBUG):
+        import traceback
+
+        traceback.print_exc()
+    if isinstance(error, click.Abort):
+        _say("stopped")
+        sys.exit(1)
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx is not None else "calibrant"
+        _say(f"{error.format_message()} (see `{command} --help`)")
+        sys.exit(2)
+    if isinstance(error, click.ClickException):
+        _say(error.format_message())
+        sys.exit(2)
+    if isinstance(error, CalibrantError):
+        _say(str(error))
+        sys.exit(2 if isinstance(error, InputError) else 1)
+    if isinstance(error, MemoryError):
+        _say("not enough memory for this")
+    else:
+        _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
+    sys.exit(1)
+
+
+def _say(message: str) -> None:
+    click.echo(f"calibrant: {' '.join(message.split())}", err=True)

@@ -1,0 +1,187 @@
+"""A measurement as text: the numbers, the bins, and the recipe that made them."""
+
+from __future__ import annotations
+
+import shlex
+
+from calibrant.cli import _text as text
+from calibrant.results.errors import NoiseFloor
+from calibrant.results.measurement import Measured, Measurement
+
+MOST_BINS = 25
+METHODS = {
+    "inverted": "inverted test (default)",
+    "sampling": "Algorithm 2 by sampling, of the binned error",
+    "bootstrap": "bootstrap of the debiased error",
+}
+
+
+def lines_of(measured: Measured, source: str) -> list[str]:
+    """Word a whole measurement."""
+    recipe = measured.recipe
+    lines = [f"{recipe.file}: {text.count(recipe.rows)} rows, {recipe.form} table"]
+    if len(measured.events) == 1:
+        event = measured.events[0]
+        lines += ["", *numbers(event), "", *bins(event)]
+    else:
+        lines += ["", *events(measured)]
+    lines += ["", *recipe_lines(measured), "", *next_steps(measured, source)]
+    return lines
+
+
+def numbers(found: Measurement) -> list[str]:
+    """Word every number of one event."""
+    interval, floor = found.interval, found.ece.noise_floor
+    limits = text.between(interval.low, interval.high)
+    level = text.percent(found.level)
+    of_error = "" if interval.method != "sampling" else " of the binned error"
+    clear = " (excludes 0)" if interval.low is not None and interval.low > 0 else ""
+    rows = [
+        (
+            "Calibration error (RMS, debiased)",
+            text.number(found.debiased_rms),
+            f"{level} interval {limits}{of_error}{clear}",
+        ),
+        ("  its square, signed", text.number(found.debiased_mse), ""),
+        ("  test of calibration", "", text.p_value(found.test.p_value)),
+        ("CalibErr (RMS, plug-in on the bins)", text.number(found.rms_calibration_error), "biased upward"),
+        ("  its square", text.number(found.calibration_mse), ""),
+        ("Largest gap of a bin", text.number(found.max_calibration_error), ""),
+        (
+            f"ECE ({found.ece.bins} equal-width bins)",
+            text.number(found.ece.value),
+            f"a calibrated model: {text.number(floor.mean)} on average, {below(floor)}",
+        ),
+    ]
+    if found.smooth_ece is not None:
+        smooth = found.smooth_ece
+        remark = f"a calibrated model: below {text.number(smooth.noise_floor.high)} in {text.percent(smooth.noise_floor.level)}"
+        rows.append(("Smooth ECE", text.number(smooth.value), remark))
+    rows += [
+        ("Brier score", text.number(found.brier), f"skill {text.number(found.brier_skill)}"),
+        (
+            "  = calibration + refinement + remainder",
+            "",
+            f"{text.number(found.reliability)} + {text.number(found.refinement)} "
+            f"{'-' if found.remainder < 0 else '+'} {text.number(abs(found.remainder))}",
+        ),
+        (
+            "  resolution, uncertainty",
+            "",
+            f"{text.number(found.resolution)}, {text.number(found.uncertainty)}",
+        ),
+        ("Log loss", text.number(found.log_loss), f"skill {text.number(found.log_loss_skill)}"),
+    ]
+    for label, value in (
+        ("Calibration in the large", found.calibration_in_the_large),
+        ("Cox intercept (0 if calibrated)", found.cox_intercept),
+        ("Cox slope (1 if calibrated)", found.cox_slope),
+    ):
+        rows.append((label, text.number(value.estimate), text.between(value.low, value.high)))
+    lines = [f"Event {found.event}", *text.labelled(rows)]
+    reasons = {**found.interval.reasons, **found.test.reasons, **found.reasons}
+    return lines + [f"  note: {name}: {reason}" for name, reason in reasons.items()]
+
+
+def below(floor: NoiseFloor) -> str:
+    """Word the upper end of a noise floor."""
+    return f"below {text.number(floor.high)} in {text.percent(floor.level)}"
+
+
+def bins(found: Measurement) -> list[str]:
+    """Show the bins."""
+    rows = found.bin_rows()
+    lines = text.bin_lines(rows, found.level, MOST_BINS)
+    if len(rows) > MOST_BINS:
+        lines.append(f"  ({MOST_BINS} of {len(rows):,} bins; --json has all)")
+    return lines
+
+
+def events(measured: Measured) -> list[str]:
+    """Show several events, one a row."""
+    header = ["event", "n", "positives", "error", "interval", "test", "CalibErr", "ECE", "Brier"]
+    rows = [
+        [
+            each.event,
+            text.count(each.n),
+            text.count(each.positives),
+            text.number(each.debiased_rms),
+            text.between(each.interval.low, each.interval.high),
+            text.p_value(each.test.p_value),
+            text.number(each.rms_calibration_error),
+            text.number(each.ece.value),
+            text.number(each.brier),
+        ]
+        for each in measured.events
+    ]
+    mean = measured.mean
+    if mean is not None:
+        errors = [
+            text.number(mean.debiased_rms),
+            "",
+            "",
+            text.number(mean.rms_calibration_error),
+            text.number(mean.ece),
+        ]
+        rows.append([f"mean of {mean.classes} classes", "", "", *errors, ""])
+    lines = text.table([header, *rows])
+    notes = [
+        f"  note: {each.event}: {name}: {reason}"
+        for each in measured.events
+        for name, reason in {**each.interval.reasons, **each.reasons}.items()
+    ]
+    return (
+        lines
+        + notes[:20]
+        + ([f"  ({len(notes) - 20} more notes; --json has all)"] if len(notes) > 20 else [])
+    )
+
+
+def recipe_lines(measured: Measured) -> list[str]:
+    """Say how the numbers were made."""
+    recipe, first = measured.recipe, measured.events[0]
+    rows = [("file", recipe.file, "")]
+    if recipe.threshold is not None:
+        rows.append(("threshold", f"{recipe.threshold:g}", "scores below it were not written"))
+    rows += [*_recipe_of(first)] if len(measured.events) == 1 else [("events", str(len(measured.events)), "")]
+    rows += [
+        ("interval", METHODS[first.interval.method], f"level {text.percent(first.level)}"),
+        ("seed", "-" if first.seed is None else str(first.seed), f"calibrant {recipe.version}"),
+    ]
+    width = max(len(label) for label, _, _ in rows)
+    return [
+        "How",
+        *(
+            f"  {label:<{width}}  {value}" + (f"; {remark}" if remark else "")
+            for label, value, remark in rows
+        ),
+    ]
+
+
+def _recipe_of(found: Measurement) -> list[tuple[str, str, str]]:
+    binning, interval = found.binning, found.interval
+    asked = (
+        f"{binning.size:,} pairs a bin asked for"
+        if binning.size is not None
+        else f"{binning.asked:,} bins asked for"
+    )
+    weights = "no weights" if found.weight_sum == found.n else f"weights that sum to {found.weight_sum:,.6g}"
+    clusters = "pairs independent" if found.clusters is None else f"{found.clusters:,} clusters"
+    how = "from the scores" if found.tally == "exact" else "from sums on a fixed grid, in one pass"
+    return [
+        ("pairs", f"{found.n:,}", f"{found.positives:,} positive; {weights}; {clusters}"),
+        ("event", found.event, ""),
+        ("bins", f"{binning.kind}, {asked}, {binning.used:,} used", how),
+        ("norm", "RMS (CalibErr and its debiased form), L1 (ECE), maximum", ""),
+        ("debiased on", f"{interval.bins:,} bins of about {interval.bin_size:,} pairs", ""),
+    ]
+
+
+def next_steps(measured: Measured, source: str) -> list[str]:
+    """Say what to type next."""
+    name = shlex.quote(source)
+    lines = [f"  calibrant report {name} -o report.html    the same to look at"]
+    if len(measured.events) > 1:
+        event = shlex.quote(measured.events[0].event)
+        lines.append(f"  calibrant measure {name} --event {event}    one event in full, with its bins")
+    return ["Next", *lines]

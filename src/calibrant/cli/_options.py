@@ -1,0 +1,114 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+LEVEL = click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Coverage of every interval, between 0 and 1.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of everything that is drawn.",
+)
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
+)
+
+
+def columns(function: Function) -> Function:
+    """Add the options that say which column is which."""
+    for name, parameter, text in reversed(
+        (
+            ("--score", "score", "Column of predicted probabilities."),
+            ("--label", "label", "Column of outcomes: 0 / 1, or class names in a wide table."),
+            ("--class", "class_column", "Column that names the class of a pair in a long table."),
+            ("--cluster", "cluster", "Column of what is dependent: a sentence, a document."),
+            ("--weight", "weight", "Column of weights."),
+            ("--item", "item", "Column that names the item, to pair models."),
+        )
+    ):
+        default = name.removeprefix("--")
+        help_text = f"{text}  [default: {default}]"
+        function = click.option(name, parameter, metavar="NAME", help=help_text)(function)
+    form = click.option(
+        "--form", type=click.Choice(["long", "wide"]), help="Form of the table, where its columns fit both."
+    )
+    return form(function)
+
+
+def measuring(function: Function) -> Function:
+    """Add the options that say what is measured and how."""
+    options = (
+        click.option(
+            "--event",
+            "events",
+            multiple=True,
+            metavar="EVENT",
+            help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
+            "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
+            "pooled and classwise for a long table with classes; top and classwise for a wide one]",
+        ),
+        click.option(
+            "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
+        ),
+        click.option("--bins", "bin_count", type=int, help="Number of plotted bins, instead of their size."),
+        click.option(
+            "--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
+        ),
+        LEVEL,
+        click.option(
+            "--interval",
+            type=click.Choice(["inverted", "sampling", "bootstrap"]),
+            default="inverted",
+            show_default=True,
+            help="inverted: covers the error itself. sampling: Algorithm 2 of the papers, of the binned "
+            "error. bootstrap: of the debiased error, for comparison.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=2),
+            help="Draws of sampling and bootstrap.  [default: 10000 and 1000]",
+        ),
+        SEED,
+        click.option(
+            "--exact",
+            is_flag=True,
+            help="Exact bins for a file of more than 10 million rows too, in two passes instead of one.",
+        ),
+        THREADS,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return columns(function)
+
+
+def settings_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Turn parsed options into arguments of `calibrant.workflow.measure`."""
+    from calibrant.workflow import Columns
+
+    names = ("form", "score", "label", "class_column", "cluster", "item", "weight")
+    columns = Columns(**{name: options.pop(name) for name in names})
+    events = options.pop("events")
+    return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
+
+
+def command_line() -> str:
+    """The command that runs now, as it would be typed."""
+    import shlex
+    import sys
+
+    return shlex.join(["calibrant", *sys.argv[1:]])

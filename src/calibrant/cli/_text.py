@@ -1,0 +1,114 @@
+"""Numbers and tables as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.
+
+    Examples
+    --------
+    >>> number(0.06967), number(0.0000123), number(0.0), number(None)
+    ('0.0697', '1.23e-05', '0.0000', '-')
+    """
+    if value is None:
+        return "-"
+    if value != 0 and abs(value) < 10**-digits:
+        return f"{value:.3g}"
+    return f"{value:.{digits}f}"
+
+
+def count(value: float) -> str:
+    """Write a count with thousands apart; ties can make it fractional.
+
+    Examples
+    --------
+    >>> count(6004), count(300.5)
+    ('6,004', '300.5')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Write an interval.
+
+    Examples
+    --------
+    >>> between(0.05393, 0.08525)
+    '[0.0539, 0.0853]'
+    """
+    return "-" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value; one below 0.0001 as that.
+
+    Examples
+    --------
+    >>> p_value(0.034), p_value(1e-9)
+    ('p = 0.0340', 'p < 0.0001')
+    """
+    if value is None:
+        return "-"
+    return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
+
+
+def percent(level: float) -> str:
+    """Write a level.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.975)
+    ('95 %', '97.5 %')
+    """
+    return f"{100 * level:.4g} %"
+
+
+def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> list[str]:
+    """Align rows in columns: the first ``left`` to the left, the others to the right.
+
+    Examples
+    --------
+    >>> table([["bin", "n"], ["1", "300"]], indent=0)
+    ['bin    n', '1    300']
+    """
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((" " * indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def labelled(rows: Sequence[tuple[str, str, str]], *, indent: int = 2) -> list[str]:
+    """Align a label, a value and a remark."""
+    widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
+    return [
+        (" " * indent + f"{label:<{widths[0]}}  {value:>{widths[1]}}  {remark}").rstrip()
+        for label, value, remark in rows
+    ]
+
+
+def bin_lines(rows: Sequence[dict[str, Any]], level: float, most: int) -> list[str]:
+    """Show bins as a table, at most ``most`` of them: the first, the last, and some evenly between."""
+    shown = list(range(len(rows)))
+    if len(rows) > most:
+        shown = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
+    body = [
+        [
+            f"{place + 1:,}",
+            count(rows[place]["n"]),
+            number(rows[place]["score"]),
+            number(rows[place]["frequency"]),
+            between(rows[place]["low"], rows[place]["high"]),
+            between(rows[place]["edge_low"], rows[place]["edge_high"]),
+        ]
+        for place in shown
+    ]
+    return table([["bin", "n", "score", "frequency", f"{percent(level)} interval", "edges"], *body])

@@ -1,0 +1,38 @@
+"""`calibrant measure`: calibration errors of a prediction table, with intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON, measuring, settings_of
+from calibrant.cli._progress import Progress
+
+
+@click.command(
+    "measure",
+    short_help="Calibration errors with intervals, decomposition, bins.",
+    epilog="Example: calibrant measure dev.parquet --event top --bin-size 500",
+)
+@click.argument("predictions", metavar="PRED")
+@measuring
+@click.option("--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran).")
+@AS_JSON
+def command(predictions: str, as_json: bool, **options: Any) -> None:
+    """Measure how far the probabilities in PRED can be trusted.
+
+    PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
+    input. A long table has a column score in [0, 1] and a column label in {0, 1}; a wide one has label (a
+    class name) and one p_<class> column a class.
+    """
+    from calibrant.workflow import measure
+
+    with Progress() as progress:
+        found = measure(predictions, progress=progress, **settings_of(options))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._measured import lines_of
+
+    click.echo("\n".join(lines_of(found, predictions)))

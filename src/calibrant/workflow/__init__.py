@@ -1,0 +1,7 @@
+"""The one core of all front ends: plain arguments in, result records out."""
+
+from __future__ import annotations
+
+from calibrant.workflow.measuring import Columns, measure
+
+__all__ = ["Columns", "measure"]

@@ -1,0 +1,174 @@
+"""One event's pairs to its record: every measure with the defaults that the documentation states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import positive_integer, proportion
+from calibrant._rng import Seed
+from calibrant.exceptions import InputError
+from calibrant.measure.bin_intervals import bin_intervals
+from calibrant.measure.binning import Source, adaptive, adaptive_ranks, uniform
+from calibrant.measure.calibration_error import plug_in_errors
+from calibrant.measure.decompositions import brier_decomposition
+from calibrant.measure.intervals import calibration_test, error_interval
+from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.measure.scores import scores_of
+from calibrant.measure.smooth import smooth_calibration_error_of
+from calibrant.results.bins import Bins
+from calibrant.results.intervals import ErrorInterval
+from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
+from calibrant.workflow._sources import EventSource
+
+IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
+FEWEST = 200  # pairs; the papers' floor for a bin
+PAPERS_SIZE = 5000
+SMOOTH_RESAMPLES = 200  # each costs some milliseconds
+DROPPED = "scores below the table's threshold were dropped"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured and how; the defaults are those of `calibrant.workflow.measure`."""
+
+    bin_size: int | None = None
+    bin_count: int | None = None
+    ece_bins: int = 15
+    level: float = 0.95
+    interval: IntervalMethod = "inverted"
+    samples: int | None = None
+    seed: Seed = 0
+    smooth: bool = False
+
+    def check(self) -> None:
+        """Raise if a setting is out of range."""
+        proportion(self.level, "level")
+        positive_integer(self.ece_bins, "ece_bins")
+        for value, name in (
+            (self.bin_size, "bin_size"),
+            (self.bin_count, "bin_count"),
+            (self.samples, "samples"),
+        ):
+            if value is not None:
+                positive_integer(value, name)
+        if self.bin_size is not None and self.bin_count is not None:
+            raise InputError("both a bin size and a number of bins are given", "give one", code="parameter")
+        if self.interval not in ("inverted", "sampling", "bootstrap"):
+            hint = "give inverted, sampling or bootstrap"
+            raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+
+
+def default_bin_size(n: int) -> int:
+    """Pairs a plotted bin: min(5000, max(200, n // 20)), and one bin for fewer than 200 pairs.
+
+    Examples
+    --------
+    >>> [default_bin_size(n) for n in (150, 1_000, 60_000, 10_000_000)]
+    [150, 200, 3000, 5000]
+    """
+    return min(n, PAPERS_SIZE, max(FEWEST, n // 20))
+
+
+def measurement_of(
+    event: EventSource, settings: Settings, *, several: bool = False, partial: bool = False
+) -> Measurement:
+    """Measure one event.
+
+    ``several``: it is one of several, whose number of pairs may be below the bin size asked for.
+    ``partial``: scores below a threshold were dropped, so the log loss is not known.
+    """
+    if several and settings.bin_size is not None:
+        settings = replace(settings, bin_size=min(settings.bin_size, event.n))
+    source, level, seed = event.source, settings.level, settings.seed
+    bins, widths = _bins(event, settings)
+    plug_in = plug_in_errors(bins)
+    parts = brier_decomposition(bins)
+    scores = scores_of(source)
+    clustered = event.by_cluster()
+    tally = clustered if clustered is not None else source
+    floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
+    interval, debiased = _interval(source, settings)
+    large = calibration_in_the_large_of(tally, level=level)
+    cox = cox_calibration_of(tally, level=level)
+    limits = bin_intervals(bins, level=level, clustered=clustered)
+    reasons = {**scores.reasons, **parts.reasons, **large.reasons, **cox.reasons, **debiased.reasons}
+    if partial:
+        scores = replace(scores, log_loss=None, log_skill=None)
+        reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
+    if event.n < FEWEST:
+        reasons["bins"] = f"only {event.n} pairs: bins need {FEWEST} each to say much"
+    return Measurement(
+        event=event.event,
+        n=event.n,
+        positives=event.positives,
+        weight_sum=scores.weight_sum,
+        clusters=source.cluster_count or None,
+        tally="exact" if event.is_exact else "compressed",
+        binning=Binning(bins.kind, bins.size, bins.asked, bins.used),
+        rms_calibration_error=plug_in.rms_calibration_error,
+        calibration_mse=plug_in.calibration_mse,
+        max_calibration_error=plug_in.max_calibration_error,
+        ece=EqualWidthError(plug_in_errors(widths).expected_calibration_error, settings.ece_bins, floor),
+        smooth_ece=_smooth(tally, settings) if settings.smooth else None,
+        debiased_mse=debiased.debiased_mse,
+        debiased_rms=None if debiased.debiased_mse is None else max(0.0, debiased.debiased_mse) ** 0.5,
+        interval=interval,
+        test=calibration_test(source, seed=seed),
+        brier=scores.brier,
+        brier_skill=scores.brier_skill,
+        log_loss=scores.log_loss,
+        log_loss_skill=scores.log_skill,
+        refinement=parts.refinement,
+        remainder=parts.remainder,
+        reliability=parts.reliability,
+        resolution=parts.resolution,
+        uncertainty=parts.uncertainty,
+        calibration_in_the_large=large.difference,
+        cox_intercept=cox.intercept,
+        cox_slope=cox.slope,
+        level=level,
+        seed=seed if isinstance(seed, int) else None,
+        bins=bins,
+        bin_low=limits.low,
+        bin_high=limits.high,
+        bin_interval=limits.method,
+        reasons=reasons,
+    )
+
+
+def _bins(event: EventSource, settings: Settings) -> tuple[Bins, Bins]:
+    """Adaptive and equal-width bins, found together: an exact pass serves both."""
+    n, count = event.n, settings.bin_count
+    size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
+    ranks = adaptive_ranks(n, size=size, count=count)
+    tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
+    return adaptive(tally, size=size, count=count), uniform(tally, settings.ece_bins)
+
+
+def _interval(source: Source, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
+    """Return the interval asked for, and the default one for the debiased error itself."""
+    default = error_interval(source, level=settings.level, seed=settings.seed)
+    if settings.interval == "inverted":
+        return default, default
+    size = None
+    if settings.interval == "sampling" and settings.bin_count is None:
+        size = settings.bin_size
+    asked = error_interval(
+        source,
+        method=settings.interval,
+        level=settings.level,
+        seed=settings.seed,
+        samples=settings.samples,
+        bin_size=size,
+    )
+    return asked, default
+
+
+def _smooth(source: Source, settings: Settings) -> SmoothedError:
+    found = smooth_calibration_error_of(source)
+    floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
+    return SmoothedError(found.value, found.bandwidth, floor)

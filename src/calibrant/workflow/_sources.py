@@ -1,0 +1,280 @@
+"""From a prediction table to what is measured: a source of pairs for each event, in memory or tallied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.io import Batch, Predictions
+from calibrant.io._batch import joined
+from calibrant.measure.binning import select_tally, tally_with_cuts
+from calibrant.measure.tally import Tally
+from calibrant.workflow._events import expanded, pairs_of
+
+Progress = Callable[[str, int, int | None], None]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
+
+IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
+TALLIED_AT_ONCE = 1 << 21
+
+
+@dataclass(frozen=True)
+class EventSource:
+    """The pairs of one event, or their tally.
+
+    Attributes
+    ----------
+    event
+        Its name.
+    source
+        Pairs in memory, or a tally of them.
+    threads
+        Threads to use; None for all processors.
+    chunks
+        Makes the pairs' scores and labels again, for exact bins from a stream; None where that is
+        not needed or was not asked for.
+    """
+
+    event: str
+    source: Pairs | Tally
+    threads: int | None = None
+    chunks: Chunks | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return len(self.source) if isinstance(self.source, Pairs) else self.source.total_n
+
+    @property
+    def positives(self) -> int:
+        """Number of pairs in which the event happened."""
+        if isinstance(self.source, Tally):
+            return self.source.total_positives
+        return int(np.count_nonzero(self.source.outcome))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether bins are made from the scores themselves."""
+        return isinstance(self.source, Pairs) or self.chunks is not None or self.source.kind == "exact"
+
+    def with_cuts(self, ranks: Integers, edges: Floats) -> Tally:
+        """Return a tally, not by cluster, whose bins with these cuts are as exact as was asked for."""
+        if self.chunks is not None:
+            return select_tally(self.chunks, [ranks], [edges], threads=self.threads)
+        if isinstance(self.source, Tally):
+            return self.source.without_clusters()
+        alone = Pairs(self.source.score, self.source.outcome, self.source.weight)
+        return tally_with_cuts(alone, [ranks], [edges], threads=self.threads)
+
+    def by_cluster(self) -> Tally | None:
+        """Return a tally by cluster, or None without clusters."""
+        if not self.source.cluster_count:
+            return None
+        return self.source if isinstance(self.source, Tally) else Tally.from_pairs(self.source, exact=False)
+
+
+def event_sources(
+    predictions: Predictions,
+    events: Sequence[str],
+    *,
+    exact: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[EventSource], int]:
+    """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
+
+    Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
+    """
+    items = "pooled" in events and not predictions.clustered
+    batches = _reported(predictions.batches(items=items), predictions.rows, progress)
+    held: list[Batch] = []
+    rows = 0
+    large = (predictions.rows or 0) > IN_MEMORY
+    streamable = not (exact and predictions.weighted)
+    while not (large and streamable):
+        batch = next(batches, None)
+        if batch is None:
+            return _in_memory(predictions, joined(held), events, threads), rows
+        held.append(batch)
+        rows += len(batch)
+        large = rows > IN_MEMORY
+    counted = _Count(chain(held, batches))
+    held = []
+    sources = _tallied(predictions, counted, events, threads)
+    if exact:
+        sources = [
+            EventSource(each.event, each.source, threads, _Chunks(predictions, each.event, items))
+            for each in sources
+        ]
+    return sources, counted.rows
+
+
+def _reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
+    done = 0
+    for batch in batches:
+        done += len(batch)
+        if progress is not None:
+            progress("reading", done, total)
+        yield batch
+
+
+class _Count:
+    """Counts rows as they pass."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._batches = batches
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self._batches:
+            self.rows += len(batch)
+            yield batch
+
+
+def _in_memory(
+    predictions: Predictions, table: Batch, events: Sequence[str], threads: int | None
+) -> list[EventSource]:
+    return [
+        EventSource(event, compact(_some(pairs_of(event, table, predictions), event, predictions)), threads)
+        for event in expanded(events, predictions.classes)
+    ]
+
+
+def _some(pairs: Pairs, event: str, predictions: Predictions) -> Pairs:
+    if not len(pairs):
+        raise InputError(
+            f"event {event} has no pairs", "name another event", code="empty", file=predictions.name
+        )
+    return pairs
+
+
+def _no_pairs(event: str, predictions: Predictions) -> InputError:
+    hint = "name another event"
+    return InputError(f"event {event} has no pairs", hint, code="empty", file=predictions.name)
+
+
+def compact(pairs: Pairs) -> Pairs:
+    """Number the clusters that occur from 0, without gaps."""
+    if pairs.cluster is None:
+        return pairs
+    used = np.zeros(pairs.cluster_count, bool)
+    used[pairs.cluster] = True
+    if used.all():
+        return pairs
+    code = np.cumsum(used) - 1
+    return Pairs(pairs.score, pairs.outcome, pairs.weight, code[pairs.cluster], int(used.sum()))
+
+
+def _tallied(
+    predictions: Predictions, batches: Iterable[Batch], events: Sequence[str], threads: int | None
+) -> list[EventSource]:
+    if list(events) == ["binary"] and not predictions.clustered:
+        stream = (pairs_of("binary", batch, predictions) for batch in batches)
+        return [EventSource("binary", Tally.from_batches(stream, threads=threads), threads)]
+    parts: dict[str, _Parts] = {}
+    first_row = 0
+    with ThreadPoolExecutor(1) as pool:
+        for batch in batches:
+            for event in expanded(events, predictions.classes):
+                pairs = pairs_of(event, batch, predictions, first_row)
+                if event not in parts:
+                    parts[event] = _Parts(pool)
+                parts[event].add(pairs)
+            first_row += len(batch)
+        tallies = {event: part.tally() for event, part in parts.items()}
+    for event, tally in tallies.items():
+        if tally is None:
+            raise InputError(
+                f"event {event} has no pairs", "name another", code="empty", file=predictions.name
+            )
+    return [EventSource(event, tally, threads) for event, tally in tallies.items() if tally is not None]
+
+
+class _Parts:
+    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._waiting: list[Pairs] = []
+        self._length = 0
+        self._running: Future[None] | None = None
+        self._merged: list[tuple[int, Tally]] = []
+
+    def add(self, pairs: Pairs) -> None:
+        if len(pairs):
+            self._waiting.append(pairs)
+            self._length += len(pairs)
+        if self._length >= TALLIED_AT_ONCE:
+            self._flush()
+
+    def tally(self) -> Tally | None:
+        self._flush()
+        self._finish()
+        whole: Tally | None = None
+        for _, part in reversed(self._merged):
+            whole = part if whole is None else whole.merge(part)
+        return whole
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._finish()
+            waiting, self._waiting, self._length = self._waiting, [], 0
+            self._running = self._pool.submit(self._merge, waiting)
+
+    def _finish(self) -> None:
+        if self._running is not None:
+            self._running.result()
+            self._running = None
+
+    def _merge(self, waiting: list[Pairs]) -> None:
+        new = (0, _tally(_concatenated(waiting)))
+        while self._merged and self._merged[-1][0] == new[0]:
+            new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
+        self._merged.append(new)
+
+
+def _concatenated(parts: Sequence[Pairs]) -> Pairs:
+    def join(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+        present = [array for array in arrays if array is not None]
+        return np.concatenate(present) if present else None
+
+    return Pairs(
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.outcome for part in parts]),
+        join([part.weight for part in parts]),
+        join([part.cluster for part in parts]),
+        max(part.cluster_count for part in parts),
+    )
+
+
+def _tally(pairs: Pairs) -> Tally:
+    """Tally on the grid; clusters are named by their codes over the whole table."""
+    if pairs.cluster is None:
+        return Tally.from_pairs(pairs, exact=False, threads=1)
+    names = np.unique(pairs.cluster)
+    return Tally.from_pairs(compact(pairs), exact=False, threads=1, names=names)
+
+
+@dataclass(frozen=True)
+class _Chunks:
+    """Reads a table again for the scores and labels of an event."""
+
+    predictions: Predictions
+    event: str
+    items: bool
+
+    def __call__(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        for batch in self.predictions.batches(items=self.items):
+            pairs = pairs_of(self.event, batch, self.predictions)
+            if len(pairs):
+                yield pairs.score, pairs.outcome

@@ -1,0 +1,203 @@
+"""Measure a prediction table: the one core of the command line, the report and the library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant import __version__
+from calibrant._rng import Seed
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions, load_tally, open_predictions
+from calibrant.io.predictions import Form
+from calibrant.io.saved import tally_event
+from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
+from calibrant.workflow._events import CLASS, asked_events
+from calibrant.workflow._measurement import IntervalMethod, Settings, measurement_of
+from calibrant.workflow._sources import EventSource, Progress, event_sources
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of columns that are called otherwise than `calibrant.io.open_predictions` expects."""
+
+    form: Form | None = None
+    score: str | None = None
+    label: str | None = None
+    class_column: str | None = None
+    cluster: str | None = None
+    item: str | None = None
+    weight: str | None = None
+
+    def open(self, source: Any) -> Predictions:
+        """Open a table with these names."""
+        return open_predictions(
+            source,
+            form=self.form,
+            score=self.score,
+            label=self.label,
+            class_column=self.class_column,
+            cluster=self.cluster,
+            item=self.item,
+            weight=self.weight,
+        )
+
+
+def measure(
+    source: Any,
+    *,
+    event: str | Sequence[str] | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    smooth: bool = False,
+    exact: bool = False,
+    columns: Columns | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Measured:
+    """Measure the calibration of the predictions in a table.
+
+    Parameters
+    ----------
+    source
+        Path of a prediction table or of a saved tally, ``-`` for standard input, or a dataframe of any
+        library; see `calibrant.io.open_predictions`.
+    event
+        One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
+        ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
+        classes; ``top`` and ``classwise`` for a wide one.
+    bin_size, bin_count
+        Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
+        given.
+    ece_bins
+        Equal-width bins of the ECE.
+    level
+        Nominal coverage of every interval, between 0 and 1.
+    interval
+        ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
+        `calibrant.measure.intervals.calibration_interval`.
+    samples
+        Draws of the last two.
+    seed
+        Seed of everything that is drawn.
+    smooth
+        Also compute the smooth calibration error and its noise floor, which takes a second or so an event.
+    exact
+        Make exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
+        tallied on a fine grid in one pass.
+    columns
+        Names of columns that are called otherwise.
+    threads
+        Threads to use; None for all processors. Results do not depend on it.
+    progress
+        Called now and then with a stage, the work done and the whole work (or None).
+    command
+        The command line to record.
+
+    Returns
+    -------
+    Measured
+        A `Measurement` for each event.
+
+    Raises
+    ------
+    InputError
+        The table or a setting cannot be used; the error names file, row and column.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = measure(predictions("dated", "naive-bayes"))
+    >>> found["binary"].n, found["binary"].interval.low > 0.05
+    (6004, True)
+    """
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    asked = [event] if isinstance(event, str) else event
+    sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
+    return measured(sources, recipe, asked, settings, progress)
+
+
+def read(
+    source: Any,
+    asked: Sequence[str] | None,
+    settings: Settings,
+    exact: bool,
+    columns: Columns | None,
+    threads: int | None,
+    progress: Progress | None,
+    command: str | None,
+) -> tuple[list[EventSource], Recipe]:
+    """Check the settings, read the table, and return a source for each event and the recipe."""
+    settings.check()
+    saved = tally_event(source) if isinstance(source, (str, os.PathLike)) else None
+    if saved is not None:
+        return _saved(source, saved, asked, threads, command)
+    predictions = (columns or Columns()).open(source)
+    events = asked_events(asked, predictions)
+    sources, rows = event_sources(predictions, events, exact=exact, threads=threads, progress=progress)
+    recipe = Recipe(
+        file=predictions.name,
+        form=predictions.form,
+        rows=rows,
+        classes=list(predictions.classes) if predictions.has_classes else None,
+        threshold=predictions.threshold,
+        version=__version__,
+        command=command,
+    )
+    return sources, recipe
+
+
+def measured(
+    sources: Sequence[EventSource],
+    recipe: Recipe,
+    asked: Sequence[str] | None,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Measured:
+    """Measure each event; with ``classwise`` among those asked for (or by default), also the mean."""
+    measurements = []
+    for done, each in enumerate(sources):
+        if progress is not None:
+            progress("measuring", done, len(sources))
+        partial = recipe.threshold is not None
+        measurements.append(measurement_of(each, settings, several=len(sources) > 1, partial=partial))
+    classwise = recipe.classes is not None and (not asked or "classwise" in asked)
+    return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
+
+
+def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
+    """Average the errors of the classes: signed, then the root."""
+    classes = [each for each in measurements if each.event.startswith(CLASS)]
+    signed = [each.debiased_mse for each in classes if each.debiased_mse is not None]
+    debiased = sum(signed) / len(signed) if len(signed) == len(classes) else None
+    return ClassMean(
+        classes=len(classes),
+        debiased_mse=debiased,
+        debiased_rms=None if debiased is None else max(0.0, debiased) ** 0.5,
+        rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
+        ece=sum(each.ece.value for each in classes) / len(classes),
+    )
+
+
+def _saved(
+    path: str | os.PathLike[str],
+    event: str,
+    asked: Sequence[str] | None,
+    threads: int | None,
+    command: str | None,
+) -> tuple[list[EventSource], Recipe]:
+    name = os.fspath(path)
+    if asked and list(asked) != [event]:
+        message = f"this is the tally of event {event}, not of {', '.join(asked)}"
+        raise InputError(message, "leave the event out", code="event", file=name)
+    tally = load_tally(path)
+    recipe = Recipe(name, "tally", tally.total_n, None, None, __version__, command)
+    return [EventSource(event, tally, threads)], recipe
