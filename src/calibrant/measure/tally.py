@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Pairs
-from calibrant._kernels import selection as selection_kernels
-from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
+from calibrant.measure._grid_sums import GridSums
 from calibrant.measure._key_tree import keys_of, scores_of
 from calibrant.measure.grid import grid, rows_of
 
@@ -141,27 +140,12 @@ class Tally:
     @classmethod
     def from_batches(cls, batches: Iterable[Pairs], *, threads: int | None = None) -> Tally:
         """Tally a stream of checked pairs (without clusters) on the grid, in one pass."""
-        shared = grid()
-        rows = len(shared.low)
-
-        def update(state: _State, batch: Pairs) -> None:
-            if batch.weight is not None:
-                kernels.tally_weighted(
-                    batch.score,
-                    batch.outcome,
-                    batch.weight,
-                    shared.part_of,
-                    shared.cut,
-                    state.weighted_part(rows),
-                )
-            else:
-                kernels.tally(batch.score, batch.outcome, shared.part_of, shared.cut, state.part)
-            state.fold()
-
-        states = fold(
-            batches, lambda: _State(rows), update, default_threads() if threads is None else threads
+        first, *others = fold(
+            batches, GridSums, GridSums.add, default_threads() if threads is None else threads
         )
-        return _from_states(states)
+        for other in others:
+            first.absorb(other)
+        return cls("compressed", **first.columns())
 
     def __len__(self) -> int:
         return len(self.n)
@@ -275,66 +259,6 @@ _ROW_COLUMNS = tuple(
     f.name for f in fields(Tally) if f.name not in ("kind", "cluster", "clusters", "weighted")
 )
 _SUMMED_COLUMNS = _ROW_COLUMNS[3:]
-
-
-class _State:
-    """One thread's sums on the grid: of the current batch, and compensated totals."""
-
-    def __init__(self, rows: int) -> None:
-        self.part = np.zeros((2 * rows, 4))
-        self.total = np.zeros((2 * rows, 4))
-        self.lost = np.zeros((2 * rows, 4))
-        self.weights: list[Floats] = []
-
-    def weighted_part(self, rows: int) -> Floats:
-        if not self.weights:
-            self.weights = [np.zeros((2 * rows, 5)) for _ in range(3)]
-        return self.weights[0]
-
-    def fold(self) -> None:
-        selection_kernels.fold_compensated(
-            self.part.reshape(-1), self.total.reshape(-1), self.lost.reshape(-1)
-        )
-        if self.weights:
-            selection_kernels.fold_compensated(*(array.reshape(-1) for array in self.weights))
-
-
-def _from_states(states: list[_State]) -> Tally:
-    """Merge the threads' sums into one compressed tally."""
-    plain = _merged([(state.total, state.lost) for state in states])
-    n, d, d2 = plain[:, :, 0], plain[:, :, 1], plain[:, :, 2]
-    weighted = [(state.weights[1], state.weights[2]) for state in states if state.weights]
-    w, w2 = n, n
-    if weighted:
-        sums = _merged(weighted)
-        n, w, w2 = n + sums[:, :, 0], w + sums[:, :, 1], w2 + sums[:, :, 2]
-        d, d2 = d + sums[:, :, 3], d2 + sums[:, :, 4]
-    shared = grid()
-    kept = shared.order[n.sum(axis=1)[shared.order] > 0]
-    return Tally(
-        kind="compressed",
-        low=shared.low[kept],
-        high=shared.high[kept],
-        anchor=shared.anchor[kept],
-        n=n[kept].sum(axis=1).astype(np.int64),
-        positives=n[kept, 1].astype(np.int64),
-        weight=w[kept].sum(axis=1),
-        weight_positives=w[kept, 1],
-        weight2=w2[kept].sum(axis=1),
-        weight2_positives=w2[kept, 1],
-        offset=d[kept].sum(axis=1),
-        offset2=d2[kept].sum(axis=1),
-        offset_positive=d[kept, 1],
-        weighted=bool(weighted),
-    )
-
-
-def _merged(parts: list[tuple[Floats, Floats]]) -> Floats:
-    total, lost = parts[0]
-    for other, other_lost in parts[1:]:
-        selection_kernels.fold_compensated(other.reshape(-1), total.reshape(-1), lost.reshape(-1))
-        lost += other_lost
-    return (total + lost).reshape(len(total) // 2, 2, -1)
 
 
 def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
