@@ -1,0 +1,108 @@
+"""The report as a reader has it: a browser without a network, narrow and wide, light and dark, paper."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calibrant.data import predictions
+
+pytestmark = pytest.mark.browser
+
+# A page that shows the report in a frame of a given width and writes down what the frame tells about itself.
+FRAME = """<!doctype html><pre id="facts"></pre>
+<script>onmessage = e => document.getElementById("facts").textContent = JSON.stringify(e.data)</script>
+<iframe src="probed.html" style="width: {width}px; height: 900px; border: 0"></iframe>"""
+PROBE = """<script>onload = () => {
+  const page = document.documentElement, look = getComputedStyle(document.body);
+  const bare = look.backgroundColor === "rgba(0, 0, 0, 0)";
+  const outer = [...document.querySelectorAll("body *")].filter(
+    e => e.getBoundingClientRect().right > page.clientWidth + 1 && !e.closest(".scroll, svg, pre"));
+  parent.postMessage({width: page.clientWidth, needs: page.scrollWidth, ink: look.color,
+    paper: bare ? getComputedStyle(page).backgroundColor : look.backgroundColor,
+    outside: outer.slice(0, 5).map(e => e.tagName + "." + e.className)}, "*")
+}</script>"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on both shipped models."""
+    page = tmp_path_factory.mktemp("report") / "report.html"
+    tables = [str(predictions("dated", model)) for model in ("naive-bayes", "logistic-regression")]
+    command = [sys.executable, "-m", "calibrant", "report", *tables, "-o", str(page)]
+    subprocess.run(command, check=True, capture_output=True)
+    return page
+
+
+def chromium(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    program = os.environ.get("CALIBRANT_BROWSER")
+    if program is None:
+        pytest.skip("needs a browser: make browser")
+    fixed = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+    fixed += [
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=5000",
+    ]
+    profile = f"--user-data-dir={page.parent / 'profile'}"
+    command = [program, *fixed, profile, *options, page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+
+
+def facts(report: Path, width: int, *options: str) -> dict[str, Any]:
+    """What the page says about itself in a frame of this width."""
+    html = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", report.read_text(encoding="utf-8"))
+    (report.parent / "probed.html").write_text(html.replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
+    frame = report.parent / "frame.html"
+    frame.write_text(FRAME.replace("{width}", str(width)), encoding="utf-8")
+    dom = chromium(frame, "--dump-dom", "--window-size=1600,1000", *options).stdout
+    found = re.search(r'<pre id="facts">(.+?)</pre>', dom)
+    assert found is not None, "the page did not load"
+    values: dict[str, Any] = json.loads(found[1].replace("&quot;", '"'))
+    return values
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of an `rgb(r, g, b)` colour (WCAG 2.2)."""
+    shares = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(values: dict[str, Any]) -> float:
+    dark, light = sorted([luminance(values["ink"]), luminance(values["paper"])])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_page_opens_without_a_network_and_complains_of_nothing(report: Path) -> None:
+    run = chromium(report, "--dump-dom")
+    assert "CONSOLE" not in run.stderr
+    assert run.stdout.count("<svg") >= 2
+    assert "Calibration error" in run.stdout
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_sticks_out_at_any_width(report: Path, width: int) -> None:
+    values = facts(report, width)
+    assert values["needs"] <= values["width"] + 1, values["outside"]
+
+
+def test_text_stands_out_in_light_and_in_dark(report: Path) -> None:
+    light = facts(report, 1280, "--blink-settings=preferredColorScheme=1")
+    dark = facts(report, 1280, "--blink-settings=preferredColorScheme=0")
+    assert luminance(light["paper"]) > luminance(light["ink"])
+    assert luminance(dark["paper"]) < luminance(dark["ink"])
+    assert min(contrast(light), contrast(dark)) >= 7
+
+
+def test_the_page_prints(report: Path) -> None:
+    paper = report.with_suffix(".pdf")
+    chromium(report, f"--print-to-pdf={paper}", "--no-pdf-header-footer")
+    assert paper.read_bytes().startswith(b"%PDF")
