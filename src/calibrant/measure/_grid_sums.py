@@ -32,7 +32,7 @@ class _Compensated:
         self.lost += other.lost
 
     def sums(self) -> Floats:
-        """(rows, label, columns)"""
+        """Array (rows, label, columns)."""
         return (self.total + self.lost).reshape(len(self.total) // 2, 2, -1)
 
 
