@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from calibrant.plots._comparison import binning_comparison
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
+    from calibrant.plots._error_intervals import error_intervals
     from calibrant.plots._svg import inline_svg, render
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "confidence_and_reliability",
     "confidence_histogram",
     "error_against_size",
+    "error_intervals",
     "inline_svg",
     "reliability_bars",
     "render",
@@ -35,6 +37,7 @@ _HOME = {
     "_comparison": ("binning_comparison",),
     "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
     "_error_curves": ("error_against_size",),
+    "_error_intervals": ("error_intervals",),
     "_svg": ("inline_svg", "render"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

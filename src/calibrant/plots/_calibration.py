@@ -97,7 +97,7 @@ def calibration_curve(
             alpha=0.55,
             zorder=3,
         ).set_gid(f"intervals-{index}")
-        label = f"{style.percent(intervals.level)} interval, each bin alone ({intervals.method})"
+        label = f"{style.percent(intervals.level)} interval, each bin alone ({intervals.method.capitalize()})"
         style.key(ax, label, 2, color=style.MUTED, linestyle="none", marker="|", markersize=9)
     ax.plot(
         score, frequency, color=look.color, linestyle=look.line, linewidth=1.2, zorder=4, gid=f"line-{index}"

@@ -22,9 +22,9 @@ PAPER = "#ffffff"
 
 ROLES = {INK: "ink", MUTED: "muted", FAINT: "faint", SHADE: "shade", PAPER: "paper"}
 
-CURVE_SIZE = (4.8, 4.9)
-PANEL_SIZE = (4.8, 3.6)
-FONT_SIZE = 9.5
+CURVE_SIZE = (4.6, 5.7)
+PANEL_SIZE = (4.6, 3.7)
+FONT_SIZE = 10.0
 LONGEST_NAME = 40
 
 
@@ -153,4 +153,4 @@ def legend_above(ax: Axes) -> None:
 
 def _fits_two_columns(labels: Sequence[str]) -> bool:
     half = (len(labels) + 1) // 2
-    return max(map(len, labels[:half])) + max(map(len, labels[half:])) <= 44
+    return max(map(len, labels[:half])) + max(map(len, labels[half:])) <= 40

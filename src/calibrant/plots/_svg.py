@@ -15,7 +15,10 @@ from calibrant.plots._style import ROLES
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
-FONTS = "DejaVu Sans, Verdana, system-ui, sans-serif"
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
+FONT_LIST = re.compile(r"'DejaVu Sans'(?:, (?:'[^']*'|[\w-]+))*")
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}(?![\d.]*e)")
+GEOMETRY = ("d", "x", "y", "transform", "points", "width", "height")
 REMOVED = {f"{{{SVG}}}{tag}" for tag in ("metadata", "title", "style")}
 COLOR = re.compile(r"#[0-9a-f]{6}\b")
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
@@ -92,6 +95,8 @@ def inline_svg(figure: Figure, *, name: str, description: str) -> str:
                 parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{SVG}}}")
+        element.text = None if (element.text or "").isspace() else element.text
+        element.tail = None if (element.tail or "").isspace() else element.tail
         for key, value in list(element.attrib.items()):
             del element.attrib[key]
             element.attrib[key.replace(f"{{{XLINK}}}", "")] = _rewritten(key, value, name)
@@ -108,8 +113,10 @@ def _rewritten(key: str, value: str, name: str) -> str:
     if key.endswith("href") and value.startswith("#"):
         return f"#{name}-{value[1:]}"
     if key in ("style", "fill", "stroke", "clip-path"):
-        value = REFERENCE.sub(rf"url(#{name}-\1)", value)
+        value = REFERENCE.sub(rf"url(#{name}-\1)", FONT_LIST.sub(FONTS, value))
         return COLOR.sub(lambda match: _variable(match.group()), value)
+    if key in GEOMETRY:
+        return LONG_NUMBER.sub(lambda match: f"{float(match.group()):.2f}", value)
     return value
 
 

@@ -1,0 +1,161 @@
+"""The figures of a page, as inline SVG with captions that say how to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibrant import plots
+from calibrant.plots._style import figure_of
+from calibrant.report import _text as text
+from calibrant.report._page import ClassTable, Section
+from calibrant.results.drawing import BinIntervals, Drawing
+from calibrant.results.measurement import Measurement
+
+OVERLAID = 3  # more curves on one axes hide one another
+MOST_CLASSES = 60  # more lines make a figure taller than a page
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of the page.
+
+    Attributes
+    ----------
+    svg
+        Markup, safe to put into a page.
+    title, caption
+        Above and below it.
+    """
+
+    svg: str
+    title: str
+    caption: str
+
+
+CURVE_CAPTION = (
+    "Each point is a bin: its mean {score} against its {frequency}. On the diagonal the two agree; below "
+    "it the model is overconfident, above it underconfident. The vertical lines are intervals of one bin "
+    "each, not of the curve as a whole. The ticks under the curve stand where the bins are: the more of "
+    "them near 0 and 1, the more the model tells cases apart."
+)
+CONSISTENCY_CAPTION = " The grey bars are where a perfectly calibrated model's points would lie."
+SMOOTH_CAPTION = (
+    "The {frequency} as a smooth function of the {score}, without bins; the band holds for each {score} "
+    "alone. The strip below is the density of the scores."
+)
+HISTOGRAM_CAPTION = (
+    "How the scores are spread. The nearer the two lines, the better the scores add up on the whole."
+)
+BARS_CAPTION = (
+    "The {frequency} of each range as a bar; the hatched part is its gap to the mean {score} inside that "
+    "range, which is what the ECE adds up. Ranges with few pairs (see the histogram) are mostly noise."
+)
+
+
+def pictures(section: Section, prefix: str) -> dict[str, list[Picture]]:
+    """Draw a section: its calibration curves, smooth curves and histograms."""
+    return {
+        "curves": _curves(section, prefix),
+        "smooth": _smooth(section, prefix),
+        "histograms": _histograms(section, prefix),
+    }
+
+
+def _intervals(m: Measurement) -> BinIntervals:
+    return BinIntervals(m.bin_low, m.bin_high, m.level, m.bin_interval)
+
+
+def _curves(section: Section, prefix: str) -> list[Picture]:
+    score, frequency = text.score_names(section.event)
+    caption = CURVE_CAPTION.format(score=score, frequency=frequency)
+    drawn = []
+    if 1 < len(section.models) <= OVERLAID:
+        ax = plots.calibration_curves(
+            [
+                (name, m.bins, _intervals(m))
+                for name, m in zip(section.models, section.measurements, strict=True)
+            ]
+        )
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+        description = f"Calibration curves of {', '.join(section.models)}"
+        svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-curves", description=description)
+        drawn.append(Picture(svg, "Calibration curves", caption))
+    for index, (name, m) in enumerate(zip(section.models, section.measurements, strict=True)):
+        drawing = section.drawings[index] if section.drawings else None
+        consistency = drawing.consistency if drawing is not None else None
+        if drawn and len(section.models) <= OVERLAID and consistency is None:
+            continue
+        ax = plots.calibration_curve(m.bins, _intervals(m), consistency=consistency, label=name, index=index)
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+        svg = plots.inline_svg(
+            figure_of(ax), name=f"{prefix}-curve-{index}", description=f"Calibration curve of {name}"
+        )
+        bars = CONSISTENCY_CAPTION if consistency is not None else ""
+        title = "Calibration curve" if len(section.models) == 1 else f"Calibration curve: {name}"
+        drawn.append(Picture(svg, title, bars.strip() if drawn else caption + bars))
+    return drawn
+
+
+def _smooth(section: Section, prefix: str) -> list[Picture]:
+    curves = [
+        (name, drawing.curve)
+        for name, drawing in zip(section.models, section.drawings, strict=False)
+        if drawing.curve is not None
+    ]
+    if not curves:
+        return []
+    score, frequency = text.score_names(section.event)
+    ax = None
+    for index, (name, curve) in enumerate(curves):
+        ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+    assert ax is not None
+    description = f"Smooth calibration curve of {', '.join(name for name, _ in curves)}"
+    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-smooth", description=description)
+    return [Picture(svg, "Smooth calibration curve", SMOOTH_CAPTION.format(score=score, frequency=frequency))]
+
+
+def _histograms(section: Section, prefix: str) -> list[Picture]:
+    drawn = []
+    for index, (name, drawing) in enumerate(zip(section.models, section.drawings, strict=False)):
+        drawn += _pair(section, drawing, f"{prefix}-{index}", name)
+    return drawn
+
+
+def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Picture]:
+    score, frequency = text.score_names(section.event)
+    of = "" if len(section.models) == 1 else f": {name}"
+    kind = "Confidence histogram" if section.event == "top" else "Histogram of the scores"
+    left = plots.confidence_histogram(drawing.equal_width, score_name=score, frequency_name=frequency)
+    right = plots.reliability_bars(drawing.equal_width, score_name=score, frequency_name=frequency)
+    return [
+        Picture(
+            plots.inline_svg(figure_of(left), name=f"{prefix}-histogram", description=f"{kind} of {name}"),
+            f"{kind}{of}",
+            HISTOGRAM_CAPTION,
+        ),
+        Picture(
+            plots.inline_svg(
+                figure_of(right), name=f"{prefix}-bars", description=f"Reliability bars of {name}"
+            ),
+            f"Reliability bars{of}",
+            BARS_CAPTION.format(score=score, frequency=frequency),
+        ),
+    ]
+
+
+def class_picture(table: ClassTable) -> Picture | None:
+    """Draw each class's error with its interval; None for more classes than a figure can show."""
+    if len(table.rows) > MOST_CLASSES or not table.models:
+        return None
+    models = [
+        (name, [measurements[index].interval for _, measurements in table.rows])
+        for index, name in enumerate(table.models)
+    ]
+    ax = plots.error_intervals([name for name, _ in table.rows], models)
+    svg = plots.inline_svg(figure_of(ax), name="classes", description="Calibration error of each class")
+    caption = "Where a line reaches 0 the data are in keeping with a perfectly calibrated class."
+    return Picture(svg, "Calibration error of each class", caption)

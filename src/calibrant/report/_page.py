@@ -1,0 +1,357 @@
+"""The page: what the report says, as a dataclass that is rendered as HTML or as JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant import __version__
+from calibrant.exceptions import InputError
+from calibrant.report import _text as text
+from calibrant.report._rows import Group, binning_text, number_groups
+from calibrant.results._base import plain
+from calibrant.results.drawing import Drawing, Report
+from calibrant.results.measurement import Measured, Measurement
+
+
+@dataclass(frozen=True)
+class Card:
+    """The headline of one model for one event.
+
+    Attributes
+    ----------
+    name
+        Of the model.
+    error, interval, estimand
+        The debiased calibration error, an interval, and what the interval is of, worded.
+    plug_in, bins
+        The papers' CalibErr beside it, and the bins it is of.
+    verdict, direction
+        What they say, in a sentence each; the second may be empty.
+    warnings
+        What the reader must know before believing the numbers.
+    """
+
+    name: str
+    error: str
+    interval: str
+    estimand: str
+    plug_in: str
+    bins: str
+    verdict: str
+    direction: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two models' difference, worded.
+
+    Attributes
+    ----------
+    title
+        Which minus which.
+    difference, interval
+        Of the debiased squared errors.
+    root_difference, root_interval
+        The same for the errors themselves; the interval is conservative.
+    p_value
+        Of the test that the squared errors are equal.
+    verdict
+        What they say, in a sentence.
+    """
+
+    title: str
+    difference: str
+    interval: str
+    root_difference: str
+    root_interval: str
+    p_value: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One event, all models side by side.
+
+    Attributes
+    ----------
+    event
+        Its name, and in ``heading`` and ``meaning`` what it is.
+    heading, meaning
+        For the reader.
+    models
+        Names of the models that were measured for it.
+    measurements
+        One a model.
+    drawings
+        One a model, or none.
+    cards, contrasts, numbers
+        Headlines, differences, and the table of all numbers.
+    """
+
+    event: str
+    heading: str
+    meaning: str
+    models: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+    drawings: tuple[Drawing, ...]
+    cards: tuple[Card, ...]
+    contrasts: tuple[Contrast, ...]
+    numbers: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """Each class of a K-class model.
+
+    Attributes
+    ----------
+    models
+        Names of the models.
+    rows
+        One a class: its name and one measurement a model.
+    means
+        The mean over classes, worded, one a model.
+    """
+
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Measurement, ...]], ...]
+    means: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report, ready to be shown.
+
+    Attributes
+    ----------
+    title
+        Of the page.
+    sections
+        One an event that is drawn, in the order of the measurements.
+    classes
+        The per-class table; None when no classes were measured.
+    recipes
+        For each model, what was measured and how, as labels and texts.
+    command
+        The command line that made the page; None where there is none.
+    version
+        Of calibrant.
+    report
+        The records behind every number on the page.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    classes: ClassTable | None
+    recipes: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    command: str | None
+    version: str
+    report: Report
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as plain Python values: every text, and the numbers behind it in ``report``."""
+        sections = [
+            {
+                "event": section.event,
+                "heading": section.heading,
+                "meaning": section.meaning,
+                "models": list(section.models),
+                "cards": plain(section.cards),
+                "contrasts": plain(section.contrasts),
+                "numbers": plain(section.numbers),
+            }
+            for section in self.sections
+        ]
+        return {
+            "title": self.title,
+            "version": self.version,
+            "command": self.command,
+            "sections": sections,
+            "classes": None if self.classes is None else [name for name, _ in self.classes.rows],
+            "recipes": [{"model": name, "recipe": dict(recipe)} for name, recipe in self.recipes],
+            "report": self.report.to_dict(),
+        }
+
+    def to_html(self) -> str:
+        """Return the page as one self-contained HTML document."""
+        from calibrant.report._html import render
+
+        return render(self)
+
+
+def page(report: Report, *, title: str | None = None) -> Page:
+    """Word a report for its reader.
+
+    Parameters
+    ----------
+    report
+        The records: models, what is drawn of them, their differences, the command.
+    title
+        Title of the page; None makes one of the models' names.
+
+    Returns
+    -------
+    Page
+        Rendered by its ``to_html()`` and ``to_dict()``.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or two share a name.
+    """
+    names = tuple(model.name for model in report.models)
+    if not names:
+        raise InputError("a report needs at least one model", "name a file of predictions", code="empty")
+    if len(set(names)) < len(names):
+        raise InputError(f"two models share a name: {', '.join(names)}", "name them apart", code="parameter")
+    events = list(dict.fromkeys(m.event for model in report.models for m in model.measured.events))
+    classes = [event for event in events if event.startswith("class:")]
+    drawn = {drawing.event for model in report.models for drawing in model.drawings}
+    main = [event for event in events if event not in classes or event in drawn]
+    return Page(
+        title=title or text.title(names),
+        sections=tuple(_section(report, event) for event in main or events),
+        classes=_class_table(report, classes) if len(classes) > 1 else None,
+        recipes=tuple((model.name, tuple(_recipe(model.measured))) for model in report.models),
+        command=report.command,
+        version=__version__,
+        report=report,
+    )
+
+
+def write(path: str | os.PathLike[str], page: Page) -> None:
+    """Write a page as one HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        Where to; a file there is replaced.
+    page
+        What to write.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written.
+    """
+    from calibrant.io._atomic import writing
+
+    html = page.to_html().encode("utf-8")
+    with writing(path) as file:
+        file.write(html)
+
+
+def _section(report: Report, event: str) -> Section:
+    chosen = [model for model in report.models if any(m.event == event for m in model.measured.events)]
+    measurements = tuple(model.measured[event] for model in chosen)
+    drawings = tuple(drawing for model in chosen for drawing in model.drawings if drawing.event == event)
+    return Section(
+        event=event,
+        heading=text.event_heading(event),
+        meaning=text.event_meaning(event),
+        models=tuple(model.name for model in chosen),
+        measurements=measurements,
+        drawings=drawings if len(drawings) == len(chosen) else (),
+        cards=tuple(_card(model.name, m) for model, m in zip(chosen, measurements, strict=True)),
+        contrasts=tuple(_contrasts(report, event)),
+        numbers=number_groups(measurements),
+    )
+
+
+def _card(name: str, m: Measurement) -> Card:
+    warnings = {**m.test.reasons, **m.interval.reasons, **m.reasons}
+    return Card(
+        name=name,
+        error=text.number(m.debiased_rms),
+        interval=text.span(m.interval.low, m.interval.high),
+        estimand="" if m.interval.estimand == "rms" else text.ESTIMANDS[m.interval.estimand],
+        plug_in=text.number(m.rms_calibration_error),
+        bins=binning_text(m),
+        verdict=text.error_verdict(m.interval),
+        direction=text.direction_verdict(m),
+        warnings=tuple(reason for name, reason in warnings.items() if name.endswith("warning")),
+    )
+
+
+def _contrasts(report: Report, event: str) -> list[Contrast]:
+    return [
+        Contrast(
+            title=f"{compared.first} {text.MINUS} {compared.second}",
+            difference=text.number(compared.difference.mse_difference),
+            interval=text.span(compared.difference.mse_low, compared.difference.mse_high),
+            root_difference=text.number(compared.difference.rms_difference),
+            root_interval=text.span(compared.difference.rms_low, compared.difference.rms_high),
+            p_value=text.p_value(compared.difference.p_value),
+            verdict=text.difference_verdict(compared),
+        )
+        for compared in report.differences
+        if compared.event == event
+    ]
+
+
+def _class_table(report: Report, events: Sequence[str]) -> ClassTable:
+    models = [model for model in report.models if all(_has(model.measured, event) for event in events)]
+    means = tuple(
+        "" if model.measured.mean is None else text.number(model.measured.mean.debiased_rms)
+        for model in models
+    )
+    return ClassTable(
+        models=tuple(model.name for model in models),
+        rows=tuple(
+            (event.removeprefix("class:"), tuple(model.measured[event] for model in models))
+            for event in events
+        ),
+        means=means,
+    )
+
+
+def _has(measured: Measured, event: str) -> bool:
+    return any(m.event == event for m in measured.events)
+
+
+def _recipe(measured: Measured) -> list[tuple[str, str]]:
+    """Everything needed to get the same numbers again, as labels and texts."""
+    recipe, first = measured.recipe, measured.events[0]
+    threshold = "all scores were written"
+    if recipe.threshold is not None:
+        threshold = f"scores below {recipe.threshold:g} were not written"
+    units = "each pair is taken as independent"
+    if first.clusters is not None:
+        units = f"{text.count(first.clusters)} clusters, each taken as one unit"
+    interval = first.interval
+    lines = [
+        ("File", recipe.file),
+        ("Table", f"{recipe.form}, {text.count(recipe.rows)} rows; {threshold}"),
+        ("Events", ", ".join(m.event for m in measured.events)),
+        (
+            "Pairs",
+            "; ".join(_pairs(m) for m in measured.events[:3]) + ("; …" if len(measured.events) > 3 else ""),
+        ),
+        ("Units", units),
+        ("Scores", f"{first.tally} tally"),
+        ("Plotted bins", f"{binning_text(first)}; intervals of frequencies: {first.bin_interval}, pointwise"),
+        (
+            "Interval",
+            f"{text.percent(interval.level)}, {text.INTERVALS[interval.method]}, "
+            f"{text.ESTIMANDS[interval.estimand]}; estimator bins of {interval.bin_size} pairs",
+        ),
+        ("Test", text.TESTS[first.test.method]),
+        (
+            "ECE",
+            f"{first.ece.bins} bins of equal width, noise floor from {first.ece.noise_floor.resamples} draws",
+        ),
+        ("Seed", "a generator was given" if first.seed is None else str(first.seed)),
+        ("calibrant", recipe.version),
+    ]
+    if recipe.command is not None:
+        lines.append(("Numbers alone", recipe.command))
+    return lines
+
+
+def _pairs(m: Measurement) -> str:
+    weighted = "" if m.weight_sum == m.n else f", total weight {text.number(m.weight_sum, 1)}"
+    return f"{text.count(m.n)} pairs, {text.count(m.positives)} positive ({m.event}{weighted})"

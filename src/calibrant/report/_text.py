@@ -1,0 +1,204 @@
+"""Numbers and verdicts as a page words them: plain, short, and never more certain than the interval."""
+
+from __future__ import annotations
+
+from calibrant.results.drawing import ModelDifference
+from calibrant.results.errors import Estimate
+from calibrant.results.intervals import ErrorInterval
+from calibrant.results.measurement import Measurement
+
+MINUS = "−"
+UNDEFINED = "undefined"
+INTERVALS = {
+    "inverted": "by inverting a test",
+    "sampling": "by Algorithm 2",
+    "sampling-thesis": "by Algorithm 2 as the thesis has it",
+    "bootstrap": "by the bootstrap",
+    "wald": "by the normal approximation",
+}
+ESTIMANDS = {
+    "rms": "of the population's error, whatever the bins",
+    "mse": "of the square of the population's error",
+    "binned rms": "of the error on these bins",
+    "binned mse": "of the squared error on these bins",
+}
+TESTS = {
+    "gamma": "null distribution matched in three moments",
+    "normal": "null distribution taken as normal",
+    "redraw": "labels redrawn from the scores",
+    "sign-flip": "residuals of whole clusters flipped in sign",
+}
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with a fixed number of decimals; small ones keep two significant digits.
+
+    Examples
+    --------
+    >>> number(0.04123), number(-0.00004321), number(0.0), number(None)
+    ('0.0412', '−4.3e-05', '0', 'undefined')
+    """
+    if value is None:
+        return UNDEFINED
+    if value == 0:
+        return "0"
+    small = abs(value) < 10.0 ** (1 - digits)
+    text = f"{abs(value):.2g}" if small else f"{abs(value):.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 else text
+
+
+def count(value: float) -> str:
+    """Return a count with thousands separated; shared ties keep one decimal.
+
+    Examples
+    --------
+    >>> count(6004), count(300.5)
+    ('6,004', '300.5')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def percent(value: float | None, digits: int = 0) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.12345, 1)
+    ('95 %', '12.3 %')
+    """
+    return UNDEFINED if value is None else f"{100 * value:.{digits}f} %"
+
+
+def span(low: float | None, high: float | None, digits: int = 4) -> str:
+    """Return an interval.
+
+    Examples
+    --------
+    >>> span(0.01, 0.02, 3), span(None, 0.02)
+    ('0.010 to 0.020', 'undefined')
+    """
+    if low is None or high is None:
+        return UNDEFINED
+    return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def estimate(value: Estimate, digits: int = 4) -> str:
+    """Return an estimate with its interval."""
+    if value.estimate is None:
+        return UNDEFINED
+    text = number(value.estimate, digits)
+    return text if value.low is None else f"{text} ({span(value.low, value.high, digits)})"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value.
+
+    Examples
+    --------
+    >>> p_value(0.00001), p_value(0.0312), p_value(None)
+    ('below 0.0001', '0.0312', 'undefined')
+    """
+    if value is None:
+        return UNDEFINED
+    return "below 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def points(value: float) -> str:
+    """Return a difference of probabilities in percentage points.
+
+    Examples
+    --------
+    >>> points(0.0412)
+    '4.1'
+    """
+    return f"{100 * value:.1f}"
+
+
+def event_heading(event: str) -> str:
+    """Return what a section about an event is called.
+
+    Examples
+    --------
+    >>> event_heading("top"), event_heading("class:NN")
+    ('Top label', 'Class NN')
+    """
+    if event.startswith("class:"):
+        return f"Class {event.removeprefix('class:')}"
+    return {"binary": "Binary label", "top": "Top label", "pooled": "All classes pooled"}.get(event, event)
+
+
+def event_meaning(event: str) -> str:
+    """Return what the probability is of."""
+    if event.startswith("class:"):
+        return f"The probability that the item is of class {event.removeprefix('class:')}."
+    return {
+        "binary": "The probability that the label is 1.",
+        "top": "The probability of the class that the model ranks first, and whether that class is right.",
+        "pooled": "The probabilities of all classes together, each with whether that class is right.",
+    }.get(event, "")
+
+
+def score_names(event: str) -> tuple[str, str]:
+    """Return what the score and the frequency of an event are called."""
+    return ("confidence", "accuracy") if event == "top" else ("predicted probability", "label frequency")
+
+
+def error_verdict(interval: ErrorInterval) -> str:
+    """Say in a sentence what the interval of the calibration error says."""
+    if interval.low is None or interval.high is None or interval.estimate is None:
+        reason = interval.reasons.get("estimate") or interval.reasons.get("low") or "the data do not say"
+        return f"The calibration error is undefined: {reason}."
+    if not interval.estimand.endswith("rms"):
+        return ""
+    if interval.low == 0:
+        return (
+            "These data are in keeping with perfect calibration, and with errors of up to "
+            f"{points(interval.high)} percentage points."
+        )
+    return (
+        f"A predicted probability is typically off by {points(interval.estimate)} percentage points "
+        f"(somewhere from {points(interval.low)} to {points(interval.high)})."
+    )
+
+
+def direction_verdict(measurement: Measurement) -> str:
+    """Say in which way the scores are off, where the intervals tell."""
+    sentences = []
+    large, slope = measurement.calibration_in_the_large, measurement.cox_slope
+    if large.estimate is not None and large.low is not None and large.high is not None:
+        if large.high < 0:
+            sentences.append(f"On the whole its scores are {points(-large.estimate)} points too high.")
+        elif large.low > 0:
+            sentences.append(f"On the whole its scores are {points(large.estimate)} points too low.")
+    if slope.low is not None and slope.high is not None:
+        if slope.high < 1:
+            sentences.append("They are too extreme: too near 0 and 1.")
+        elif slope.low > 1:
+            sentences.append("They are too timid: too near the overall rate.")
+    return " ".join(sentences).replace("They", "They" if len(sentences) > 1 else "Its scores")
+
+
+def difference_verdict(compared: ModelDifference) -> str:
+    """Say in a sentence which of two models is better calibrated, if the data tell."""
+    difference = compared.difference
+    if difference.mse_low is None or difference.mse_high is None:
+        reason = difference.reasons.get("mse_low") or difference.reasons.get("mse_difference")
+        return f"The difference has no interval: {reason or 'the data do not say'}."
+    if difference.mse_high < 0:
+        return f"{compared.first} is better calibrated than {compared.second}."
+    if difference.mse_low > 0:
+        return f"{compared.second} is better calibrated than {compared.first}."
+    return f"These data do not tell {compared.first} and {compared.second} apart."
+
+
+def title(names: tuple[str, ...]) -> str:
+    """Return the title of a page about these models.
+
+    Examples
+    --------
+    >>> title(("naive Bayes", "logistic regression")), title(tuple("abcd"))
+    ('Calibration of naive Bayes and logistic regression', 'Calibration of 4 models')
+    """
+    if len(names) > 3:
+        return f"Calibration of {len(names)} models"
+    return f"Calibration of {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
