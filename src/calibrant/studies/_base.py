@@ -164,13 +164,13 @@ def markdown(rows: Sequence[Row]) -> str:
 
 
 def number(value: Any) -> str:
-    """A value as a page shows it: four decimals, three digits if it is tiny, an en dash for nothing."""
+    """A value as a page shows it: four decimals, three digits if it is small, an en dash for nothing."""
     if value is None:
         return "–"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.3g}"
+        return f"{value:.3g}" if abs(value) < 0.1 else f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"
     return str(value).replace("|", "\\|")
 
 

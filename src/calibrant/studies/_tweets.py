@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from calibrant.data import MODELS, SETS, SPLITS, predictions
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
+from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.models.text import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
 
+DEV_BIN_SIZE = 200
 METADATA = b"calibrant"
 ENCODING = {"item": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "label": "PLAIN"}
 KINDS: dict[str, Kind] = {"naive-bayes": "naive_bayes", "logistic-regression": "logistic_regression"}
@@ -35,10 +37,11 @@ class Tweets:
 
 @dataclass(frozen=True)
 class Sweep:
-    """F1 on dev for every strength tried, and the one chosen (the first of the best)."""
+    """F1 and plug-in error on dev for every strength tried, and the one chosen (the first of the best F1)."""
 
     strengths: tuple[float, ...]
     f1_on_dev: tuple[float, ...]
+    error_on_dev: tuple[float, ...]
 
     @property
     def chosen(self) -> float:
@@ -75,13 +78,14 @@ def f1_score(labels: NDArray[np.uint8], scores: NDArray[np.float64]) -> float:
 
 def train(kind: Kind, training: Tweets, dev: Tweets, tokenizer: Tokenizer) -> tuple[UnigramClassifier, Sweep]:
     """Train with every strength and keep the model with the best F1 on dev."""
-    models = []
-    f1 = []
+    models, f1, error = [], [], []
     for strength in STRENGTHS:
         model = UnigramClassifier(kind, strength=strength, tokenizer=tokenizer)
         models.append(model.fit(training.texts, training.labels))
-        f1.append(f1_score(dev.labels, model.predict_proba(dev.texts)))
-    return models[int(np.argmax(f1))], Sweep(STRENGTHS, tuple(f1))
+        scores = model.predict_proba(dev.texts)
+        f1.append(f1_score(dev.labels, scores))
+        error.append(rms_calibration_error(dev.labels, scores, bin_size=DEV_BIN_SIZE))
+    return models[int(np.argmax(f1))], Sweep(STRENGTHS, tuple(f1), tuple(error))
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,7 @@ def trained(data: Path) -> Iterator[Predicted]:
                 "strength": sweep.chosen,
                 "strengths": list(sweep.strengths),
                 "f1_on_dev": list(sweep.f1_on_dev),
+                "error_on_dev": list(sweep.error_on_dev),
                 "train_items": len(splits["train"].texts),
                 "vocabulary": len(model.vocabulary),
             }

@@ -69,8 +69,8 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Returns
     -------
     Study
-        With tables ``sizes`` (error against bin size), ``models`` (what dev chose), ``sweeps`` (F1 on dev by
-        strength), ``curves`` (the calibration curves) and ``retrained`` (how far the new predictions are from
+        With tables ``sizes`` (error against bin size), ``models`` (what dev chose), ``sweeps`` (F1 and error on dev
+        by strength), ``curves`` (the calibration curves) and ``retrained`` (how far the new predictions are from
         those that ship).
 
     Raises
@@ -112,7 +112,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
         tables={
             "models": [_model_row(p) for p in found if p.split == "dev"],
             "sizes": [row for name, pair in sets.items() for row in _size_rows(name, pair)],
-            "sweeps": [row for p in found if p.split == "dev" for row in _sweep_rows(p)],
+            "sweeps": _sweep_rows(found),
             "curves": [row for p in test.values() for row in _curve_rows(p)],
             "retrained": _retrained(found),
         },
@@ -312,9 +312,18 @@ def _model_row(p: Predicted) -> Row:
     }
 
 
-def _sweep_rows(p: Predicted) -> list[Row]:
-    tried = zip(p.about["strengths"], p.about["f1_on_dev"], strict=True)
-    return [{"set": p.text_set, "model": p.model, "strength": s, "F1 on dev": f1} for s, f1 in tried]
+def _sweep_rows(found: Sequence[Predicted]) -> list[Row]:
+    """F1 and plug-in error on dev of every strength, a row a strength."""
+    dev = [p for p in found if p.split == "dev"]
+    rows = []
+    for place, strength in enumerate(dev[0].about["strengths"]):
+        row: Row = {"strength": f"{strength:g}"}
+        for p in dev:
+            name = f"{p.text_set}, {TITLE[p.model]}"
+            row[f"{name}: F1"] = p.about["f1_on_dev"][place]
+            row[f"{name}: error"] = p.about["error_on_dev"][place]
+        rows.append(row)
+    return rows
 
 
 def _curve_bins(p: Predicted) -> tuple[Bins, BinIntervals]:
