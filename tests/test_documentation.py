@@ -131,47 +131,48 @@ def test_every_dependency_and_every_layer_is_explained() -> None:
 # Examples.
 
 
-def blocks(page: Path, language: str) -> Iterator[tuple[int, str]]:
-    """The fenced blocks of one language on a page, each with the line that it starts on."""
-    pattern = re.compile(rf"^```{language}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+def blocks(page: Path) -> Iterator[tuple[str, int, str]]:
+    """The fenced examples of a page: language, line, text."""
+    pattern = re.compile(r"^```(pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     for match in pattern.finditer(text(page)):
-        yield text(page).count("\n", 0, match.start(1)), match[1]
+        yield match[1], text(page).count("\n", 0, match.start(2)), match[2]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p, "pycon"))], ids=identity)
-def test_the_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=FLAGS)
-    names: dict[str, object] = {}
-    report: list[str] = []
-    for line, block in blocks(page, "pycon"):
-        case = parser.get_doctest(block, names, identity(page), str(page), line)
-        runner.run(case, out=report.append, clear_globs=False)
-        names = case.globs
-    assert not report, "".join(report)
-
-
-def commands(block: str) -> Iterator[tuple[str, str]]:
+def commands(block: str) -> Iterator[tuple[list[str], str]]:
     """Each `$ command` of a block with the output shown under it."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = part.replace("\\\n", "").partition("\n")
-        yield command, output
+        yield shlex.split(command), output
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if any(blocks(p, "console"))], ids=identity)
-def test_the_commands_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
-    checker = doctest.OutputChecker()
-    for line, block in blocks(page, "console"):
-        for command, expected in commands(block):
-            words = shlex.split(command)
-            if words[0] not in ("calibrant", "python"):
-                continue
-            start = [sys.executable, "-m", "calibrant"] if words[0] == "calibrant" else [sys.executable]
-            run = subprocess.run([*start, *words[1:]], cwd=tmp_path, capture_output=True, text=True)
-            got = run.stdout + run.stderr
-            assert not expected or checker.check_output(expected, got, FLAGS), (
-                f"{page}:{line}: {command}\n{got}"
-            )
+def run_commands(block: str, place: str) -> None:
+    """Run the commands of a block in the current folder; compare what they print with what is shown."""
+    for words, expected in commands(block):
+        if words[0] != "calibrant":
+            continue
+        run = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
+        assert "fault of calibrant" not in run.stderr, run.stderr
+        got = run.stderr if run.returncode else run.stdout
+        assert expected or run.returncode == 0, run.stderr
+        if expected:
+            same = doctest.OutputChecker().check_output(expected, got, FLAGS)
+            assert same, f"{place}: {' '.join(words)}\n{got}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=identity)
+def test_the_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=FLAGS)
+    names: dict[str, object] = {}
+    for language, line, block in blocks(page):
+        if language == "console":
+            run_commands(block, f"{identity(page)}:{line}")
+            continue
+        report: list[str] = []
+        case = parser.get_doctest(block, names, identity(page), str(page), line)
+        runner.run(case, out=report.append, clear_globs=False)
+        names = case.globs
+        assert not report, "".join(report)
 
 
 # The tree.
