@@ -55,7 +55,7 @@ def numbers(found: Measurement) -> list[str]:
     ]
     if found.smooth_ece is not None:
         smooth = found.smooth_ece
-        remark = f"a calibrated model: below {text.number(smooth.noise_floor.high)} in {text.percent(smooth.noise_floor.level)}"
+        remark = f"a calibrated model: {below(smooth.noise_floor)}"
         rows.append(("Smooth ECE", text.number(smooth.value), remark))
     rows += [
         ("Brier score", text.number(found.brier), f"skill {text.number(found.brier_skill)}"),

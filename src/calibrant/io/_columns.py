@@ -50,7 +50,7 @@ class Column:
     def complete(self) -> None:
         """Raise if a value is missing."""
         if self.values.null_count:
-            row = int(np.flatnonzero(self.values.is_null().to_numpy(zero_copy_only=False))[0])
+            row = int(np.flatnonzero(as_numpy(self.values.is_null()))[0])
             raise self.error(row, "the value is missing", "fill it in or drop the row", "missing-value")
 
     def numbers(self) -> NDArray[Any]:
@@ -64,7 +64,7 @@ class Column:
             raise self.error(0, f"{self.values[0].as_py()!r} is not a number", "write numbers", "column-type")
         self.complete()
         values = self.values.cast(pa.float64()) if pa.types.is_decimal(kind) else self.values
-        array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+        array = as_numpy(values)
         return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
     def scores(self) -> NDArray[np.floating[Any]]:
@@ -110,7 +110,7 @@ class Column:
             return self._worded_labels()
         if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise self._not_a_label(0, self.values[0].as_py())
-        array = self.values.to_numpy(zero_copy_only=False)
+        array = as_numpy(self.values)
         try:
             return _checks.labels(array)
         except InputError as error:
@@ -190,7 +190,23 @@ def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     encoded = values.dictionary_encode()
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64, copy=False)
+    return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
+
+
+def as_numpy(values: pa.Array) -> NDArray[Any]:
+    """View an Arrow array of numbers, without nulls, as NumPy array; bool comes out as uint8.
+
+    Arrow's own conversion loads pandas where it is installed, which takes longer than most tables.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.uint8())
+    kind = str(values.type)
+    dtype = np.dtype({"double": "float64", "float": "float32", "halffloat": "float16"}.get(kind, kind))
+    if not len(values):
+        return np.empty(0, dtype)
+    return np.frombuffer(values.buffers()[1], dtype)[values.offset : values.offset + len(values)]
 
 
 def class_name(value: object) -> str:

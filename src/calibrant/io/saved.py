@@ -16,6 +16,7 @@ import numpy as np
 
 from calibrant.exceptions import FormatError
 from calibrant.io._atomic import writing
+from calibrant.io._columns import as_numpy
 from calibrant.io._origin import locate, reading
 
 if TYPE_CHECKING:
@@ -90,11 +91,12 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
             continue
         if field.name not in table.column_names:
             raise FormatError(f"there is no column {field.name!r}", "save the tally again", file=name)
-        columns[field.name] = np.ascontiguousarray(table[field.name].to_numpy())
+        columns[field.name] = as_numpy(table[field.name].combine_chunks())
     cluster, names = None, None
     if "cluster" in table.column_names:
         column = table["cluster"]
-        values = np.array(column.to_pylist()) if str(column.type) == "string" else column.to_numpy()
+        text = str(column.type) == "string"
+        values = np.array(column.to_pylist()) if text else as_numpy(column.combine_chunks())
         names, cluster = np.unique(values, return_inverse=True)
     tally = Tally(header["kind"], cluster=cluster, clusters=names, weighted=header["weighted"], **columns)
     _check(tally, header, name)
@@ -139,7 +141,8 @@ def _read(name: str) -> tuple[dict[str, Any], Any]:
             "this is no saved tally", "make one with save_tally", code="file-mislabelled", file=name
         )
     with reading(name):
-        return header, parquet.read_table(locate(name).open(), page_checksum_verification=True)
+        file = parquet.ParquetFile(locate(name).open(), page_checksum_verification=True)
+        return header, file.read()
 
 
 def _check(tally: Tally, header: dict[str, Any], name: str) -> None:
