@@ -18,6 +18,9 @@ _WIDE_WINDOWS = 40
 _SMALLEST_WIDE_WINDOW = 100
 _LEAST_SIGNAL = 1 / 3  # of the squared gaps of wide windows, however little of them is not noise
 _LEAST_DESIGN_EFFECT = 0.5
+_LARGEST_RELATIVE_ERROR = (
+    0.4  # of the null variance by residuals; beyond it the scores alone give the variance
+)
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     """Second and third null cumulant from units that share a bin.
 
     T is a quadratic form sum_{c != d} A_cd; its variance is 2 sum A_cd^2 and its third cumulant
-    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals. Where labels are so rare
-    that residuals tell little about their own variance, q (1 - q) tells more: the larger one is taken.
+    8 sum A_cd A_de A_ec + 4 sum A_cd^3, here by power sums of the units' residuals. Where positives are so
+    rare that residuals tell little about their own variance (there may be none), q (1 - q) takes over.
     """
     factor = table.factor
     second, third, fourth, sixth = table.unit[1:]
@@ -80,7 +83,13 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     expected = 2 * float(np.sum(factor**2 * null**2 * apart))
     if observed >= expected:
         return observed, observed_third
-    return expected, float(np.sum(factor**3 * (8 * null**3 * apart**2 + 4 * null_third**2 * apart)))
+    skew = 1 - 2 * table.score / table.weight
+    noise = 16 * np.sum(factor**4 * null**3 * skew**2 * table.pair[0] / table.n) / expected**2
+    trust = min(1.0, float(noise) / _LARGEST_RELATIVE_ERROR**2)
+    expected_third = float(np.sum(factor**3 * (8 * null**3 * apart**2 + 4 * null_third**2 * apart)))
+    return observed + trust * (expected - observed), observed_third + trust * (
+        expected_third - observed_third
+    )
 
 
 def _slope(table: Residuals) -> float:

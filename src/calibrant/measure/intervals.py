@@ -198,7 +198,7 @@ def calibration_test(
     else:
         statistic = found.estimate / math.sqrt(found.null_variance)
         if method in ("gamma", "normal"):
-            p_value = _p_value(statistic, found.null_skewness if method == "gamma" else 0.0, table.clusters)
+            p_value = p_value_of(statistic, found.null_skewness if method == "gamma" else 0.0, table.clusters)
         else:
             draws = positive_integer(TEST_SAMPLES if samples is None else samples, "samples")
             draw = _resampling.redrawn if method == "redraw" else _resampling.sign_flipped
@@ -358,7 +358,7 @@ def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
     )
 
 
-def _p_value(statistic: float, skewness: float, clusters: int) -> float:
+def p_value_of(statistic: float, skewness: float, clusters: int) -> float:
     """Upper tail of a gamma distribution moved and scaled to mean 0, variance 1 and the skewness."""
     from scipy.special import gammaincc, ndtr, ndtri, stdtr
 

@@ -1,0 +1,246 @@
+"""Predictions whose calibration error is known: scores from a Beta, labels from Bernoulli(transform(score)).
+
+Used to measure what estimates, intervals and tests do. The transforms are those of the thesis and of
+logistic miscalibration; clusters can share labels' noise, and scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._rng import Seed, generator
+from calibrant.exceptions import InputError
+
+Floats = NDArray[np.float64]
+Transform = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A calibrated model: p_q = q.
+
+    Examples
+    --------
+    >>> Identity()(np.array([0.2, 0.7])).tolist()
+    [0.2, 0.7]
+    """
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probability of the event at each score."""
+        return score
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The thesis' t(p): max(0, p - k) below one half, min(1, p + k) from there on (an underconfident model).
+
+    Its text prints min(0, p + k), which would be 0 for all scores above one half.
+
+    Examples
+    --------
+    >>> Shift(0.05)(np.array([0.02, 0.3, 0.6, 0.99])).round(2).tolist()
+    [0.0, 0.25, 0.65, 1.0]
+    """
+
+    k: float
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probability of the event at each score."""
+        return np.where(score < 0.5, np.maximum(0.0, score - self.k), np.minimum(1.0, score + self.k))
+
+
+@dataclass(frozen=True)
+class LogitSlope:
+    """The logit of the score times a slope: above 1 the model is underconfident, below 1 overconfident.
+
+    Examples
+    --------
+    >>> LogitSlope(2.0)(np.array([0.0, 0.2, 0.5, 1.0])).round(4).tolist()
+    [0.0, 0.0588, 0.5, 1.0]
+    """
+
+    slope: float
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probability of the event at each score."""
+        with np.errstate(divide="ignore", over="ignore"):
+            odds = ((1.0 - score) / score) ** self.slope
+            return 1.0 / (1.0 + odds)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Synthetic predictions.
+
+    Attributes
+    ----------
+    label
+        (n,) bool.
+    score
+        (n,) float64 in [0, 1].
+    cluster
+        (n,) int64, or None when pairs are independent.
+    """
+
+    label: NDArray[np.bool_]
+    score: Floats
+    cluster: NDArray[np.int64] | None
+
+
+def beta_quantile(u: Floats, a: float, b: float) -> Floats:
+    """Quantiles of Beta(a, b), in closed form where there is one.
+
+    Examples
+    --------
+    >>> beta_quantile(np.array([0.5]), 0.5, 0.5).round(6).tolist()
+    [0.5]
+    """
+    if b == 1:
+        power: Floats = u ** (1 / a)
+        return power
+    if a == b == 0.5:
+        arcsine: Floats = np.sin(np.pi / 2 * u) ** 2
+        return arcsine
+    if a == b == 2:
+        cubic: Floats = 0.5 - np.sin(np.arcsin(1 - 2 * u) / 3)
+        return cubic
+    from scipy.special import betaincinv
+
+    quantile: Floats = betaincinv(a, b, u)
+    return quantile
+
+
+def sample(
+    n: int,
+    *,
+    a: float,
+    b: float,
+    transform: Transform | None = None,
+    cluster_size: int = 1,
+    label_correlation: float = 0.0,
+    score_correlation: float = 0.0,
+    seed: Seed = None,
+) -> Sample:
+    """Draw scores from Beta(a, b) and labels with ``P(y = 1 | q) = transform(q)``.
+
+    Parameters
+    ----------
+    n
+        Number of pairs.
+    a, b
+        Parameters of the Beta distribution of the scores.
+    transform
+        `Identity` (the default: calibrated), `Shift`, `LogitSlope`, or any function of an array of scores.
+    cluster_size
+        Pairs a cluster (the last may be smaller); 1 makes independent pairs without clusters.
+    label_correlation
+        Correlation of two labels of one cluster at equal scores: with probability sqrt(correlation) a label
+        uses its cluster's uniform number, else one of its own.
+    score_correlation
+        Correlation of two scores of one cluster, on the normal scale (a Gaussian copula).
+    seed
+        Integer, generator or None.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> drawn = sample(1000, a=0.5, b=0.5, transform=Shift(0.1), cluster_size=20, label_correlation=0.3)
+    >>> len(drawn.score), int(drawn.cluster.max())
+    (1000, 49)
+    """
+    rng = generator(seed)
+    uniform, threshold, cluster = draw_uniforms(
+        n, cluster_size, rng, label_correlation=label_correlation, score_correlation=score_correlation
+    )
+    if not (a > 0 and b > 0):
+        raise InputError(f"a and b are {a} and {b}", "give positive numbers", code="parameter")
+    score = beta_quantile(uniform, a, b)
+    probability = score if transform is None else transform(score)
+    return Sample(threshold < probability, score, cluster)
+
+
+def draw_uniforms(
+    n: int,
+    cluster_size: int,
+    rng: np.random.Generator,
+    *,
+    label_correlation: float,
+    score_correlation: float,
+) -> tuple[Floats, Floats, NDArray[np.int64] | None]:
+    """Uniform numbers behind scores and labels (a label is 1 where its number is below p), and clusters.
+
+    Examples
+    --------
+    >>> score, label, cluster = draw_uniforms(
+    ...     6, 3, np.random.default_rng(0), label_correlation=1.0, score_correlation=0.0
+    ... )
+    >>> cluster.tolist(), len(set(label.tolist()))
+    ([0, 0, 0, 1, 1, 1], 2)
+    """
+    for value, name in ((label_correlation, "label_correlation"), (score_correlation, "score_correlation")):
+        if not 0 <= value <= 1:
+            raise InputError(f"{name} is {value}", "give a number from 0 to 1", code="parameter")
+    if n < 1 or cluster_size < 1:
+        raise InputError(f"n is {n} and cluster_size {cluster_size}", "give at least 1", code="parameter")
+    if cluster_size == 1:
+        return rng.random(n), rng.random(n), None
+    cluster = np.arange(n, dtype=np.int64) // cluster_size
+    clusters = int(cluster[-1]) + 1
+    if score_correlation > 0:
+        from scipy.special import ndtr
+
+        common = np.sqrt(score_correlation) * rng.standard_normal(clusters)[cluster]
+        score: Floats = ndtr(common + np.sqrt(1 - score_correlation) * rng.standard_normal(n))
+    else:
+        score = rng.random(n)
+    label = rng.random(n)
+    if label_correlation > 0:
+        shared = rng.random(n) < np.sqrt(label_correlation)
+        label = np.where(shared, rng.random(clusters)[cluster], label)
+    return score, label, cluster
+
+
+def squared_error(a: float, b: float, transform: Transform) -> float:
+    """The true squared calibration error, E[(q - transform(q))^2] for q from Beta(a, b), by quadrature.
+
+    Its root is the target of the intervals.
+
+    Examples
+    --------
+    >>> round(squared_error(2, 2, Shift(0.1)) ** 0.5, 4)
+    0.0986
+    """
+    return expectation(a, b, lambda q: (q - transform(q)) ** 2)
+
+
+def expectation(a: float, b: float, function: Transform) -> float:
+    """E[function(q)] for q from Beta(a, b), by quadrature over the quantile, piece by piece.
+
+    Pieces end at the scores 0.05, 0.1, 0.5, 0.9 and 0.95, where the thesis' transforms have corners.
+
+    Examples
+    --------
+    >>> round(expectation(2, 2, lambda q: q * (1 - q)), 6)
+    0.2
+    """
+    from scipy.integrate import quad
+    from scipy.special import betainc
+
+    def integrand(u: float) -> float:
+        return float(function(beta_quantile(np.array([u]), a, b))[0])
+
+    corners = sorted({float(betainc(a, b, q)) for q in (0.05, 0.1, 0.5, 0.9, 0.95)})
+    corners = [0.0, *(u for u in corners if 1e-12 < u < 1 - 1e-12), 1.0]
+    total = 0.0
+    for low, high in pairwise(corners):
+        total += quad(integrand, low, high, epsabs=1e-12, epsrel=1e-10, limit=200)[0]
+    return total
