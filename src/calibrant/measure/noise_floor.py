@@ -11,6 +11,7 @@ dependence they have. That floor is conservative for a model that is far from ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,7 +25,6 @@ from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on
 from calibrant.measure.binning import Source
 from calibrant.measure.smooth import (
     LARGEST_GRID,
-    NODES_PER_BANDWIDTH,
     SMALLEST_GRID,
     cosine_modes,
     fixed_points,
@@ -35,7 +35,8 @@ from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
 
-BATCH = 1 << 21
+BATCH = 1 << 20
+NODES_PER_RESAMPLE = 16  # of a grid that shows noise, which need not be exact to 1e-5
 ERRORS = (
     "rms_calibration_error",
     "calibration_mse",
@@ -91,39 +92,33 @@ class MatchedBinomial:
         return self.as_sums(rng.binomial(self.trials, self.probability, (times, len(self.trials))))
 
 
-def redrawn_gaps(bins: Bins, resamples: int, rng: np.random.Generator) -> Floats:
-    """(resamples, bins) gaps, frequency - mean score, had the labels been drawn from the scores."""
-    gaps: Floats = (MatchedBinomial.of(bins).draw(rng, resamples) - bins.sum_score) / bins.weight
-    return gaps
+class Flips:
+    """The residuals of whole clusters summed by place (bin or cell), ready for drawing their signs."""
+
+    def __init__(self, tally: Tally, place: Integers, places: int) -> None:
+        if tally.cluster is None:
+            raise InputError("the tally has no clusters", "tally with clusters, or leave it out")
+        both, index = np.unique(tally.cluster * places + place, return_inverse=True)
+        self.cluster, self.place = np.divmod(both, places)
+        self.residual = np.bincount(index, tally.weight_positives - tally.sum_score).astype(np.float64)
+        self.clusters, self.places = tally.cluster_count, places
+
+    def draw(self, rng: np.random.Generator, times: int) -> Floats:
+        """Draw (times, places) sums of residuals, the sign of every cluster anew each time."""
+        from calibrant._kernels.smooth import add_by_cluster
+
+        sign = rng.integers(0, 2, (self.clusters, times)).astype(np.float64) * 2 - 1
+        sums = np.zeros((self.places, times))
+        add_by_cluster(self.place, self.cluster, self.residual, sign, sums)
+        return np.ascontiguousarray(sums.T)
 
 
-def flipped_gaps(bins: Bins, tally: Tally, resamples: int, rng: np.random.Generator) -> Floats:
-    """(resamples, bins) gaps with the residuals of whole clusters sign-flipped.
-
-    A row of the tally goes to the bin that holds its mean score; a tie that a bin edge divides
-    goes to one side.
-    """
+def _flips_of_bins(tally: Tally, bins: Bins) -> Flips:
+    """Give each row to the bin that holds its mean score, and a tie that an edge divides to one side."""
     # An adaptive edge is the first score beyond the bin, any other the last score in it.
     side: Literal["left", "right"] = "right" if bins.kind == "adaptive" else "left"
     row_bin = np.minimum(np.searchsorted(bins.edge_high, tally.score, side), len(bins) - 1)
-    gaps: Floats = flipped_sums(tally, row_bin, len(bins), resamples, rng) / bins.weight
-    return gaps
-
-
-def flipped_sums(tally: Tally, place: Integers, places: int, times: int, rng: np.random.Generator) -> Floats:
-    """(times, places) sums of the rows' residuals by place, every cluster's sign drawn anew each time."""
-    if tally.cluster is None:
-        raise InputError(
-            "the tally has no clusters", "tally with clusters, or leave it out", code="parameter"
-        )
-    both, index = np.unique(tally.cluster * places + place, return_inverse=True)
-    total = np.bincount(index, tally.weight_positives - tally.sum_score)
-    owner, target = both // places, both % places
-    sums = np.empty((times, places))
-    for row in sums:
-        sign = rng.integers(0, 2, tally.cluster_count) * 2.0 - 1.0
-        row[:] = np.bincount(target, total * sign[owner], minlength=places)
-    return sums
+    return Flips(tally, row_bin, len(bins))
 
 
 def noise_floors(
@@ -181,20 +176,19 @@ def noise_floors(
     resamples = positive_integer(resamples, "resamples")
     level = proportion(level, "level")
     rng = generator(seed)
-    draws: dict[str, list[Floats]] = {name: [] for name in ERRORS}
-    for batch in batches(resamples, len(bins)):
-        if clustered is None:
-            gaps = redrawn_gaps(bins, batch, rng)
-        else:
-            gaps = flipped_gaps(bins, clustered, batch, rng)
-        mse = gaps**2 @ bins.share
-        size = np.abs(gaps)
-        for name, values in zip(
-            ERRORS, (np.sqrt(mse), mse, size @ bins.share, size.max(axis=1)), strict=True
-        ):
-            draws[name].append(values)
+    matched = MatchedBinomial.of(bins)
+    flips = None if clustered is None else _flips_of_bins(clustered, bins)
+    draws: list[Floats] = []
+    for batch in batches(resamples, len(bins) if clustered is None else clustered.cluster_count):
+        residual = matched.draw(rng, batch) - bins.sum_score if flips is None else flips.draw(rng, batch)
+        gaps = residual / bins.weight
+        mse, size = gaps**2 @ bins.share, np.abs(gaps)
+        draws.append(np.stack([np.sqrt(mse), mse, size @ bins.share, size.max(axis=1)]))
     how = "independent" if clustered is None else "clusters"
-    return {name: floor_of(name, np.concatenate(parts), level, how, seed) for name, parts in draws.items()}
+    return {
+        name: floor_of(name, drawn, level, how, seed)
+        for name, drawn in zip(ERRORS, np.concatenate(draws, axis=1), strict=True)
+    }
 
 
 def smooth_noise_floor(
@@ -221,29 +215,33 @@ def smooth_noise_floor(
     count = SMALLEST_GRID
     # A grid that resolves half the bandwidth of one draw resolves nearly all draws.
     while count < LARGEST_GRID:
-        first = cosine_modes(_redrawn_nodes(tally, count, 1, rng))[0]
-        smallest = NODES_PER_BANDWIDTH / count
-        if mean_absolute(smoothed(first, 2 * smallest, count)) >= 2 * smallest:
+        smallest = NODES_PER_RESAMPLE / count
+        first = cosine_modes(_redraw(tally, count)(rng, 1), smallest)
+        if mean_absolute(smoothed(first, 2 * smallest, count))[0] >= 2 * smallest:
             break
         count *= 2
+    draw, smallest = _redraw(tally, count), NODES_PER_RESAMPLE / count
     values = [
-        fixed_points(cosine_modes(_redrawn_nodes(tally, count, batch, rng)), count, steps=16)[1]
-        for batch in batches(resamples, count)
+        fixed_points(cosine_modes(draw(rng, batch), smallest), count, smallest, tolerance=1e-4)[1]
+        for batch in batches(resamples, max(count, tally.cluster_count))
     ]
     dependence = "independent" if tally.cluster is None else "clusters"
     return floor_of("smooth_calibration_error", np.concatenate(values), level, dependence, seed)
 
 
-def _redrawn_nodes(tally: Tally, count: int, times: int, rng: np.random.Generator) -> Floats:
-    """(times, count + 1) mean residuals on the nodes of a grid, redrawn as for a calibrated model."""
+def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Floats]:
+    """Return what draws (times, count + 1) mean residuals on a grid's nodes, as for a calibrated model."""
     cells = cells_of(tally, count)
-    if tally.cluster is None:
-        mass = MatchedBinomial.of(cells).draw(rng, times) - cells.sum_score
-    else:
-        mass = flipped_sums(tally, cell_of_rows(tally, count), count, times, rng)
     position = np.divide(cells.sum_score, cells.weight, out=np.zeros(count), where=cells.weight > 0)
-    nodes: Floats = on_nodes(mass, mass * position) / tally.total_weight
-    return nodes
+    matched = MatchedBinomial.of(cells)
+    flips = None if tally.cluster is None else Flips(tally, cell_of_rows(tally, count), count)
+
+    def draw(rng: np.random.Generator, times: int) -> Floats:
+        mass = matched.draw(rng, times) - cells.sum_score if flips is None else flips.draw(rng, times)
+        nodes: Floats = on_nodes(mass, mass * position) / tally.total_weight
+        return nodes
+
+    return draw
 
 
 def floor_of(error: str, draws: Floats, level: float, dependence: str, seed: Seed) -> NoiseFloor:

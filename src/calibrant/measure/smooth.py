@@ -27,18 +27,18 @@ LARGEST_GRID = 1 << 17
 CURVATURE = 4 * np.exp(-0.5) / np.sqrt(2 * np.pi)
 
 
-def cosine_modes(nodes: Floats) -> Floats:
+def cosine_modes(nodes: Floats, smallest: float) -> Floats:
     """Cosine modes ``sum_j v_j cos(pi k j / M)`` of masses v on the nodes j / M (last axis).
 
-    Only the lowest ones: at ``NODES_PER_BANDWIDTH`` nodes a bandwidth the others are smoothed to
-    less than 1e-15 of themselves.
+    Only the lowest ones: the others are smoothed to less than 1e-15 of themselves by every bandwidth
+    from ``smallest`` on.
     """
     from scipy.fft import dct
 
     ends = np.ones(nodes.shape[-1])
     ends[[0, -1]] = 2.0
     modes: Floats = dct(nodes * ends, type=1, axis=-1) / 2
-    return modes[..., : nodes.shape[-1] * 3 // NODES_PER_BANDWIDTH]
+    return modes[..., : int(8.5 / np.pi / smallest) + 2]
 
 
 def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
@@ -48,7 +48,7 @@ def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
 
     Examples
     --------
-    >>> smoothed(cosine_modes(np.eye(257)[100]), 10.0, 256)[[0, 100, 256]].round(6).tolist()
+    >>> smoothed(cosine_modes(np.eye(257)[100], 0.1), 10.0, 256)[[0, 100, 256]].round(6).tolist()
     [1.0, 1.0, 1.0]
     """
     from scipy.fft import dct
@@ -60,19 +60,17 @@ def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
 
 
 def mean_absolute(values: Floats) -> Floats:
-    """Integral over [0, 1] of the absolute value of the function that is linear between nodes.
+    """Integral over [0, 1] of the absolute value of each row's function, linear between the nodes.
 
     Examples
     --------
-    >>> float(mean_absolute(np.array([-1.0, 1.0])))
-    0.5
+    >>> mean_absolute(np.array([[-1.0, 1.0]])).tolist()
+    [0.5]
     """
-    left, right = np.abs(values[..., :-1]), np.abs(values[..., 1:])
-    area = (left + right) / 2
-    crosses = values[..., :-1] * values[..., 1:] < 0
-    # Where the sign changes inside the cell it holds two triangles, not a trapezoid.
-    np.divide(left**2 + right**2, 2 * (left + right), out=area, where=crosses)
-    mean: Floats = area.mean(axis=-1)
+    from calibrant._kernels import smooth as kernels
+
+    mean = np.empty(len(values))
+    kernels.mean_absolute(values, mean)
     return mean
 
 
@@ -84,33 +82,35 @@ def residual_nodes(cells: Cells) -> Floats:
     return nodes
 
 
-def fixed_points(modes: Floats, count: int, steps: int) -> tuple[Floats, Floats]:
-    """Bandwidths that equal their own smooth error, one a row, and those errors.
+def fixed_points(
+    modes: Floats, count: int, smallest: float, tolerance: float = 1e-12
+) -> tuple[Floats, Floats]:
+    """Bandwidths that equal their own smooth error, one a row of modes, and those errors.
 
-    The smooth error never grows with the bandwidth, so bisection between the smallest bandwidth
-    of the grid and the error there finds the fixed point. Where it lies below, the bandwidth is
-    the smallest and the error the one there: the fixed point is between the two.
+    The error e(s) falls with the bandwidth s, as a power of it between 0 (bias) and -1; for noise it is
+    -1/2. So the step from s to (e(s) sqrt(s))^(2/3) at least thirds the distance to the fixed point on
+    the log scale. Where that lies below ``smallest`` the bandwidth is ``smallest`` and the error the one
+    there: the fixed point is between the two.
     """
-    smallest = NODES_PER_BANDWIDTH / count
-    at_smallest = mean_absolute(smoothed(modes, np.full(modes.shape[:-1], smallest), count))
-    lower = np.full_like(at_smallest, smallest)
-    upper = np.maximum(at_smallest, smallest)
-    for _ in range(steps):
-        middle = (lower + upper) / 2
-        above = mean_absolute(smoothed(modes, middle, count)) > middle
-        lower = np.where(above, middle, lower)
-        upper = np.where(above, upper, middle)
-    bandwidth = (lower + upper) / 2
-    return bandwidth, np.where(at_smallest < smallest, at_smallest, bandwidth)
+    bandwidth = np.full(len(modes), smallest)
+    error = bandwidth
+    for _ in range(60):
+        error = mean_absolute(smoothed(modes, bandwidth, count))
+        step = np.clip((error * np.sqrt(bandwidth)) ** (2 / 3), smallest, 1.0)
+        done = np.abs(step - bandwidth) <= tolerance * step
+        bandwidth = step
+        if done.all():
+            break
+    return bandwidth, np.where(bandwidth > smallest, bandwidth, np.minimum(error, smallest))
 
 
 def fine_enough(tally: Tally) -> tuple[int, Floats]:
-    """Cells of the coarsest grid that resolves the tally's own bandwidth, and its residual modes."""
+    """Cells of the coarsest grid that resolves the tally's own bandwidth, and its residual modes (1, K)."""
     count = SMALLEST_GRID
     while True:
         smallest = NODES_PER_BANDWIDTH / count
-        modes = cosine_modes(residual_nodes(cells_of(tally, count)))
-        if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count)) >= smallest:
+        modes = cosine_modes(residual_nodes(cells_of(tally, count))[None, :], smallest)
+        if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count))[0] >= smallest:
             return count, modes
         count *= 2
 
@@ -120,7 +120,8 @@ def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
 
     A pair at distances a, b from the two nodes that share its mass is smoothed with an error of
     at most ``a b / 2`` times the kernel's second derivative; drawing straight lines between the
-    nodes costs at most ``h^2 / 12`` times that of the smoothed residual.
+    nodes costs at most ``h^2 / 12`` times that of the smoothed residual. The rows of a compressed tally
+    are wide against the bandwidths of some 10^6 pairs, and the bound far above the error then.
     """
     step = 1 / count
     left = cell_of_rows(tally, count) * step
@@ -154,7 +155,7 @@ def smooth_calibration_error_of(source: Source) -> SmoothError:
     """
     tally = as_tally(source)
     count, modes = fine_enough(tally)
-    bandwidth, value = (float(x) for x in fixed_points(modes, count, steps=36))
+    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
     # The error never exceeds the mean absolute residual, whatever the bandwidth.
     beyond_grid = max(0.0, min(bandwidth, float(np.dot(*_absolute_residuals(tally)))) - value)
     return SmoothError(

@@ -8,6 +8,7 @@ the tally and not by n.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on
 from calibrant.measure.binning import Source
 from calibrant.measure.noise_floor import batches
 from calibrant.measure.smooth import (
+    NODES_PER_BANDWIDTH,
     SMALLEST_GRID,
     cosine_modes,
     fine_enough,
@@ -30,6 +32,7 @@ from calibrant.measure.tally import Tally
 from calibrant.results.errors import SmoothCurve
 
 POINTS = SMALLEST_GRID + 1
+SCORES = np.arange(POINTS) / SMALLEST_GRID
 
 
 class _Nodes(NamedTuple):
@@ -58,27 +61,28 @@ def smooth_curve_of(
     rng = generator(seed)
     tally = as_tally(source)
     count, modes = fine_enough(tally)
-    bandwidth, error = (float(value) for value in fixed_points(modes, count, steps=36))
+    bandwidth, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
     cells = cells_of(tally, count)
     total = tally.total_weight
-    nodes = _Nodes(residual_nodes(cells) * total, on_nodes(cells.weight, cells.sum_score))
-    score = np.arange(POINTS) / (POINTS - 1)
-    frequency, density = _curve(nodes, bandwidth, count, score)
+    nodes = _Nodes(residual_nodes(cells)[None, :] * total, on_nodes(cells.weight, cells.sum_score)[None, :])
+    (frequency,), (density,) = _curves(nodes, bandwidth)
     effective_n = total**2 / tally.weight2.sum()
     # A reflected Gaussian of this bandwidth averages over about density * 2 sqrt(pi) s of the pairs.
     seen = effective_n * density / total * 2 * np.sqrt(np.pi) * bandwidth >= 1
+    coarser = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
+    draw = _resampler(tally, coarser)
     drawn = [
-        _curve(_resampled(tally, cells, count, batch, rng), bandwidth, count, score)[0][:, seen]
-        for batch in batches(resamples, count)
+        _curves(draw(rng, batch), bandwidth)[0][:, seen]
+        for batch in batches(resamples, max(coarser, tally.cluster_count))
     ]
+    curves = np.concatenate(drawn)
     low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
     tail = (1 - level) / 2
-    curves = np.concatenate(drawn)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
     low[seen] = np.quantile(np.nan_to_num(curves, nan=0.0), tail, axis=0)
     high[seen] = np.quantile(np.nan_to_num(curves, nan=1.0), 1 - tail, axis=0)
     return SmoothCurve(
-        score=score,
+        score=SCORES,
         frequency=np.where(seen, frequency, np.nan),
         low=low,
         high=high,
@@ -93,20 +97,27 @@ def smooth_curve_of(
     )
 
 
-def _curve(nodes: _Nodes, bandwidth: float, count: int, score: Floats) -> tuple[Floats, Floats]:
-    """Smoothed frequency in [0, 1] and density of the weight at the scores (a subset of the nodes)."""
-    step = count // (len(score) - 1)
-    residual = smoothed(cosine_modes(nodes.residual), bandwidth, count)[..., ::step]
-    density = smoothed(cosine_modes(nodes.weight), bandwidth, count)[..., ::step]
+def _curves(nodes: _Nodes, bandwidth: float) -> tuple[Floats, Floats]:
+    """Smoothed frequency in [0, 1] and density of the weight at `SCORES` (a subset of the nodes)."""
+    count = nodes.residual.shape[-1] - 1
+    step = count // (POINTS - 1)
+    residual, density = (
+        smoothed(cosine_modes(mass, bandwidth), bandwidth, count)[:, ::step] for mass in nodes
+    )
     ratio = np.divide(residual, density, out=np.full_like(residual, np.nan), where=density > 0)
-    return np.clip(score + ratio, 0.0, 1.0), density
+    return np.clip(SCORES + ratio, 0.0, 1.0), density
 
 
-def _resampled(tally: Tally, cells: Cells, count: int, times: int, rng: np.random.Generator) -> _Nodes:
-    """Bootstrap resamples of the pairs, or of whole clusters."""
-    if tally.cluster is None:
+def _resampler(tally: Tally, count: int) -> Callable[[np.random.Generator, int], _Nodes]:
+    """Return what draws bootstrap resamples of the pairs, or of whole clusters."""
+    if tally.cluster is not None:
+        return _ClusterDraws(tally, count).draw
+    cells = cells_of(tally, count)
+
+    def draw(rng: np.random.Generator, times: int) -> _Nodes:
         return _resampled_pairs(cells, times, rng)
-    return _resampled_clusters(tally, count, times, rng)
+
+    return draw
 
 
 def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nodes:
@@ -137,26 +148,34 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
 
 
-def _resampled_clusters(tally: Tally, count: int, times: int, rng: np.random.Generator) -> _Nodes:
-    """Draw as many clusters as there are, with replacement."""
-    assert tally.cluster is not None
-    clusters = tally.cluster_count
-    both, index = np.unique(tally.cluster * count + cell_of_rows(tally, count), return_inverse=True)
-    owner, cell = both // count, both % count
-    residual = tally.weight_positives - tally.sum_score
-    columns = (
-        residual,
-        tally.sum_score_positive - tally.sum_score2,
-        tally.weight,
-        tally.sum_score,
-    )
-    totals = [np.bincount(index, column) for column in columns]
-    sums = np.empty((4, times, count))
-    for repeat in range(times):
-        taken = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[owner]
-        for column, total in enumerate(totals):
-            sums[column, repeat] = np.bincount(cell, total * taken, minlength=count)
-    return _Nodes(on_nodes(sums[0], sums[1]), on_nodes(sums[2], sums[3]))
+class _ClusterDraws:
+    """Sums by cluster and cell, ready for drawing as many clusters as there are with replacement."""
+
+    def __init__(self, tally: Tally, count: int) -> None:
+        assert tally.cluster is not None
+        self.count, self.clusters = count, tally.cluster_count
+        both, index = np.unique(tally.cluster * count + cell_of_rows(tally, count), return_inverse=True)
+        self.cluster, self.cell = np.divmod(both, count)
+        columns = (
+            tally.weight_positives - tally.sum_score,
+            tally.sum_score_positive - tally.sum_score2,
+            tally.weight,
+            tally.sum_score,
+        )
+        self.columns = [np.bincount(index, column).astype(np.float64) for column in columns]
+
+    def draw(self, rng: np.random.Generator, times: int) -> _Nodes:
+        """Draw resamples."""
+        from calibrant._kernels.smooth import add_by_cluster
+
+        taken = rng.multinomial(self.clusters, np.full(self.clusters, 1 / self.clusters), times)
+        factor = np.ascontiguousarray(taken.T, dtype=np.float64)
+        sums = []
+        for column in self.columns:
+            total = np.zeros((self.count, times))
+            add_by_cluster(self.cell, self.cluster, column, factor, total)
+            sums.append(np.ascontiguousarray(total.T))
+        return _Nodes(on_nodes(sums[0], sums[1]), on_nodes(sums[2], sums[3]))
 
 
 def smooth_curve(

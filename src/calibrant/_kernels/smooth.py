@@ -1,0 +1,46 @@
+"""Loops of the smooth error and of resampling by cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels._jit import jit
+
+Floats = NDArray[np.float64]
+
+
+@jit
+def mean_absolute(values: Floats, mean: Floats) -> None:
+    """Integral over [0, 1] of the absolute value of each row, taken as linear between equal steps."""
+    rows, nodes = values.shape
+    for row in range(rows):
+        total = 0.0
+        left = values[row, 0]
+        for node in range(1, nodes):
+            right = values[row, node]
+            area = abs(left) + abs(right)
+            if left * right < 0.0:  # two triangles instead of a trapezoid
+                area = (left * left + right * right) / area
+            total += area
+            left = right
+        mean[row] = total / (2 * (nodes - 1))
+
+
+@jit
+def add_by_cluster(
+    place: NDArray[np.int64],
+    cluster: NDArray[np.int64],
+    value: Floats,
+    factor: Floats,
+    sums: Floats,
+) -> None:
+    """Add every value times its cluster's factors to the sums of its place.
+
+    ``factor`` is (clusters, times) and ``sums`` (places, times): one column a resample.
+    """
+    times = sums.shape[1]
+    for i in range(len(value)):
+        row, at, x = cluster[i], place[i], value[i]
+        for time in range(times):
+            sums[at, time] += x * factor[row, time]
