@@ -11,6 +11,8 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 
+__all__ = ["MODELS", "SETS", "SPLITS", "predictions"]
+
 FOLDER = Path(__file__).parent
 SETS = ("dated", "100k")
 MODELS = ("naive-bayes", "logistic-regression")
@@ -48,6 +50,6 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
     arguments = {"text_set": (text_set, SETS), "model": (model, MODELS), "split": (split, SPLITS)}
     for name, (value, known) in arguments.items():
         if value not in known:
-            raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}")
+            raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"

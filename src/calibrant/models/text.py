@@ -118,9 +118,9 @@ class UnigramClassifier:
 
     def __init__(self, kind: Kind, *, strength: float = 1.0, tokenizer: Tokenizer = words) -> None:
         if kind not in KINDS:
-            raise InputError(f"kind is {kind!r}", f"use one of {', '.join(KINDS)}")
+            raise InputError(f"kind is {kind!r}", f"use one of {', '.join(KINDS)}", code="parameter")
         if not (np.isfinite(strength) and strength > 0):
-            raise InputError(f"strength is {strength!r}", "give a finite number above 0")
+            raise InputError(f"strength is {strength!r}", "give a finite number above 0", code="parameter")
         self.kind: Kind = kind
         self.strength = float(strength)
         self.tokenizer = tokenizer
@@ -159,10 +159,12 @@ class UnigramClassifier:
             found = f"labels have shape {y.shape} for {len(token_sets)} texts"
             raise InputError(found, "give one label a text", code="length")
         if set(np.unique(y).tolist()) != {0, 1}:
-            raise InputError("labels must be 0 and 1, and both must occur", "check the labels")
+            raise InputError(
+                "labels must be 0 and 1, and both must occur", "check the labels", code="label-value"
+            )
         self.vocabulary = sorted(set().union(*token_sets))
         if not self.vocabulary:
-            raise InputError("no text has a token", "check the texts and the tokenizer")
+            raise InputError("no text has a token", "check the texts", code="empty")
         self._fit_indicators(self._indicators(token_sets), y.astype(np.int64))
         return self
 
@@ -211,7 +213,7 @@ class UnigramClassifier:
         from scipy.special import expit
 
         if self.intercept is None:
-            raise InputError("the model has not been trained", "call fit first")
+            raise InputError("the model has not been trained", "call fit first", code="undefined")
         indicators = self._indicators([set(self.tokenizer(text)) for text in texts])
         probability: NDArray[np.float64] = expit(indicators @ self.coef + self.intercept)
         return probability

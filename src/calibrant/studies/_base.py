@@ -1,6 +1,6 @@
 """What every study records, and how a study's record becomes its page.
 
-A study is a function from data to a `Study`. `write` saves the record as ``NAME.json`` and its
+A study is a function from data to a `Study`. `save` writes the record as ``NAME.json`` and its
 figures beside it, and fills the tables of ``NAME.md``, whose prose is written by hand, between
 ``<!-- table: KEY -->`` and ``<!-- end -->``.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["agrees", "differs", "not comparable"]
 Row = dict[str, Any]
+KINDS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
 TABLE = re.compile(r"(<!-- table: (?P<key>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -106,7 +107,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def write(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     """Write a study's record and figures (SVG and PNG) to a folder, and fill the tables of its page.
 
     The page ``NAME.md`` is only touched if the folder has one.
@@ -118,10 +119,12 @@ def write(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Pat
         file.write((study.to_json(indent=1) + "\n").encode())
     written = [record]
     for key, figure in figures.items():
-        for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            path = folder / f"{study.name}-{key}.{suffix}"
+        from calibrant.plots import render
+
+        for kind in KINDS:
+            path = folder / f"{study.name}-{key}.{kind}"
             with writing(path) as file:
-                figure.savefig(file, format=suffix, metadata=metadata, dpi=110)
+                file.write(render(figure, kind, dpi=90))
             written.append(path)
     page = folder / f"{study.name}.md"
     if page.exists():
@@ -139,7 +142,31 @@ def shared_legend(figure: Figure, ax: Axes, columns: int = 2) -> None:
 
 
 def fill(page: str, record: dict[str, Any]) -> str:
-    """Fill the tables of a study's page from its record (the content of ``NAME.json``)."""
+    r"""Fill the tables of a study's page from its record.
+
+    Parameters
+    ----------
+    page
+        Markdown with ``<!-- table: KEY -->`` and ``<!-- end -->`` around each table; what is between them is
+        replaced. KEY is ``run`` (how the record was made), ``findings``, or one of the record's tables.
+    record
+        The content of ``NAME.json``.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> page = "<!-- table: sizes -->\n<!-- end -->"
+    >>> print(fill(page, {"tables": {"sizes": [{"b": 50, "error": 0.25}]}}))
+    <!-- table: sizes -->
+    | b | error |
+    | ---: | ---: |
+    | 50 | 0.2500 |
+    <!-- end -->
+    """
 
     def table(match: re.Match[str]) -> str:
         key = match["key"]

@@ -61,12 +61,18 @@ def read(path: Path) -> Tweets:
             for number, line in enumerate(lines, start=1):
                 text, label, *_ = line.rstrip("\n").split("\t")
                 if label not in {"0", "1"}:
-                    raise FormatError(f"label is {label!r}", "it must be 0 or 1", file=str(path), row=number)
+                    raise FormatError(
+                        f"label is {label!r}",
+                        "it must be 0 or 1",
+                        code="label-value",
+                        file=str(path),
+                        row=number,
+                    )
                 texts.append(text)
                 labels.append(int(label))
     except FileNotFoundError as error:
         hint = "set CALIBRANT_DATA to the folder that has sentiment/"
-        raise InputError(f"{path} does not exist", hint, code="input") from error
+        raise InputError(f"{path} does not exist", hint, code="file-missing") from error
     return Tweets(texts, np.array(labels, dtype=np.uint8))
 
 

@@ -69,9 +69,9 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Returns
     -------
     Study
-        With tables ``sizes`` (error against bin size), ``models`` (what dev chose), ``sweeps`` (F1 and error on dev
-        by strength), ``curves`` (the calibration curves) and ``retrained`` (how far the new predictions are from
-        those that ship).
+        With tables ``sizes`` (error against bin size), ``models`` (what dev chose), ``sweeps`` (F1 and
+        error on dev by strength), ``curves`` (the calibration curves) and ``retrained`` (how far the new
+        predictions are from those that ship).
 
     Raises
     ------
@@ -80,8 +80,8 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
 
     Examples
     --------
-    >>> study = run()  # doctest: +SKIP
-    >>> study.finding("dated/naive-bayes/f1").paper  # doctest: +SKIP
+    >>> study = run()
+    >>> study.finding("dated/naive-bayes/f1").paper
     0.738
     """
     start = time.perf_counter()
@@ -351,8 +351,8 @@ def figures(study: Study) -> dict[str, Figure]:
 
     Examples
     --------
-    >>> sorted(figures(run()))  # doctest: +SKIP
-    ['curves-100k', 'curves-dated', 'sizes']
+    >>> "sizes" in figures(run())
+    True
     """
     from calibrant.plots import _style as style
     from calibrant.plots import calibration_curve, error_against_size

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from calibrant import InputError
+from calibrant.studies import Finding, Study, fill, run
+from calibrant.studies._base import number, save
+
+STUDY = Study(
+    name="tiny",
+    title="A tiny study",
+    command="calibrant study tiny",
+    seed=1,
+    wall_seconds=0.5,
+    data={"a.tsv": "0" * 64},
+    parameters={"b": 5},
+    findings=(
+        Finding("one", "a number", 0.25, 0.2, 0.3, paper=0.5, verdict="differs", note="other data"),
+        Finding("two", "a claim", "yes", paper="yes", verdict="agrees"),
+        Finding("three", "undefined", None),
+    ),
+    tables={"sizes": [{"b": 1_000, "error": 0.0123456, "kind": "plug-in"}]},
+)
+PAGE = """# Prose stays
+
+<!-- table: run -->
+<!-- end -->
+between
+<!-- table: findings -->
+old
+<!-- end -->
+<!-- table: sizes -->
+<!-- end -->
+end
+"""
+
+
+def test_a_record_is_written_with_its_figures_and_fills_its_page(tmp_path: Path) -> None:
+    (tmp_path / "tiny.md").write_text(PAGE, encoding="utf-8")
+    written = save(STUDY, {"shape": Figure()}, tmp_path)
+    assert [path.name for path in written] == [
+        *("tiny.json", "tiny-shape.svg", "tiny-shape.png", "tiny.md"),
+    ]
+    record = json.loads((tmp_path / "tiny.json").read_text(encoding="utf-8"))
+    assert record["schema_version"] == 1
+    assert record["findings"][0]["verdict"] == "differs"
+    page = (tmp_path / "tiny.md").read_text(encoding="utf-8")
+    assert "| a number | 0.5000 | 0.2500 [0.2000, 0.3000] | differs | other data |" in page
+    assert "| undefined | – | – | – |  |" in page
+    assert "| 1,000 | 0.0123 | plug-in |" in page
+    assert "old" not in page
+    assert page.startswith("# Prose stays\n")
+    assert page.endswith("end\n")
+
+
+def test_filling_a_page_twice_changes_nothing() -> None:
+    record = json.loads(STUDY.to_json())
+    once = fill(PAGE, record)
+    assert fill(once, record) == once
+
+
+def test_a_page_is_not_made_where_there_is_none(tmp_path: Path) -> None:
+    assert [path.name for path in save(STUDY, {}, tmp_path)] == ["tiny.json"]
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a folder"):
+        save(STUDY, {}, tmp_path / "none")
+
+
+def test_an_unknown_study_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="the studies are coverage, sentiment, synthetic"):
+        run("sentimental")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        *((None, "–"), (5_000, "5,000"), (0.0, "0"), (0.01234567, "0.0123"), (0.5, "0.5000")),
+        *((-0.000941, "-0.000941"), (37.5566, "37.6"), ("a | b", "a \\| b")),
+    ],
+)
+def test_numbers_are_shown_with_as_many_digits_as_they_deserve(value: object, shown: str) -> None:
+    assert number(value) == shown

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant.measure import rms_calibration_error
+from calibrant.models import UnigramClassifier, tweet_tokenizer
+from calibrant.studies import Study, fill, run
+from calibrant.studies._tweets import KINDS, f1_score, read, shipped, source
+
+PREDICTED = {(p.text_set, p.model, p.split): p for p in shipped()}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return run("sentiment")
+
+
+@pytest.fixture(scope="module")
+def record(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / "docs/studies/sentiment.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
+    page = (root / "docs/studies/sentiment.md").read_text(encoding="utf-8")
+    assert fill(page, record) == page
+
+
+def test_the_record_is_what_the_shipped_predictions_give(study: Study, record: dict[str, Any]) -> None:
+    here = json.loads(study.to_json())
+    for now, then in zip(here["findings"], record["findings"], strict=True):
+        for key in ("value", "low", "high"):
+            if isinstance(then[key], float):
+                assert now[key] == pytest.approx(then[key], rel=1e-6, abs=1e-9), then["name"]
+            else:
+                assert now[key] == then[key]
+        assert now["verdict"] == then["verdict"]
+
+
+def test_naive_bayes_is_worse_calibrated_at_every_bin_size(study: Study) -> None:
+    rows = study.tables["sizes"]
+    assert len(rows) == 12
+    for row in rows:
+        assert row["naive Bayes"] > row["logistic regression"]
+        assert row["naive Bayes, debiased"] > row["logistic regression, debiased"]
+
+
+def test_the_plug_in_of_one_row_is_algorithm_1_by_hand() -> None:
+    p = PREDICTED["dated", "naive-bayes", "test"]
+    order = np.argsort(p.scores, kind="stable")
+    score, label = p.scores[order], p.labels[order]
+    bin_of = np.minimum(np.arange(len(score)) // 300, len(score) // 300 - 1)
+    n = np.bincount(bin_of)
+    gap = (np.bincount(bin_of, label) - np.bincount(bin_of, score)) / n
+    expected = float(np.sqrt(np.sum(n * gap**2) / n.sum()))
+    assert rms_calibration_error(p.labels, p.scores, bin_size=300) == pytest.approx(expected, abs=1e-12)
+
+
+def test_f1_is_of_the_positive_class() -> None:
+    labels = np.array([1, 1, 0, 0], dtype=np.uint8)
+    assert f1_score(labels, np.array([0.9, 0.2, 0.8, 0.1])) == 0.5
+    assert f1_score(labels, np.array([0.9, 0.8, 0.8, 0.1])) == pytest.approx(0.8)
+
+
+def test_training_anew_gives_the_shipped_predictions(data: Path) -> None:
+    shipped_before = PREDICTED["dated", "logistic-regression", "test"]
+    training, test = (read(source(data, "dated", split)) for split in ("train", "test"))
+    kind, strength = KINDS["logistic-regression"], shipped_before.about["strength"]
+    model = UnigramClassifier(kind, strength=strength, tokenizer=tweet_tokenizer())
+    scores = model.fit(training.texts, training.labels).predict_proba(test.texts)
+    np.testing.assert_array_equal(test.labels, shipped_before.labels)
+    np.testing.assert_allclose(scores, shipped_before.scores, rtol=1e-6)
