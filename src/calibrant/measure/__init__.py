@@ -1,0 +1,121 @@
+"""Numbers about predicted probabilities: tallies, bins, errors, intervals, tests, scores.
+
+Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None, ...)``. Their twins whose
+names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`, so that data need be read only once.
+"""
+
+from calibrant.measure.bin_intervals import bin_intervals
+from calibrant.measure.binning import (
+    adaptive,
+    adaptive_bins,
+    at_edges,
+    isotonic,
+    isotonic_bins,
+    uniform,
+    uniform_bins,
+)
+from calibrant.measure.calibration_error import (
+    calibration_mse,
+    calibration_mse_of,
+    class_errors,
+    expected_calibration_error,
+    expected_calibration_error_of,
+    max_calibration_error,
+    max_calibration_error_of,
+    plug_in_errors,
+    rms_calibration_error,
+    rms_calibration_error_of,
+)
+from calibrant.measure.debiased import (
+    debiased_rms_calibration_error,
+    debiased_squared_error,
+    debiased_squared_error_of,
+    kumar_debiased_squared_error,
+    kumar_debiased_squared_error_of,
+)
+from calibrant.measure.decompositions import (
+    brier_decomposition,
+    corp_decomposition,
+    log_decomposition,
+    proper_score_decomposition,
+)
+from calibrant.measure.events import (
+    ClassPredictions,
+    binary_event,
+    class_event,
+    class_predictions,
+    classwise_events,
+    named_events,
+    pooled_event,
+    top_event,
+)
+from calibrant.measure.intervals import calibration_interval, calibration_test, error_interval
+from calibrant.measure.logistic import (
+    calibration_in_the_large,
+    calibration_in_the_large_of,
+    cox_calibration,
+    cox_calibration_of,
+)
+from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
+from calibrant.measure.scores import brier_of, brier_score, log_loss, scores, scores_of
+from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
+from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
+from calibrant.measure.tally import Tally
+
+__all__ = [
+    "ClassPredictions",
+    "Tally",
+    "adaptive",
+    "adaptive_bins",
+    "at_edges",
+    "bin_intervals",
+    "binary_event",
+    "brier_decomposition",
+    "brier_of",
+    "brier_score",
+    "calibration_in_the_large",
+    "calibration_in_the_large_of",
+    "calibration_interval",
+    "calibration_mse",
+    "calibration_mse_of",
+    "calibration_test",
+    "class_errors",
+    "class_event",
+    "class_predictions",
+    "classwise_events",
+    "consistency_bars",
+    "corp_decomposition",
+    "cox_calibration",
+    "cox_calibration_of",
+    "debiased_rms_calibration_error",
+    "debiased_squared_error",
+    "debiased_squared_error_of",
+    "error_interval",
+    "expected_calibration_error",
+    "expected_calibration_error_of",
+    "isotonic",
+    "isotonic_bins",
+    "kumar_debiased_squared_error",
+    "kumar_debiased_squared_error_of",
+    "log_decomposition",
+    "log_loss",
+    "max_calibration_error",
+    "max_calibration_error_of",
+    "named_events",
+    "noise_floors",
+    "plug_in_errors",
+    "pooled_event",
+    "proper_score_decomposition",
+    "rms_calibration_error",
+    "rms_calibration_error_of",
+    "scores",
+    "scores_of",
+    "smooth_calibration_error",
+    "smooth_calibration_error_of",
+    "smooth_curve",
+    "smooth_curve_of",
+    "smooth_noise_floor",
+    "top_event",
+    "uniform",
+    "uniform_bins",
+]

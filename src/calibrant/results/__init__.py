@@ -2,5 +2,69 @@
 
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
+from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
+from calibrant.results.error_curve import ErrorCurve
+from calibrant.results.errors import (
+    CalibrationInTheLarge,
+    ClassErrors,
+    ConsistencyBars,
+    CoxCalibration,
+    Estimate,
+    NoiseFloor,
+    PlugInErrors,
+    SmoothCurve,
+    SmoothError,
+)
+from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
+from calibrant.results.measurement import (
+    Binning,
+    ClassMean,
+    EqualWidthError,
+    Measured,
+    Measurement,
+    Recipe,
+    SmoothedError,
+)
+from calibrant.results.scores import (
+    BrierDecomposition,
+    CorpDecomposition,
+    LogDecomposition,
+    ProperScoreDecomposition,
+    Scores,
+)
 
-__all__ = ["Bins", "Result"]
+__all__ = [
+    "BinIntervals",
+    "Binning",
+    "Bins",
+    "BrierDecomposition",
+    "CalibrationInTheLarge",
+    "CalibrationTest",
+    "ClassErrors",
+    "ClassMean",
+    "ConsistencyBars",
+    "CorpDecomposition",
+    "CoxCalibration",
+    "Drawing",
+    "EqualWidthError",
+    "ErrorCurve",
+    "ErrorDifference",
+    "ErrorInterval",
+    "Estimate",
+    "LabelPlan",
+    "LogDecomposition",
+    "Measured",
+    "Measurement",
+    "ModelDifference",
+    "NoiseFloor",
+    "PlugInErrors",
+    "ProperScoreDecomposition",
+    "Recipe",
+    "Report",
+    "ReportedModel",
+    "Result",
+    "Scores",
+    "SmoothCurve",
+    "SmoothError",
+    "SmoothedError",
+]
