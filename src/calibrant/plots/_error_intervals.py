@@ -12,7 +12,8 @@ from calibrant.plots import _style as style
 from calibrant.results.intervals import ErrorInterval
 
 LINE_HEIGHT = 0.24  # inches
-SPREAD = 0.5  # of a line's height that several models share
+LONGEST_LABEL = 22
+SPREAD = 0.6  # of a line's height that several models share
 
 
 def error_intervals(
@@ -62,20 +63,20 @@ def error_intervals(
         if len(intervals) != len(names):
             message = f"{name} has {len(intervals)} intervals for {len(names)} names"
             raise InputError(message, "pass one interval a name", code="length")
-    ax = style.axes_or_new(
-        ax, (style.PANEL_SIZE[0] + 0.8, 1.2 + LINE_HEIGHT * len(names) * (1 + len(models)) / 2)
-    )
+    height = 1.1 + LINE_HEIGHT * len(names) * (1 + len(models)) / 2
+    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.0, height))
     style.grid(ax, "x")
     for index, (name, intervals) in enumerate(models):
         _draw(ax, index, (index + 0.5) / len(models) - 0.5, name, intervals)
     lines = np.arange(len(names))
-    ax.set_yticks(lines, labels=[style.shown(name) for name in names])
+    ax.set_yticks(lines, labels=[style.shown(name, LONGEST_LABEL) for name in names])
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlim(left=0)
+    ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
+    ax.axvline(0, color=style.MUTED, linewidth=0.8, zorder=1)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"calibration error, {style.percent(models[0][1][0].level)} interval of each line alone")
+    ax.set_xlabel(f"calibration error ({style.percent(models[0][1][0].level)} interval, each line alone)")
     if legend and len(models) > 1:
         style.legend_above(ax)
     return ax

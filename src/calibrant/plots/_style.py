@@ -97,11 +97,11 @@ def grid(ax: Axes, axis: Any = "both") -> None:
     ax.grid(True, axis=axis, which="major", color=SHADE, linewidth=0.7)
 
 
-def shown(name: str) -> str:
+def shown(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name fit for a legend: not too long, and not hidden by a leading underscore."""
     name = " ".join(name.split())
-    if len(name) > LONGEST_NAME:
-        name = name[: LONGEST_NAME - 1] + "…"
+    if len(name) > longest:
+        name = name[: longest - 1] + "…"
     return f"\u200b{name}" if name.startswith("_") else name
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from calibrant.plots._style import ROLES
 
@@ -54,10 +55,20 @@ def render(figure: Figure, kind: Literal["svg", "pdf", "png"], *, dpi: int = 150
         "png": {"Software": None},
     }[kind]
     buffer = io.BytesIO()
+    _forget_layout(figure)
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
+
+
+def _forget_layout(figure: Figure) -> None:
+    """Put axes back to where their grid has them: constrained layout goes on from where it last stopped."""
+    if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        for ax in figure.axes:
+            spec = ax.get_subplotspec()
+            if spec is not None and ax.get_in_layout():
+                ax.set_subplotspec(spec)
 
 
 def inline_svg(figure: Figure, *, name: str, description: str) -> str:

@@ -273,7 +273,7 @@ def _card(name: str, m: Measurement) -> Card:
         bins=binning_text(m),
         verdict=text.error_verdict(m.interval),
         direction=text.direction_verdict(m),
-        warnings=tuple(reason for name, reason in warnings.items() if name.endswith("warning")),
+        warnings=tuple(reason for name, reason in warnings.items() if name in ("warning", "bins")),
     )
 
 

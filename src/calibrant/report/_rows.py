@@ -11,7 +11,6 @@ from calibrant.report._text import (
     TESTS,
     UNDEFINED,
     count,
-    estimate,
     number,
     p_value,
     percent,
@@ -96,7 +95,9 @@ def _debiased(m: Measurement) -> Cell:
 def _interval(m: Measurement) -> Cell:
     interval = m.interval
     text = span(interval.low, interval.high)
-    recipe = f"{percent(interval.level)}, {INTERVALS[interval.method]}, {ESTIMANDS[interval.estimand]}"
+    recipe = f"{percent(interval.level)}, {INTERVALS[interval.method]}"
+    if interval.estimand != "rms":
+        recipe += f", {ESTIMANDS[interval.estimand]}"
     reason = interval.reasons.get("low") or interval.reasons.get("estimate")
     return Cell(text, reason if text == UNDEFINED and reason else recipe)
 
@@ -143,7 +144,9 @@ def _plain(m: Measurement, name: str, value: float | None) -> Cell:
 def _estimate(name: str) -> Worded:
     def word(m: Measurement) -> Cell:
         value = getattr(m, name)
-        return Cell(estimate(value), m.reasons.get(name, "") if value.estimate is None else "")
+        if value.estimate is None:
+            return Cell(UNDEFINED, m.reasons.get(name) or m.reasons.get(name.removeprefix("cox_"), ""))
+        return Cell(number(value.estimate), f"{percent(value.level)} {span(value.low, value.high)}")
 
     return word
 

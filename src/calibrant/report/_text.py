@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from calibrant.results.drawing import ModelDifference
-from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Measurement
 
@@ -66,7 +65,7 @@ def percent(value: float | None, digits: int = 0) -> str:
     >>> percent(0.95), percent(0.12345, 1)
     ('95 %', '12.3 %')
     """
-    return UNDEFINED if value is None else f"{100 * value:.{digits}f} %"
+    return UNDEFINED if value is None else f"{100 * value:.{digits}f} %".replace("-", MINUS)
 
 
 def span(low: float | None, high: float | None, digits: int = 4) -> str:
@@ -80,14 +79,6 @@ def span(low: float | None, high: float | None, digits: int = 4) -> str:
     if low is None or high is None:
         return UNDEFINED
     return f"{number(low, digits)} to {number(high, digits)}"
-
-
-def estimate(value: Estimate, digits: int = 4) -> str:
-    """Return an estimate with its interval."""
-    if value.estimate is None:
-        return UNDEFINED
-    text = number(value.estimate, digits)
-    return text if value.low is None else f"{text} ({span(value.low, value.high, digits)})"
 
 
 def p_value(value: float | None) -> str:
@@ -150,6 +141,8 @@ def error_verdict(interval: ErrorInterval) -> str:
         return f"The calibration error is undefined: {reason}."
     if not interval.estimand.endswith("rms"):
         return ""
+    if interval.high == 0:
+        return "These data are in keeping with perfect calibration."
     if interval.low == 0:
         return (
             "These data are in keeping with perfect calibration, and with errors of up to "
