@@ -81,7 +81,7 @@ def measuring(function: Function) -> Function:
         click.option(
             "--samples",
             type=click.IntRange(min=2),
-            help="Draws of sampling and bootstrap.  [default: 10000 and 1000]",
+            help="Draws of sampling and bootstrap.  [default: 10000 and 2000]",
         ),
         SEED,
         click.option(
@@ -91,9 +91,10 @@ def measuring(function: Function) -> Function:
         ),
         THREADS,
     )
+    function = columns(function)
     for option in reversed(options):
         function = option(function)
-    return columns(function)
+    return function
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:

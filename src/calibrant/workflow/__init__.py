@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from calibrant.workflow.measuring import Columns, measure
+from calibrant.workflow.reporting import report
 
-__all__ = ["Columns", "measure"]
+__all__ = ["Columns", "measure", "report"]

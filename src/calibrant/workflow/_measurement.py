@@ -74,33 +74,35 @@ def default_bin_size(n: int) -> int:
 
 
 def measurement_of(
-    event: EventSource, settings: Settings, *, several: bool = False, partial: bool = False
+    event: EventSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
 ) -> Measurement:
-    """Measure one event.
+    """Measure one event on its adaptive and equal-width bins.
 
-    ``several``: it is one of several, whose number of pairs may be below the bin size asked for.
     ``partial``: scores below a threshold were dropped, so the log loss is not known.
     """
-    if several and settings.bin_size is not None:
-        settings = replace(settings, bin_size=min(settings.bin_size, event.n))
     source, level, seed = event.source, settings.level, settings.seed
-    bins, widths = _bins(event, settings)
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
     scores = scores_of(source)
-    clustered = event.by_cluster()
-    tally = clustered if clustered is not None else source
+    clustered = event.by_cluster
+    tally = event.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
     interval, debiased = _interval(source, settings)
     large = calibration_in_the_large_of(tally, level=level)
     cox = cox_calibration_of(tally, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
-    reasons = {**scores.reasons, **parts.reasons, **large.reasons, **cox.reasons, **debiased.reasons}
+    reasons = _renamed(
+        scores.reasons, {"brier_skill": "brier_skill", "log_loss": "log_loss", "log_skill": "log_loss_skill"}
+    )
+    reasons |= _renamed(large.reasons, {"difference": "calibration_in_the_large"})
+    reasons |= _renamed(cox.reasons, {"intercept": "cox_intercept", "slope": "cox_slope"})
+    if debiased.debiased_mse is None:
+        reasons |= dict.fromkeys(("debiased_mse", "debiased_rms"), debiased.reasons["debiased_mse"])
     if partial:
         scores = replace(scores, log_loss=None, log_skill=None)
         reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
     if event.n < FEWEST:
-        reasons["bins"] = f"only {event.n} pairs: bins need {FEWEST} each to say much"
+        reasons["bins_warning"] = f"only {event.n} pairs: bins need {FEWEST} each to say much"
     return Measurement(
         event=event.event,
         n=event.n,
@@ -140,9 +142,19 @@ def measurement_of(
     )
 
 
-def _bins(event: EventSource, settings: Settings) -> tuple[Bins, Bins]:
-    """Adaptive and equal-width bins, found together: an exact pass serves both."""
-    n, count = event.n, settings.bin_count
+def bins_of(event: EventSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
+    """Make the adaptive and the equal-width bins together: an exact pass serves both.
+
+    ``several``: the event is one of several, which may have fewer pairs than were asked for in a bin.
+    """
+    n = event.n
+    if several:
+        settings = replace(
+            settings,
+            bin_size=None if settings.bin_size is None else min(settings.bin_size, n),
+            bin_count=None if settings.bin_count is None else min(settings.bin_count, n),
+        )
+    count = settings.bin_count
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)
     tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
@@ -166,6 +178,11 @@ def _interval(source: Source, settings: Settings) -> tuple[ErrorInterval, ErrorI
         bin_size=size,
     )
     return asked, default
+
+
+def _renamed(reasons: dict[str, str], names: dict[str, str]) -> dict[str, str]:
+    """Keep the reasons of the fields that a measurement has, under its names for them."""
+    return {names[field]: reason for field, reason in reasons.items() if field in names}
 
 
 def _smooth(source: Source, settings: Settings) -> SmoothedError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -17,7 +18,7 @@ from calibrant.io import Batch, Predictions
 from calibrant.io._batch import joined
 from calibrant.measure.binning import select_tally, tally_with_cuts
 from calibrant.measure.tally import Tally
-from calibrant.workflow._events import expanded, pairs_of
+from calibrant.workflow._events import CLASS, expanded, pairs_of
 
 Progress = Callable[[str, int, int | None], None]
 Integers = NDArray[np.int64]
@@ -26,6 +27,22 @@ Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
 TALLIED_AT_ONCE = 1 << 21
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What tells each pair of an event from the others.
+
+    Attributes
+    ----------
+    truth
+        The gold label of the pair's row: 0 / 1, or a class.
+    item
+        Names of items; None where the table has none, so that only the order of rows tells.
+    """
+
+    truth: NDArray[Any]
+    item: NDArray[Any] | None
 
 
 @dataclass(frozen=True)
@@ -43,12 +60,15 @@ class EventSource:
     chunks
         Makes the pairs' scores and labels again, for exact bins from a stream; None where that is
         not needed or was not asked for.
+    rows
+        What tells each pair from the others, for comparing models; None for a tally.
     """
 
     event: str
     source: Pairs | Tally
     threads: int | None = None
     chunks: Chunks | None = None
+    rows: Rows | None = None
 
     @property
     def n(self) -> int:
@@ -76,11 +96,17 @@ class EventSource:
         alone = Pairs(self.source.score, self.source.outcome, self.source.weight)
         return tally_with_cuts(alone, [ranks], [edges], threads=self.threads)
 
+    @cached_property
     def by_cluster(self) -> Tally | None:
-        """Return a tally by cluster, or None without clusters."""
+        """A tally by cluster, or None without clusters."""
         if not self.source.cluster_count:
             return None
         return self.source if isinstance(self.source, Tally) else Tally.from_pairs(self.source, exact=False)
+
+    @property
+    def summed(self) -> Pairs | Tally:
+        """The tally by cluster where there are clusters, else the source."""
+        return self.source if self.by_cluster is None else self.by_cluster
 
 
 def event_sources(
@@ -88,14 +114,16 @@ def event_sources(
     events: Sequence[str],
     *,
     exact: bool = False,
+    items: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[EventSource], int]:
     """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
 
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
+    ``items`` reads the names of items too, where there are any, to compare models.
     """
-    items = "pooled" in events and not predictions.clustered
+    items = items or ("pooled" in events and not predictions.clustered)
     batches = _reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -144,10 +172,24 @@ class _Count:
 def _in_memory(
     predictions: Predictions, table: Batch, events: Sequence[str], threads: int | None
 ) -> list[EventSource]:
-    return [
-        EventSource(event, compact(_some(pairs_of(event, table, predictions), event, predictions)), threads)
-        for event in expanded(events, predictions.classes)
-    ]
+    found = []
+    for event in expanded(events, predictions.classes):
+        pairs = compact(_some(pairs_of(event, table, predictions), event, predictions))
+        found.append(EventSource(event, pairs, threads, rows=_rows(event, table, predictions)))
+    return found
+
+
+def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
+    """Identify the pairs of events that hold every row."""
+    if event.startswith(CLASS) or (event == "pooled" and predictions.threshold is not None):
+        return None
+    item = None if table.item is None else np.array(predictions.items)[table.item]
+    if event != "pooled":
+        return Rows(table.label, item)
+    if predictions.form == "wide":
+        width = len(predictions.classes)
+        return Rows(np.repeat(table.label, width), None if item is None else np.repeat(item, width))
+    return Rows(table.label, None)
 
 
 def _some(pairs: Pairs, event: str, predictions: Predictions) -> Pairs:

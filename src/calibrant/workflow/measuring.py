@@ -15,7 +15,7 @@ from calibrant.io.predictions import Form
 from calibrant.io.saved import tally_event
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.workflow._events import CLASS, asked_events
-from calibrant.workflow._measurement import IntervalMethod, Settings, measurement_of
+from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._sources import EventSource, Progress, event_sources
 
 
@@ -134,6 +134,8 @@ def read(
     threads: int | None,
     progress: Progress | None,
     command: str | None,
+    *,
+    items: bool = False,
 ) -> tuple[list[EventSource], Recipe]:
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
@@ -142,7 +144,9 @@ def read(
         return _saved(source, saved, asked, threads, command)
     predictions = (columns or Columns()).open(source)
     events = asked_events(asked, predictions)
-    sources, rows = event_sources(predictions, events, exact=exact, threads=threads, progress=progress)
+    sources, rows = event_sources(
+        predictions, events, exact=exact, items=items, threads=threads, progress=progress
+    )
     recipe = Recipe(
         file=predictions.name,
         form=predictions.form,
@@ -167,8 +171,13 @@ def measured(
     for done, each in enumerate(sources):
         if progress is not None:
             progress("measuring", done, len(sources))
-        partial = recipe.threshold is not None
-        measurements.append(measurement_of(each, settings, several=len(sources) > 1, partial=partial))
+        bins = bins_of(each, settings, several=len(sources) > 1)
+        measurements.append(measurement_of(each, settings, *bins, partial=recipe.threshold is not None))
+    return together(recipe, measurements, asked)
+
+
+def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
+    """Put the measurements of a table together, with the mean over classes where each was asked for."""
     classwise = recipe.classes is not None and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 

@@ -1,0 +1,39 @@
+"""A report's headline as text."""
+
+from __future__ import annotations
+
+from calibrant.cli import _text as text
+from calibrant.results.drawing import Report
+
+
+def lines_of(report: Report) -> list[str]:
+    """Word the models side by side, and how they differ."""
+    first = report.models[0].measured.events[0]
+    level = text.percent(first.level)
+    header = ["model", "event", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
+    rows = [
+        [
+            model.name,
+            each.event,
+            text.count(each.n),
+            text.number(each.debiased_rms),
+            text.between(each.interval.low, each.interval.high),
+            text.number(each.rms_calibration_error),
+            text.number(each.ece.value),
+            text.number(each.brier),
+        ]
+        for model in report.models
+        for each in model.measured.events
+        if not (each.event.startswith("class:") and len(model.measured.events) > 1)
+    ]
+    lines = text.table([header, *rows], left=2)
+    for found in report.differences:
+        difference = found.difference
+        lines += [
+            "",
+            f"Difference of the errors, {found.first} - {found.second}, event {found.event}",
+            f"  {text.number(difference.rms_difference)}, {level} interval "
+            f"{text.between(difference.rms_low, difference.rms_high)}; squared errors equal: "
+            f"{text.p_value(difference.p_value)}",
+        ]
+    return lines

@@ -1,0 +1,48 @@
+"""`calibrant demo`: the main job end to end, on predictions that ship with the package."""
+
+from __future__ import annotations
+
+import click
+
+from calibrant.cli._options import AS_JSON, command_line
+from calibrant.cli._progress import Progress
+
+TEXT_SET = "dated"
+MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
+
+
+@click.command(
+    "demo",
+    short_help="The main job end to end, on data that ships with the package.",
+    epilog="Example: calibrant demo",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="calibrant-demo.html",
+    show_default=True,
+    help="The report to write.",
+)
+@AS_JSON
+def command(output: str, as_json: bool) -> None:
+    """Measure two classifiers of tweets and write a report: no network, no arguments, some seconds.
+
+    The predictions ship with the package: the probability that a tweet is positive, by Bernoulli naive
+    Bayes and by logistic regression, on the same 6,004 tweets of June 2009.
+    """
+    from calibrant.data import predictions
+    from calibrant.report import page, write
+    from calibrant.workflow import report
+
+    sources = [predictions(TEXT_SET, model) for model in MODELS.values()]
+    with Progress() as progress:
+        found = report(sources, names=list(MODELS), progress=progress, command=command_line())
+        progress("drawing")
+        write(output, page(found))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._demo import lines_of
+
+    click.echo("\n".join(lines_of(found, output)))

@@ -1,0 +1,58 @@
+"""`calibrant report`: the measurement to look at, one HTML file, several models side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON, measuring, settings_of
+from calibrant.cli._progress import Progress
+
+
+@click.command(
+    "report",
+    short_help="The same to look at: one HTML file, several models side by side.",
+    epilog="Example: calibrant report nb.parquet logreg.parquet -o report.html",
+)
+@click.argument("predictions", metavar="PRED...", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report to write."
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="What to call each model, in order.  [default: its file's name]",
+)
+@click.option("--title", help="Title of the report.")
+@measuring
+@AS_JSON
+def command(
+    predictions: tuple[str, ...],
+    output: str,
+    names: tuple[str, ...],
+    title: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a report on one or several models, one PRED each: see calibrant measure for what it may be.
+
+    Models on the same items (by the item column, or else row by row) are compared, with the interval of
+    the paired difference. The report is one file that needs no network.
+    """
+    from calibrant.report import page, write
+    from calibrant.workflow import report
+
+    with Progress() as progress:
+        found = report(predictions, names=names or None, progress=progress, **settings_of(options))
+        progress("drawing")
+        made = page(found, title=title)
+        write(output, made)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._report import lines_of
+
+    click.echo("\n".join([*lines_of(found), "", f"Wrote {output}"]))

@@ -1,0 +1,88 @@
+"""`calibrant study`: reproduce a paper's experiment."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON
+
+
+@click.command(
+    "study",
+    short_help='Reproduce a paper\'s experiment: "paper" beside "here".',
+    epilog="Example: calibrant study synthetic",
+)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    envvar="CALIBRANT_DATA",
+    help="Folder of the data that the study reads.  [default: $CALIBRANT_DATA]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write NAME.json and the figures there; fill the tables of NAME.md if it is there.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
+)
+@AS_JSON
+def command(name: str, data: Path | None, output: Path | None, seed: int | None, as_json: bool) -> None:
+    """Run the experiment NAME again and print the paper's numbers beside ours.
+
+    Studies: sentiment, synthetic and others; a wrong name lists them all.
+    """
+    study = _load(name)
+    options: dict[str, Any] = {} if seed is None else {"seed": seed}
+    if output is not None and not output.is_dir():
+        raise click.UsageError(f"{output} is not a folder: make it, or name another.")
+    found = study.run(data=data, **options)
+    if output is not None:
+        from calibrant.studies import _base
+
+        for path in _base.save(found, study.figures(found), output):
+            click.echo(f"wrote {path}", err=True)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    click.echo("\n".join(_lines(found)))
+
+
+def names() -> list[str]:
+    """Name the studies there are."""
+    from pkgutil import iter_modules
+
+    from calibrant import studies
+
+    return sorted(module.name for module in iter_modules(studies.__path__) if not module.name.startswith("_"))
+
+
+def _load(name: str) -> Any:
+    known = names()
+    if name not in known:
+        raise click.UsageError(f"There is no study {name!r}; there are {', '.join(known)}.")
+    return import_module(f"calibrant.studies.{name}")
+
+
+def _lines(found: Any) -> list[str]:
+    from calibrant.cli import _text as text
+    from calibrant.studies._base import number
+
+    rows = [["number", "paper", "here", "interval", "verdict"]]
+    for each in found.findings:
+        limits = text.between(each.low, each.high) if each.low is not None else ""
+        paper = "" if each.paper is None else number(each.paper)
+        rows.append([each.text, paper, number(each.value), limits, each.verdict or ""])
+    chosen = "; ".join(f"{name} {value}" for name, value in found.parameters.items())
+    how = [
+        f"  seed {found.seed}; {found.wall_seconds:.0f} seconds; {chosen}",
+        *(f"  data {name} (SHA-256 {digest[:16]})" for name, digest in found.data.items()),
+    ]
+    return [found.title, "", *text.table(rows), "", "How", *how, "", "Next", f"  {found.command}"]

@@ -1,0 +1,140 @@
+"""What a report shows: models measured side by side, what is drawn of them, and how they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from calibrant._rng import Seed
+from calibrant.exceptions import InputError
+from calibrant.measure.noise_floor import consistency_bars
+from calibrant.measure.smooth_curve import smooth_curve_of
+from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
+from calibrant.workflow._events import CLASS
+from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.workflow._sources import EventSource, Progress
+from calibrant.workflow.comparing import difference_of
+from calibrant.workflow.measuring import Columns, read, together
+
+CURVE_RESAMPLES = 200
+MOST_CLASSES_DRAWN = 4
+
+
+def report(
+    sources: Sequence[Any],
+    *,
+    names: Sequence[str] | None = None,
+    event: str | Sequence[str] | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    exact: bool = False,
+    columns: Columns | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Report:
+    """Measure one or several models and gather what a report draws of them.
+
+    Models whose tables hold the same items (by the item column, or row by row where there is none) are also
+    compared, each with each later one.
+
+    Parameters
+    ----------
+    sources
+        One prediction table a model: paths or dataframes.
+    names
+        What the report calls the models; file names without their endings if not given.
+    event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+        As in `calibrant.workflow.measure`.
+    columns, threads, progress, command
+        As in `calibrant.workflow.measure`.
+
+    Returns
+    -------
+    Report
+        For `calibrant.report.page`.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.workflow.measure`; or the models share a name or have different events.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
+    >>> [model.name for model in found.models]
+    ['sentiment-dated-naive-bayes', 'sentiment-dated-logistic-regression']
+    >>> found.differences[0].difference.n
+    6004.0
+    """
+    called = (
+        list(names) if names is not None else [_name(source, place) for place, source in enumerate(sources)]
+    )
+    if len(called) != len(sources) or len(set(called)) < len(called):
+        message = f"{len(sources)} models have the names {', '.join(called)}"
+        raise InputError(message, "name each model once, apart from the others", code="parameter")
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
+    asked = [event] if isinstance(event, str) else event
+    models: list[ReportedModel] = []
+    read_sources: list[list[EventSource]] = []
+    for name, source in zip(called, sources, strict=True):
+        found, recipe = read(
+            source, asked, settings, exact, columns, threads, progress, command, items=len(sources) > 1
+        )
+        measurements, drawings = [], []
+        drawn = drawn_events([each.event for each in found])
+        for done, each in enumerate(found):
+            if progress is not None:
+                progress(f"measuring {name}", done, len(found))
+            special = replace(settings, smooth=each.event in drawn)
+            bins, widths = bins_of(each, settings, several=len(found) > 1)
+            partial = recipe.threshold is not None
+            measurements.append(measurement_of(each, special, bins, widths, partial=partial))
+            if each.event in drawn:
+                curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
+                drawings.append(Drawing(each.event, widths, consistency_bars(bins, level=level), curve))
+        models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
+        read_sources.append(found)
+    return Report(tuple(models), _differences(called, read_sources, level, seed), command)
+
+
+def drawn_events(events: Sequence[str]) -> list[str]:
+    """Choose the events that get figures: all but the classes, or else the first few of these.
+
+    Examples
+    --------
+    >>> drawn_events(["top", "class:no", "class:yes"])
+    ['top']
+    """
+    whole = [event for event in events if not event.startswith(CLASS)]
+    return whole or list(events[:MOST_CLASSES_DRAWN])
+
+
+def _differences(
+    names: Sequence[str], sources: Sequence[Sequence[EventSource]], level: float, seed: Seed
+) -> tuple[ModelDifference, ...]:
+    found = []
+    for first in range(len(names)):
+        for second in range(first + 1, len(names)):
+            others = {each.event: each for each in sources[second]}
+            for one in sources[first]:
+                if one.event not in others or one.event.startswith(CLASS):
+                    continue
+                difference = difference_of(one, others[one.event], level=level, seed=seed)
+                if difference is not None:
+                    found.append(ModelDifference(one.event, names[first], names[second], difference))
+    return tuple(found)
+
+
+def _name(source: Any, place: int) -> str:
+    if not isinstance(source, (str, Path)) or str(source) == "-":
+        return f"model {place + 1}"
+    return Path(source).name.split(".")[0]
