@@ -97,10 +97,9 @@ def test_a_module_knows_only_the_libraries_of_its_layer(module: str) -> None:
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    graph = {
-        module: {name for name in imports(path) if name in MODULES and name != module}
-        for module, path in MODULES.items()
-    }
+    # The package itself imports nothing when it is imported; test_import_budget.py sees to that.
+    modules = MODULES.keys() - {"calibrant"}
+    graph = {module: modules & set(imports(MODULES[module])) - {module} for module in modules}
     tuple(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
 
 

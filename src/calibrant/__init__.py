@@ -1,28 +1,79 @@
 """How far the probabilities of a model can be trusted.
 
-The names listed in ``__all__`` load on first use, so that ``import calibrant`` stays quick.
+Modules and names listed in ``__all__`` load on first use, so that ``import calibrant`` stays quick.
+
+Examples
+--------
+>>> import calibrant
+>>> calibrant.measure.rms_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
+0.1767766952966369
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from calibrant import (
+        data,
+        exceptions,
+        io,
+        measure,
+        models,
+        plots,
+        report,
+        results,
+        studies,
+        synthetic,
+        workflow,
+    )
+    from calibrant.exceptions import CalibrantError, FormatError, InputError, MissingExtraError
+    from calibrant.io.predictions import open_predictions
+    from calibrant.io.saved import load_tally, save_tally
+    from calibrant.measure.tally import Tally
 
 __version__ = "0.1.0"
 
-# The public names, by the module that defines them; documentation and tests read this table.
-_PUBLIC: dict[str, tuple[str, ...]] = {
-    "calibrant.exceptions": ("CalibrantError", "FormatError", "InputError", "MissingExtraError"),
-}
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+__all__ = [
+    "CalibrantError",
+    "FormatError",
+    "InputError",
+    "MissingExtraError",
+    "Tally",
+    "__version__",
+    "data",
+    "exceptions",
+    "io",
+    "load_tally",
+    "measure",
+    "models",
+    "open_predictions",
+    "plots",
+    "report",
+    "results",
+    "save_tally",
+    "studies",
+    "synthetic",
+    "workflow",
+]
 
-__all__ = sorted([*_HOME, "__version__"])
+_HOME = {
+    "calibrant.exceptions": ("CalibrantError", "FormatError", "InputError", "MissingExtraError"),
+    "calibrant.io.predictions": ("open_predictions",),
+    "calibrant.io.saved": ("load_tally", "save_tally"),
+    "calibrant.measure.tally": ("Tally",),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _MODULE:
+        value = getattr(import_module(_MODULE[name]), name)
+    elif name in __all__:
+        value = import_module(f"calibrant.{name}")
+    else:
         raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -1,7 +1,7 @@
 """Numbers about predicted probabilities: tallies, bins, errors, intervals, tests, scores.
 
 Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None, ...)``. Their twins whose
-names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`, so that data need be read only once.
+names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`: data are read once.
 """
 
 from calibrant.measure.bin_intervals import bin_intervals
