@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
@@ -51,6 +53,39 @@ def test_the_brier_score_is_the_sum_of_its_parts(weights: bool) -> None:
         assert murphy + within == pytest.approx(parts.brier, abs=1e-12)
         assert parts.remainder == pytest.approx(within, abs=1e-15)
         assert parts.refinement == pytest.approx(parts.uncertainty - parts.resolution, abs=1e-12)
+
+
+rows = st.tuples(
+    st.booleans(),
+    st.floats(0, 1) | st.sampled_from([0.0, 1e-300, 0.1, 0.5, 1 - 2**-53, 1.0]),
+    st.sampled_from([0.25, 1.0, 7.0]),
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=30), st.integers(1, 30))
+def test_whatever_the_pairs_every_decomposition_adds_up(
+    found: list[tuple[bool, float, float]], size: int
+) -> None:
+    y, q, w = (np.array(column) for column in zip(*found, strict=True))
+    source = pairs(y, q, sample_weight=w)
+    bins = adaptive(source, size=min(size, len(y)))
+    parts = brier_decomposition(bins)
+    brier = np.average((y - q) ** 2, weights=w)
+    assert parts.brier == pytest.approx(brier, abs=1e-12)
+    assert parts.calibration_mse + parts.refinement + parts.remainder == pytest.approx(brier, abs=1e-12)
+    corp = corp_decomposition(source)
+    assert corp.miscalibration is not None
+    assert corp.miscalibration - corp.discrimination + corp.uncertainty == pytest.approx(brier, abs=1e-12)
+    assert corp.miscalibration >= -1e-14
+    log = log_decomposition(source, bins)
+    log_loss, calibration, remainder = log.log_loss, log.calibration, log.remainder
+    assert (log_loss is None) == bool(np.any((q == 0) & y | (q == 1) & ~y))
+    if log_loss is not None and calibration is not None and remainder is not None:
+        assert calibration + log.refinement + remainder == pytest.approx(
+            log_loss, abs=1e-12 * max(1, log_loss)
+        )
+    for record in (parts, corp, log):
+        assert record.to_json()
 
 
 def test_the_terms_are_those_of_the_definition() -> None:

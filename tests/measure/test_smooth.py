@@ -50,6 +50,14 @@ def test_the_error_is_the_fixed_point_of_the_direct_evaluation(n: int, weights: 
     assert result.error_bound < 3e-5
 
 
+@pytest.mark.parametrize("blocks", [2, 3, 5, 10, 40])
+def test_residuals_that_alternate_have_their_fixed_point(blocks: int) -> None:
+    q = np.linspace(0.001, 0.999, 400)
+    source = pairs((q * blocks).astype(int) % 2, q)
+    result = smooth_calibration_error_of(source)
+    assert abs(direct_error(source, result.bandwidth) - result.value) <= result.error_bound + 1e-8
+
+
 def test_the_error_never_grows_with_the_bandwidth() -> None:
     source = sample(60)
     errors = [direct_error(source, bandwidth) for bandwidth in (0.02, 0.05, 0.1, 0.3, 1.0)]

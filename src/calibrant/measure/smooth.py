@@ -23,6 +23,7 @@ from calibrant.results.errors import SmoothError
 NODES_PER_BANDWIDTH = 64
 SMALLEST_GRID = 256
 LARGEST_GRID = 1 << 17
+TINY = 1e-300
 # E|z^2 - 1| of a standard normal z: the integral of |k''| of a Gaussian kernel, times s^2.
 CURVATURE = 4 * np.exp(-0.5) / np.sqrt(2 * np.pi)
 
@@ -83,25 +84,42 @@ def residual_nodes(cells: Cells) -> Floats:
 
 
 def fixed_points(
-    modes: Floats, count: int, smallest: float, tolerance: float = 1e-12
+    modes: Floats, count: int, smallest: float, tolerance: float = 1e-11
 ) -> tuple[Floats, Floats]:
     """Bandwidths that equal their own smooth error, one a row of modes, and those errors.
 
-    The error e(s) falls with the bandwidth s, as a power of it between 0 (bias) and -1; for noise it is
-    -1/2. So the step from s to (e(s) sqrt(s))^(2/3) at least thirds the distance to the fixed point on
-    the log scale. Where that lies below ``smallest`` the bandwidth is ``smallest`` and the error the one
-    there: the fixed point is between the two.
+    The smooth error e(s) never grows with the bandwidth s, so that log e(s) - log s falls at least as fast
+    as -log s: it has one zero, between ``smallest`` and e(``smallest``), and is at least as large as the
+    distance to it. It is found by regula falsi (Illinois). Where it lies below ``smallest`` the bandwidth
+    is ``smallest`` and the error the one there: the fixed point is between the two.
     """
-    bandwidth = np.full(len(modes), smallest)
-    error = bandwidth
-    for _ in range(60):
-        error = mean_absolute(smoothed(modes, bandwidth, count))
-        step = np.clip((error * np.sqrt(bandwidth)) ** (2 / 3), smallest, 1.0)
-        done = np.abs(step - bandwidth) <= tolerance * step
-        bandwidth = step
-        if done.all():
+
+    def excess(log_bandwidth: Floats) -> Floats:
+        error = mean_absolute(smoothed(modes, np.exp(log_bandwidth), count))
+        difference: Floats = np.log(np.maximum(error, TINY)) - log_bandwidth
+        return difference
+
+    error_there = mean_absolute(smoothed(modes, smallest, count))
+    low = np.full(len(modes), np.log(smallest))
+    above = np.log(np.maximum(error_there, TINY)) - low
+    inside = above > 0
+    high = low + np.maximum(above, 0.0)
+    below = np.minimum(excess(high), 0.0)
+    middle, side = low, np.zeros(len(modes))
+    for _ in range(100):
+        gap = above - below
+        middle = low + (high - low) * np.divide(above, gap, out=np.zeros_like(gap), where=gap > 0)
+        found = excess(middle)
+        if (~inside | (np.abs(found) <= tolerance) | (high - low <= tolerance)).all():
             break
-    return bandwidth, np.where(bandwidth > smallest, bandwidth, np.minimum(error, smallest))
+        up = found > 0
+        # Where the same end stays twice, its value is halved, so that both ends close in.
+        below = np.where(up, np.where(side > 0, below / 2, below), found)
+        above = np.where(up, found, np.where(side < 0, above / 2, above))
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+        side = np.where(up, 1.0, -1.0)
+    bandwidth = np.where(inside, np.exp(middle), smallest)
+    return bandwidth, np.where(inside, bandwidth, error_there)
 
 
 def fine_enough(tally: Tally) -> tuple[int, Floats]:
