@@ -131,7 +131,7 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
         raise InputError(
             f"y_prob[{row}] sums to {total[row]:.9g}, not to 1",
             "if these are class-wise sigmoids, measure each column as its own event; else divide by the sum",
-            code="row-sum",
+            code="class-sum",
             row=row,
         )
     return prob
@@ -179,7 +179,7 @@ def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) ->
 
 
 def _unknown_class(value: object, row: int, known: str) -> InputError:
-    return InputError(f"y_true[{row}] is {value!r}, an unknown class", known, code="unknown-class", row=row)
+    return InputError(f"y_true[{row}] is {value!r}, an unknown class", known, code="class-unknown", row=row)
 
 
 def binary_event(predictions: ClassPredictions) -> Pairs:
@@ -249,7 +249,7 @@ def class_event(predictions: ClassPredictions, name: str) -> Pairs:
     """
     if name not in predictions.classes:
         known = ", ".join(predictions.classes[:20])
-        raise InputError(f"there is no class {name!r}", f"classes are {known}", code="unknown-class")
+        raise InputError(f"there is no class {name!r}", f"classes are {known}", code="class-unknown")
     return _one_class(predictions, predictions.classes.index(name))
 
 
