@@ -372,6 +372,20 @@ def p_value_of(statistic: float, skewness: float, clusters: int) -> float:
     return tail
 
 
+def two_sided_p_value(statistic: float, clusters: int = 0) -> float:
+    """Two-sided p-value of a standard normal statistic; of Student's t below 30 clusters.
+
+    Examples
+    --------
+    >>> round(two_sided_p_value(1.96), 3)
+    0.05
+    """
+    from scipy.special import ndtr, stdtr
+
+    tail = stdtr(clusters - 1, -abs(statistic)) if 0 < clusters < FEW_CLUSTERS else ndtr(-abs(statistic))
+    return 2 * float(tail)
+
+
 def _warnings(table: Residuals) -> dict[str, str]:
     if 0 < table.clusters < FEW_CLUSTERS:
         return {
