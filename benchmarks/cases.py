@@ -143,13 +143,13 @@ def normals(bins: int, samples: int, **_: Any) -> Call:
 def algorithm_2(bins: int, samples: int, **_: Any) -> Call:
     from calibrant._checks import pairs
     from calibrant.measure.binning import adaptive as adaptive_of
-    from calibrant.measure.intervals import sampling_interval
+    from calibrant.measure.intervals import error_interval
 
     score, y = data.beta(200 * bins)
     found = adaptive_of(pairs(y, score), size=200)
 
     def call() -> list[float]:
-        interval = sampling_interval(found, samples=samples, seed=data.SEED)
+        interval = error_interval(found, method="sampling", samples=samples, seed=data.SEED)
         return [interval.low, interval.high]
 
     return call
