@@ -80,6 +80,15 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     ------
     FormatError
         The file is no tally, is damaged or cut short, or was written by a newer calibrant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.measure import Tally
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.9]), f"{folder}/tally.parquet")
+    ...     load_tally(f"{folder}/tally.parquet").total_n
+    2
     """
     from calibrant.measure.tally import Tally
 

@@ -63,6 +63,12 @@ def adaptive(
     ----------
     .. [1] Nguyen and O'Connor (2015). Posterior calibration and exploratory analysis for natural language
        processing models. EMNLP. Algorithm 1.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1, 1], y_prob=[0.1, 0.2, 0.8, 0.9])
+    >>> adaptive(tally, size=2).frequency.tolist()
+    [0.5, 1.0]
     """
     n = len(source) if isinstance(source, Pairs) else source.total_n
     ranks = adaptive_ranks(n, size=size, count=count)
@@ -108,6 +114,12 @@ def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> B
     References
     ----------
     .. [1] Guo, Pleiss, Sun and Weinberger (2017). On calibration of modern neural networks. ICML. Eq. 3.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1, 1], y_prob=[0.1, 0.2, 0.8, 0.9])
+    >>> uniform(tally, 2).score.round(2).tolist()
+    [0.15, 0.85]
     """
     count = positive_integer(count, "count")
     edges = np.arange(count + 1) / count
@@ -121,6 +133,12 @@ def at_edges(source: Source, edges: Sequence[float] | Floats, *, threads: int | 
     ------
     InputError
         If the edges are not strictly increasing from 0 to 1.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1, 1], y_prob=[0.1, 0.2, 0.8, 0.9])
+    >>> at_edges(tally, [0, 0.15, 1]).n.tolist()
+    [1.0, 3.0]
     """
     checked = np.asarray(edges, np.float64)
     if (
@@ -147,6 +165,12 @@ def isotonic(source: Source, *, threads: int | None = None) -> Bins:
     ----------
     .. [1] Dimitriadis, Gneiting and Jordan (2021). Stable reliability diagrams for probabilistic
        classifiers. PNAS 118(8). https://doi.org/10.1073/pnas.2016191118
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1, 1], y_prob=[0.1, 0.2, 0.8, 0.9])
+    >>> isotonic(tally).frequency.tolist()
+    [0.0, 1.0]
     """
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, threads=threads)
     tally = tally.without_clusters()
