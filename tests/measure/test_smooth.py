@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from calibrant._checks import Pairs, pairs
+from calibrant._parallel import slices
 from calibrant.exceptions import InputError
+from calibrant.measure import smooth
 from calibrant.measure.smooth import (
     mean_absolute,
     smooth_calibration_error,
@@ -71,6 +76,21 @@ def test_a_compressed_tally_gives_the_error_within_its_bound() -> None:
     compressed = smooth_calibration_error_of(Tally.from_pairs(source, exact=False))
     assert abs(compressed.value - exact.value) <= compressed.error_bound + exact.error_bound
     assert compressed.error_bound < 1e-3
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_pairs_are_put_on_the_grid_one_by_one(weights: bool, dtype: type, monkeypatch: Any) -> None:
+    source = sample(3000, weights=weights)
+    source = pairs(source.label, source.score.astype(dtype), sample_weight=source.weight)
+    by_tally = smooth_calibration_error_of(source)
+    monkeypatch.setattr(smooth, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(smooth, "slices", partial(slices, size=700))
+    one_by_one = smooth_calibration_error_of(source)
+    assert one_by_one.value == pytest.approx(by_tally.value, abs=1e-11)
+    assert one_by_one.error_bound == pytest.approx(by_tally.error_bound, rel=1e-6)
+    assert one_by_one.n == by_tally.n
+    assert one_by_one.weight_sum == pytest.approx(by_tally.weight_sum)
 
 
 def test_two_scores_that_are_always_wrong_have_their_mean_gap() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +27,31 @@ def mean_absolute(values: Floats, mean: Floats) -> None:
             total += area
             left = right
         mean[row] = total / (2 * (nodes - 1))
+
+
+@jit
+def put_residuals(
+    score: NDArray[Any], label: NDArray[np.bool_], weight: Floats, nodes: Floats
+) -> tuple[float, float]:
+    """Share each pair's w (y - q) between the two nodes around its score; return the sums of w and w |y - q|.
+
+    An empty ``weight`` counts every pair once.
+    """
+    count = len(nodes) - 1
+    weighted = len(weight) > 0
+    total = 0.0
+    absolute = 0.0
+    for i in range(len(score)):
+        position = np.float64(score[i]) * count
+        node = min(int(position), count - 1)
+        residual = (1.0 if label[i] else 0.0) - np.float64(score[i])
+        w = weight[i] if weighted else 1.0
+        right = w * residual * (position - node)
+        nodes[node] += w * residual - right
+        nodes[node + 1] += right
+        total += w
+        absolute += w * abs(residual)
+    return total, absolute
 
 
 @jit

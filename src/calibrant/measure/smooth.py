@@ -11,13 +11,16 @@ two neighbours, which keeps its first moment) and every bandwidth costs one cosi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, pairs
+from calibrant._checks import Floats, Pairs, pairs
+from calibrant._parallel import default_threads, slices
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.measure.binning import Source
-from calibrant.measure.tally import Tally
+from calibrant.measure.tally import LARGEST_EXACT, Tally
 from calibrant.results.errors import SmoothError
 
 NODES_PER_BANDWIDTH = 64
@@ -83,6 +86,41 @@ def residual_nodes(cells: Cells) -> Floats:
     return nodes
 
 
+def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[Floats, float]:
+    """Mean residual of the pairs on the nodes of the finest grid, and their mean absolute residual."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from calibrant._kernels.smooth import put_residuals
+
+    def one(piece: slice) -> tuple[Floats, float, float]:
+        part = source.part(piece)
+        nodes = np.zeros(LARGEST_GRID + 1)
+        weight = np.empty(0) if part.weight is None else part.weight
+        return (nodes, *put_residuals(part.score, part.label, weight, nodes))
+
+    nodes, total, absolute = np.zeros(LARGEST_GRID + 1), 0.0, 0.0
+    with ThreadPoolExecutor(threads or default_threads()) as pool:
+        for part, weight, residual in pool.map(one, slices(len(source))):
+            nodes += part
+            total += weight
+            absolute += residual
+    return nodes / total, absolute / total
+
+
+def coarser(nodes: Floats) -> Floats:
+    """Masses on every second node: the others give half to each neighbour, as the pairs would have.
+
+    Examples
+    --------
+    >>> coarser(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
+    [2.0, 6.0, 7.0]
+    """
+    kept = nodes[::2].copy()
+    kept[:-1] += nodes[1::2] / 2
+    kept[1:] += nodes[1::2] / 2
+    return kept
+
+
 def fixed_points(
     modes: Floats, count: int, smallest: float, tolerance: float = 1e-11
 ) -> tuple[Floats, Floats]:
@@ -122,15 +160,23 @@ def fixed_points(
     return bandwidth, np.where(inside, bandwidth, error_there)
 
 
-def fine_enough(tally: Tally) -> tuple[int, Floats]:
-    """Cells of the coarsest grid that resolves the tally's own bandwidth, and its residual modes (1, K)."""
+def fine_enough(nodes_of: Callable[[int], Floats]) -> tuple[int, Floats]:
+    """Cells of the coarsest grid that resolves the residuals' own bandwidth, and their modes (1, K).
+
+    ``nodes_of`` gives the mean residuals on the nodes of a grid of so many cells.
+    """
     count = SMALLEST_GRID
     while True:
         smallest = NODES_PER_BANDWIDTH / count
-        modes = cosine_modes(residual_nodes(cells_of(tally, count))[None, :], smallest)
+        modes = cosine_modes(nodes_of(count)[None, :], smallest)
         if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count))[0] >= smallest:
             return count, modes
         count *= 2
+
+
+def nodes_of_tally(tally: Tally) -> Callable[[int], Floats]:
+    """Return what puts a tally's residuals on a grid."""
+    return lambda count: residual_nodes(cells_of(tally, count))
 
 
 def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
@@ -171,19 +217,48 @@ def smooth_calibration_error_of(source: Source) -> SmoothError:
     >>> round(result.value, 3), result.value == result.bandwidth
     (0.55, True)
     """
+    if isinstance(source, Pairs) and len(source) > LARGEST_EXACT:
+        return _of_many_pairs(source)
     tally = as_tally(source)
-    count, modes = fine_enough(tally)
+    count, modes = fine_enough(nodes_of_tally(tally))
     bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
-    # The error never exceeds the mean absolute residual, whatever the bandwidth.
-    beyond_grid = max(0.0, min(bandwidth, float(np.dot(*_absolute_residuals(tally)))) - value)
+    absolute = float(np.dot(*_absolute_residuals(tally)))
     return SmoothError(
         value=value,
         bandwidth=bandwidth,
-        error_bound=grid_error(tally, count, bandwidth) + beyond_grid,
+        error_bound=grid_error(tally, count, bandwidth) + _beyond_grid(value, bandwidth, absolute),
         grid_points=count + 1,
         n=tally.total_n,
         weight_sum=tally.total_weight,
     )
+
+
+def _of_many_pairs(source: Pairs) -> SmoothError:
+    """As for a tally, but put on the grid pair by pair: a compressed tally would be too coarse."""
+    finest, absolute = residual_nodes_of_pairs(source)
+
+    def nodes_of(count: int) -> Floats:
+        nodes = finest
+        while len(nodes) > count + 1:
+            nodes = coarser(nodes)
+        return nodes
+
+    count, modes = fine_enough(nodes_of)
+    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    of_grid = float(CURVATURE / (bandwidth * count) ** 2 * absolute * (1 / 8 + 1 / 12))
+    return SmoothError(
+        value=value,
+        bandwidth=bandwidth,
+        error_bound=of_grid + _beyond_grid(value, bandwidth, absolute),
+        grid_points=count + 1,
+        n=len(source),
+        weight_sum=float(len(source) if source.weight is None else source.weight.sum()),
+    )
+
+
+def _beyond_grid(value: float, bandwidth: float, absolute: float) -> float:
+    """How far the fixed point can lie from the value; the error never exceeds the mean absolute residual."""
+    return max(0.0, min(bandwidth, absolute) - value)
 
 
 def smooth_calibration_error(

@@ -25,6 +25,7 @@ from calibrant.measure.smooth import (
     cosine_modes,
     fine_enough,
     fixed_points,
+    nodes_of_tally,
     residual_nodes,
     smoothed,
 )
@@ -60,7 +61,7 @@ def smooth_curve_of(
     resamples = positive_integer(resamples, "resamples")
     rng = generator(seed)
     tally = as_tally(source)
-    count, modes = fine_enough(tally)
+    count, modes = fine_enough(nodes_of_tally(tally))
     bandwidth, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
     cells = cells_of(tally, count)
     total = tally.total_weight
@@ -69,11 +70,11 @@ def smooth_curve_of(
     effective_n = total**2 / tally.weight2.sum()
     # A reflected Gaussian of this bandwidth averages over about density * 2 sqrt(pi) s of the pairs.
     seen = effective_n * density / total * 2 * np.sqrt(np.pi) * bandwidth >= 1
-    coarser = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
-    draw = _resampler(tally, coarser)
+    fewer = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
+    draw = _resampler(tally, fewer)
     drawn = [
         _curves(draw(rng, batch), bandwidth)[0][:, seen]
-        for batch in batches(resamples, max(coarser, tally.cluster_count))
+        for batch in batches(resamples, max(fewer, tally.cluster_count))
     ]
     curves = np.concatenate(drawn)
     low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
