@@ -141,8 +141,8 @@ def calibration_curves(
     >>> from calibrant.measure.binning import uniform
     >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
     >>> ax = calibration_curves([("naive Bayes", bins, None), ("logistic regression", bins, None)])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()][-2:]
-    ['naive Bayes', 'logistic regression']
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['naive Bayes', 'logistic regression', 'perfectly calibrated']
     """
     ax = style.axes_or_new(ax)
     for index, (label, bins, intervals) in enumerate(curves):

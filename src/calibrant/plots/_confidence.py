@@ -51,7 +51,7 @@ def confidence_histogram(
     >>> from calibrant._checks import pairs
     >>> from calibrant.measure.binning import uniform
     >>> ax = confidence_histogram(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
-    >>> [round(bar.get_height(), 2) for bar in ax.patches]
+    >>> [float(bar.get_height()) for bar in ax.patches]
     [0.5, 0.5]
     """
     ax = style.axes_or_new(ax, style.PANEL_SIZE)
@@ -122,7 +122,7 @@ def reliability_bars(
     >>> from calibrant._checks import pairs
     >>> from calibrant.measure.binning import uniform
     >>> ax = reliability_bars(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
-    >>> [round(bar.get_height(), 2) for bar in ax.containers[0]]
+    >>> [float(bar.get_height()) for bar in ax.containers[0]]
     [0.5, 1.0]
     """
     ax = style.axes_or_new(ax, style.PANEL_SIZE)

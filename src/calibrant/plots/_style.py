@@ -116,9 +116,10 @@ def percent(level: float) -> str:
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
-    """Add an entry to the legend, once a label; entries are listed by rank."""
-    if all(line.get_label() != label for line in ax.get_lines()):
-        ax.plot([], [], label=label, gid=f"key-{rank}", **look)
+    """Add an entry to the legend, once a label; entries are listed by rank, then by age."""
+    lines = ax.get_lines()
+    if all(line.get_label() != label for line in lines):
+        ax.plot([], [], label=label, gid=f"key-{rank}-{len(lines):03}", **look)
 
 
 def _rank(entry: tuple[Any, str]) -> str:

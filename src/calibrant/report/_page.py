@@ -202,6 +202,15 @@ def page(report: Report, *, title: str | None = None) -> Page:
     ------
     InputError
         If there is no model, or two share a name.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> from calibrant.results.drawing import ReportedModel
+    >>> from calibrant.workflow import measure
+    >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
+    >>> page(Report((model,))).sections[0].cards[0].direction
+    'On the whole its scores are 2.9 points too low. They are too extreme: too near 0 and 1.'
     """
     names = tuple(model.name for model in report.models)
     if not names:
@@ -237,6 +246,19 @@ def write(path: str | os.PathLike[str], page: Page) -> None:
     ------
     InputError
         If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from calibrant.data import predictions
+    >>> from calibrant.results.drawing import ReportedModel
+    >>> from calibrant.workflow import measure
+    >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Path(folder) / "report.html", page(Report((model,))))
+    ...     (Path(folder) / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    True
     """
     from calibrant.io._atomic import writing
 

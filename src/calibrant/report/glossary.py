@@ -1,6 +1,7 @@
 """What each number means: one label and one sentence a field, for the report, the command line and the docs.
 
-The names are those of ``calibrant measure --json``; a field inside another is written with a dot.
+The names are those of ``calibrant measure --json``. What stands inside them is described by the JSON
+Schema that ships, ``calibrant/schemas/measure.schema.json``.
 """
 
 from __future__ import annotations
@@ -159,20 +160,24 @@ TERMS: dict[str, Term] = {
         "Each plotted bin: pairs, mean predicted probability, label frequency and the frequency's "
         "pointwise interval.",
     ),
-    "bins.n": Term(
-        "Pairs in the bin",
-        "How many pairs the bin holds; a tie that straddles a bin edge is shared in proportion, which "
-        "can make this fractional.",
+    "bin_interval": Term(
+        "Method of the bins' intervals",
+        "How they were made: wilson (with an effective number of pairs under clusters and weights) or "
+        "normal (the papers').",
     ),
-    "bins.score": Term("Predicted probability", "The mean predicted probability inside the bin."),
-    "bins.frequency": Term("Label frequency", "The share of the bin's pairs in which the event happened."),
-    "bins.low": Term("Interval, low", "The lower end of the label frequency's interval, for this bin alone."),
-    "bins.high": Term(
-        "Interval, high",
-        "The upper end of the label frequency's interval, for this bin alone.",
+    "bin_low": Term("Intervals, low", "The lower ends of the label frequencies' intervals, a bin each."),
+    "bin_high": Term("Intervals, high", "The upper ends of the label frequencies' intervals, a bin each."),
+    "clusters": Term(
+        "Clusters",
+        "How many independent units (sentences, documents) the pairs come in; null when each pair is one.",
     ),
-    "bins.edge_low": Term("Lower edge", "The lowest score that the bin can hold."),
-    "bins.edge_high": Term("Upper edge", "The highest score that the bin can hold."),
+    "tally": Term(
+        "Tally",
+        "What was computed from: exact for the scores as they are, compressed for sums on a fixed fine grid.",
+    ),
+    "level": Term("Level", "The nominal coverage of every interval."),
+    "seed": Term("Seed", "Starts everything that is drawn: equal seeds give equal numbers."),
+    "reasons": Term("Reasons", "For each number that is null, why it is undefined."),
 }
 
 

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.report import Page, page
+from calibrant.report._text import number
+from calibrant.results.drawing import ModelDifference, Report
+from calibrant.results.intervals import ErrorDifference
+
+
+def test_the_headline_is_the_debiased_error_with_its_interval(one: Report, one_page: Page) -> None:
+    measured = one.models[0].measured["binary"]
+    card = one_page.sections[0].cards[0]
+    assert measured.interval.low is not None
+    assert measured.interval.high is not None
+    assert card.error == number(measured.debiased_rms)
+    assert card.interval == f"{measured.interval.low:.4f} to {measured.interval.high:.4f}"
+
+
+def test_the_plug_in_stands_beside_it_with_its_bins(one: Report, one_page: Page) -> None:
+    card = one_page.sections[0].cards[0]
+    assert card.plug_in == f"{one.models[0].measured['binary'].rms_calibration_error:.4f}"
+    assert card.bins == "10 adaptive bins of 200 pairs"
+
+
+def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page) -> None:
+    interval = one.models[0].measured["binary"].interval
+    assert interval.estimate is not None
+    verdict = one_page.sections[0].cards[0].verdict
+    assert verdict.startswith(
+        f"A predicted probability is typically off by {100 * interval.estimate:.1f} percentage points"
+    )
+
+
+def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
+    verdict = two_page.sections[0].cards[1].verdict
+    assert verdict.startswith("These data are in keeping with perfect calibration")
+
+
+def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> None:
+    sharp, calibrated = two_page.sections[0].cards
+    assert "too extreme: too near 0 and 1." in sharp.direction
+    assert calibrated.direction == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.002, 0.006, "calibrated is better calibrated than sharp."),
+        (-0.006, -0.002, "sharp is better calibrated than calibrated."),
+        (-0.002, 0.006, "These data do not tell sharp and calibrated apart."),
+    ],
+)
+def test_the_better_model_is_named_only_if_the_interval_excludes_zero(
+    two: Report, low: float, high: float, verdict: str
+) -> None:
+    found = replace(two.differences[0].difference, mse_low=low, mse_high=high)
+    difference = ModelDifference("binary", "sharp", "calibrated", found)
+    contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
+    assert contrast.verdict == verdict
+
+
+def test_a_difference_without_an_interval_says_why(two: Report) -> None:
+    found: ErrorDifference = replace(
+        two.differences[0].difference, mse_low=None, mse_high=None, reasons={"mse_low": "one cluster"}
+    )
+    difference = ModelDifference("binary", "sharp", "calibrated", found)
+    contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
+    assert contrast.verdict == "The difference has no interval: one cluster."
+    assert contrast.interval == "undefined"
+
+
+def test_every_number_has_a_label_and_a_sentence(two_page: Page) -> None:
+    rows = [row for group in two_page.sections[0].numbers for row in group.rows]
+    assert {"debiased_rms", "interval", "rms_calibration_error", "ece", "smooth_ece", "test", "brier"} <= {
+        row.field for row in rows
+    }
+    for row in rows:
+        assert row.label
+        assert row.meaning.endswith(".")
+        assert len(row.cells) == 2
+
+
+def test_a_p_value_is_worded(two_page: Page) -> None:
+    (row,) = [row for group in two_page.sections[0].numbers for row in group.rows if row.field == "test"]
+    assert row.cells[0].text == "p below 0.0001"
+    assert row.cells[1].text.startswith("p = 0.")
+
+
+def test_what_is_undefined_says_why(one: Report) -> None:
+    model = one.models[0]
+    measured = model.measured["binary"]
+    changed = replace(measured, log_loss=None, reasons={"log_loss": "2 pairs were certain and wrong"})
+    altered = replace(model, measured=replace(model.measured, events=(changed,)))
+    numbers = page(replace(one, models=(altered,))).sections[0].numbers
+    (row,) = [row for group in numbers for row in group.rows if row.field == "log_loss"]
+    assert (row.cells[0].text, row.cells[0].note) == ("undefined", "2 pairs were certain and wrong")
+
+
+def test_a_warning_stands_in_the_headline(one: Report) -> None:
+    model = one.models[0]
+    measured = model.measured["binary"]
+    warned = replace(measured, interval=replace(measured.interval, reasons={"warning": "only 12 clusters"}))
+    altered = replace(model, measured=replace(model.measured, events=(warned,)))
+    made = page(replace(one, models=(altered,)))
+    assert made.sections[0].cards[0].warnings == ("only 12 clusters",)
+    assert "only 12 clusters" in made.to_html()
+
+
+def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
+    ((name, recipe),) = one_page.recipes
+    lines = dict(recipe)
+    assert name == "sharp"
+    assert lines["Pairs"].startswith("2,000 pairs, ")
+    assert lines["Plotted bins"].startswith("10 adaptive bins of 200 pairs")
+    assert lines["Seed"] == "0"
+    assert lines["ECE"].startswith("15 bins of equal width, noise floor from ")
+    assert lines["Units"] == "each pair is taken as independent"
+    assert one_page.command == "calibrant report first.csv second.csv -o 'a <report>.html'"
+
+
+def test_classes_stand_in_a_table_and_the_top_label_in_a_section(class_page: Page) -> None:
+    assert [section.event for section in class_page.sections] == ["top"]
+    assert class_page.classes is not None
+    assert [name for name, _ in class_page.classes.rows] == ["NOUN", "<b>VERB</b>", "$x$"]
+
+
+def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
+    two: Report, two_page: Page
+) -> None:
+    found = json.loads(json.dumps(two_page.to_dict(), allow_nan=False))
+    assert found["sections"][0]["cards"][0]["error"] == two_page.sections[0].cards[0].error
+    measured = found["report"]["models"][0]["measured"]
+    assert measured["debiased_rms"] == two.models[0].measured["binary"].debiased_rms
+
+
+def test_models_that_share_a_name_are_refused(two: Report) -> None:
+    first = two.models[0]
+    with pytest.raises(InputError, match="two models share a name"):
+        page(replace(two, models=(first, first)))
+
+
+def test_a_report_without_models_is_refused() -> None:
+    with pytest.raises(InputError, match="at least one model"):
+        page(Report(()))
+
+
+def test_the_title_can_be_given(one: Report) -> None:
+    assert page(one, title="Tweets").title == "Tweets"
+    assert page(one).title == "Calibration of sharp"
