@@ -34,7 +34,7 @@ class Scale:
 
 
 FULL = Scale(10**8, 10**7, 10**6, 10**4, 10**8, 5)
-QUICK = Scale(10**7, 10**6, 10**6, 10**4, 10**7, 3)
+QUICK = Scale(10**7, 10**6, 10**6, 10**4, 2 * 10**7, 3)
 
 
 @dataclass(frozen=True)
