@@ -7,7 +7,7 @@ uv=$root/.venv/bin/uv
 
 away=$(mktemp -d)
 trap 'rm -rf "$away"' EXIT
-"$python" -m hatchling build --target wheel --directory "$away/dist" >/dev/null
+"$python" -m hatchling build --target wheel --directory "$away/dist" >"$away/build" 2>&1 || { cat "$away/build" >&2; exit 1; }
 wheel=$(echo "$away"/dist/*.whl)
 
 # The core's versions are those of the lock: nothing from the extras comes in.
