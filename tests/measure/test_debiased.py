@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -35,7 +37,7 @@ def sample(n: int, seed: int = 0, *, clusters: int = 0, weights: bool = False, t
     )
 
 
-def whole_tie_bins(score: Floats, size: int) -> list[list[int]]:
+def whole_tie_bins(score: NDArray[np.floating[Any]], size: int) -> list[list[int]]:
     """Bins by the definition: close one once it has ``size`` pairs, never inside a tie."""
     order = np.argsort(score, kind="stable")
     bins: list[list[int]] = [[]]

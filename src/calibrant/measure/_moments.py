@@ -18,9 +18,8 @@ _WIDE_WINDOWS = 40
 _SMALLEST_WIDE_WINDOW = 100
 _LEAST_SIGNAL = 1 / 3  # of the squared gaps of wide windows, however little of them is not noise
 _LEAST_DESIGN_EFFECT = 0.5
-_LARGEST_RELATIVE_ERROR = (
-    0.4  # of the null variance by residuals; beyond it the scores alone give the variance
-)
+_LARGEST_SKEWNESS = 8**0.5  # of a single squared normal; beyond it a gamma distribution is nearly an atom
+_LARGEST_RELATIVE_ERROR = 0.4  # of the null variance by residuals; from there on the scores alone give it
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def moments(table: Residuals) -> Moments | None:
         variance += cross.variance
         third += cross.third
         slope *= cross.design_effect
-    skewness = third / variance**1.5 if variance > 0 else 0.0
+    skewness = min(third / variance**1.5, _LARGEST_SKEWNESS) if variance > 0 else 0.0
     return Moments(estimate_of(table), variance, skewness, slope)
 
 

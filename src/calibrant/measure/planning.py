@@ -70,7 +70,7 @@ def labels_needed(
     Examples
     --------
     >>> plan = labels_needed(error=0.05, beta=(2, 2))
-    >>> 2000 < plan.labels < 5000
+    >>> 5000 < plan.labels < 8000
     True
     >>> labels_needed(error=0.05, beta=(2, 2), cluster_size=20, label_correlation=0.3).labels > plan.labels
     True
@@ -178,7 +178,7 @@ def _assumptions(
     if difference is not None:
         found += [
             f"the worse model's RMS error is {worse:g}",
-            "the two models' deviations are not correlated; those of similar models are, and need fewer labels",
+            "the two models' deviations are not correlated (similar models' are, and need fewer labels)",
         ]
     if cluster_size > 1:
         found.append("scores of one cluster are as different as those of different clusters")

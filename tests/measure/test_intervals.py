@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant._checks import Pairs, pairs
+from calibrant.exceptions import InputError
+from calibrant.measure._moments import Moments
+from calibrant.measure._residuals import residuals
+from calibrant.measure.binning import adaptive, uniform_bins
+from calibrant.measure.debiased import debiased_squared_error
+from calibrant.measure.intervals import (
+    calibration_interval,
+    calibration_test,
+    error_interval,
+    inverted,
+    p_value_of,
+    quantile,
+    two_sided_p_value,
+)
+from calibrant.measure.tally import Tally
+from calibrant.synthetic import Shift, sample
+
+
+def drawn(n: int, k: float, *, seed: int = 0, cluster_size: int = 1, label_correlation: float = 0.0) -> Pairs:
+    found = sample(
+        n,
+        a=0.5,
+        b=0.5,
+        transform=Shift(k),
+        seed=seed,
+        cluster_size=cluster_size,
+        label_correlation=label_correlation,
+    )
+    return pairs(found.label, found.score, clusters=found.cluster)
+
+
+def test_the_interval_holds_the_values_that_the_test_accepts() -> None:
+    found = Moments(estimate=0.004, null_variance=1e-6, null_skewness=0.3, slope=2e-4)
+    low, high = inverted(found, 1.96)
+    for theta in np.linspace(0, 0.02, 4001):
+        accepted = (found.estimate - theta) ** 2 <= 1.96**2 * (found.null_variance + found.slope * theta)
+        assert accepted == (low <= theta <= high) or min(abs(theta - low), abs(theta - high)) < 1e-5
+
+
+def test_an_empty_set_gives_zero_to_zero() -> None:
+    assert inverted(Moments(-0.01, 1e-6, 0.0, 1e-5), 1.96) == (0.0, 0.0)
+
+
+def test_the_record_names_its_recipe() -> None:
+    record = error_interval(drawn(2000, 0.1, cluster_size=20, label_correlation=0.3), level=0.9)
+    assert (record.method, record.level, record.estimand, record.clusters) == ("inverted", 0.9, "rms", 100)
+    assert (record.bin_size, record.bins, record.n) == (20, 100, 2000)
+    assert record.estimate is not None
+    assert record.low is not None
+    assert record.high is not None
+    assert 0 <= record.low < record.estimate < record.high
+    assert record.to_dict()["reasons"] == {}
+
+
+def test_a_higher_level_gives_a_wider_interval() -> None:
+    source = drawn(5000, 0.1)
+    narrow, wide = (error_interval(source, level=level) for level in (0.8, 0.99))
+    assert wide.low is not None
+    assert narrow.low is not None
+    assert narrow.high is not None
+    assert wide.high is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_pairs_tally_and_bins_give_one_interval() -> None:
+    source = drawn(3000, 0.05)
+    expected = error_interval(source)
+    tally = error_interval(Tally.from_pairs(source, exact=True))
+    bins = error_interval(adaptive(source, size=20))
+    for other in (tally, bins):
+        assert other.low == pytest.approx(expected.low, rel=1e-9)
+        assert other.high == pytest.approx(expected.high, rel=1e-9)
+
+
+def test_a_clustered_tally_gives_the_interval_of_its_pairs() -> None:
+    source = drawn(2000, 0.1, cluster_size=20, label_correlation=0.3)
+    expected = error_interval(source)
+    found = error_interval(Tally.from_pairs(source, exact=True))
+    assert found.clusters == 100
+    assert found.low == pytest.approx(expected.low, rel=1e-9)
+    assert found.high == pytest.approx(expected.high, rel=1e-9)
+
+
+def test_a_compressed_tally_gives_nearly_the_interval_of_its_pairs() -> None:
+    source = drawn(100_000, 0.1)
+    expected = error_interval(source)
+    found = error_interval(Tally.from_pairs(source, exact=False))
+    assert found.low == pytest.approx(expected.low, rel=0.03)
+    assert found.high == pytest.approx(expected.high, rel=0.03)
+
+
+def test_correlated_labels_widen_the_interval() -> None:
+    source = drawn(20_000, 0.1, cluster_size=20, label_correlation=0.9)
+    with_clusters = error_interval(source)
+    without = calibration_interval(source.label, source.score)
+    assert with_clusters.standard_error is not None
+    assert without.standard_error is not None
+    assert with_clusters.standard_error > 1.3 * without.standard_error
+
+
+def test_few_clusters_give_a_warning_and_a_wider_quantile() -> None:
+    source = drawn(1000, 0.1, cluster_size=100, label_correlation=0.3)
+    record = error_interval(source)
+    assert record.clusters == 10
+    assert "10 clusters" in record.reasons["warning"]
+    assert quantile(0.95, 10) == pytest.approx(2.262, abs=1e-3)
+    assert quantile(0.95, 30) == pytest.approx(1.960, abs=1e-3)
+
+
+def test_one_cluster_has_no_interval_but_a_reason() -> None:
+    record = calibration_interval([0, 1, 1], [0.2, 0.4, 0.8], clusters=[7, 7, 7])
+    assert record.estimate is None
+    assert record.low is None
+    assert "two clusters" in record.reasons["low"]
+
+
+def test_a_single_pair_has_no_interval_but_a_reason() -> None:
+    assert calibration_interval([1], [0.3]).high is None
+
+
+def test_labels_equal_to_scores_have_no_interval_but_a_reason() -> None:
+    record = calibration_interval([0] * 60 + [1] * 40, [0.0] * 60 + [1.0] * 40)
+    assert (record.estimate, record.low, record.high) == (0.0, None, None)
+    assert "every score is 0 or 1" in record.reasons["high"]
+
+
+def test_one_class_only_is_allowed() -> None:
+    record = calibration_interval([0] * 500, np.linspace(0.3, 0.5, 500))
+    assert record.low is not None
+    assert record.low > 0.2
+
+
+def test_rare_events_that_did_not_happen_do_not_speak_against_calibration() -> None:
+    q = np.full(5000, 1e-5) * np.linspace(0.5, 1.5, 5000)
+    source = pairs(np.zeros(5000), q)
+    assert error_interval(source).low == 0.0
+    p_value = calibration_test(source).p_value
+    assert p_value is not None
+    assert p_value > 0.2
+
+
+def test_equal_seeds_give_equal_results() -> None:
+    source = drawn(2000, 0.1, cluster_size=20, label_correlation=0.3)
+    for method in ("sampling", "bootstrap"):
+        one, other = (error_interval(source, method=method, seed=5, samples=50) for _ in range(2))
+        assert one == other
+        assert one.seed == 5
+
+
+def test_algorithm_2_is_the_mean_and_sd_of_its_draws() -> None:
+    source = drawn(1000, 0.1)
+    bins = adaptive(source, size=200)
+    record = error_interval(source, method="sampling", bin_size=200, seed=3, samples=1000)
+    normal = np.random.default_rng(3).standard_normal((1000, 5))
+    p = bins.frequency
+    draws = np.clip(p + np.sqrt(p * (1 - p) / bins.n) * normal, 0, 1)
+    errors = np.sqrt(((draws - bins.score) ** 2 * bins.n).sum(axis=1) / 1000)
+    assert record.low == pytest.approx(errors.mean() - 1.959964 * errors.std(), rel=1e-7)
+    assert record.high == pytest.approx(errors.mean() + 1.959964 * errors.std(), rel=1e-7)
+    assert record.estimate == pytest.approx(math.sqrt(((p - bins.score) ** 2 * bins.n).sum() / 1000))
+    assert record.estimand == "binned rms"
+
+
+def test_the_thesis_version_is_on_the_square_and_unclipped() -> None:
+    source = drawn(1000, 0.1)
+    bins = adaptive(source, size=200)
+    record = error_interval(source, method="sampling-thesis", bin_size=200, seed=3, samples=1000)
+    normal = np.random.default_rng(3).standard_normal((1000, 5))
+    p = bins.frequency
+    draws = p + np.sqrt(p * (1 - p) / bins.n) * normal
+    squares = ((draws - bins.score) ** 2 * bins.n).sum(axis=1) / 1000
+    assert record.high == pytest.approx(squares.mean() + 1.959964 * squares.std(), rel=1e-7)
+    assert record.estimand == "binned mse"
+
+
+def test_algorithm_2_draws_once_a_tie() -> None:
+    record = calibration_interval([0, 1] * 500, [0.4] * 1000, method="sampling", bin_size=100, samples=100)
+    assert record.bins == 1
+
+
+def test_a_bootstrap_of_clusters_agrees_with_resampling_the_pairs() -> None:
+    source = drawn(400, 0.2, cluster_size=4, label_correlation=0.3)
+    assert source.cluster is not None
+    record = error_interval(source, method="bootstrap", samples=400, bin_size=100)
+    rng = np.random.default_rng(1)
+    values = []
+    table = residuals(source, 100)
+    edges = np.sort(source.score)[[100, 200, 300]]
+    assert len(table.n) == 4
+    for _ in range(400):
+        chosen = rng.integers(100, size=100)
+        rows = np.concatenate([np.flatnonzero(source.cluster == c) for c in chosen])
+        u = (source.label - source.score)[rows]
+        where = np.searchsorted(edges, source.score[rows], side="right")
+        value = 0.0
+        for b in range(4):
+            inside = where == b
+            units = source.cluster[rows][inside]
+            sums = np.bincount(units, u[inside])
+            counts = np.bincount(units)
+            size = inside.sum()
+            value += (
+                size / len(rows) * (u[inside].sum() ** 2 - (sums**2).sum()) / (size**2 - (counts**2).sum())
+            )
+        values.append(value)
+    assert record.standard_error == pytest.approx(float(np.std(values)), rel=0.15)
+
+
+def test_a_bootstrap_of_counts_agrees_with_a_bootstrap_of_pairs() -> None:
+    source = drawn(3000, 0.1)
+    by_counts = error_interval(source, method="bootstrap", samples=800, bin_size=300)
+    every = Pairs(source.score, source.outcome, np.ones(3000))
+    by_pairs = error_interval(every, method="bootstrap", samples=800, bin_size=300)
+    assert by_counts.standard_error == pytest.approx(by_pairs.standard_error, rel=0.1)
+    assert by_counts.low == pytest.approx(by_pairs.low, rel=0.05)
+
+
+def test_methods_of_the_test_agree() -> None:
+    source = drawn(3000, 0.03, seed=8)
+    values = {}
+    for method in ("gamma", "redraw", "sign-flip"):
+        values[method] = calibration_test(source, method=method, samples=4000).p_value
+    assert values["gamma"] is not None
+    assert 0.001 < values["gamma"] < 0.3
+    assert values["redraw"] == pytest.approx(values["gamma"], abs=0.02)
+    assert values["sign-flip"] == pytest.approx(values["gamma"], abs=0.02)
+
+
+def test_sign_flips_of_clusters_agree_with_the_gamma_distribution() -> None:
+    source = drawn(2000, 0.05, seed=2, cluster_size=20, label_correlation=0.3)
+    gamma = calibration_test(source)
+    flips = calibration_test(source, method="sign-flip", samples=4000)
+    assert gamma.p_value is not None
+    assert flips.p_value == pytest.approx(gamma.p_value, abs=0.03)
+    assert (flips.samples, flips.seed, gamma.samples, gamma.seed) == (4000, 0, None, None)
+
+
+def test_redrawn_labels_are_refused_for_clusters() -> None:
+    with pytest.raises(InputError, match="cannot be redrawn"):
+        calibration_test(drawn(200, 0.1, cluster_size=20, label_correlation=0.3), method="redraw")
+
+
+def test_a_gross_error_is_seen_by_every_method() -> None:
+    source = drawn(2000, 0.2)
+    for method in ("gamma", "normal", "redraw", "sign-flip"):
+        p_value = calibration_test(source, method=method, samples=500).p_value
+        assert p_value is not None
+        assert p_value < 0.01
+
+
+def test_the_gamma_tail_becomes_the_normal_one_without_skewness() -> None:
+    assert p_value_of(1.645, 0.0, 0) == pytest.approx(0.05, abs=1e-4)
+    assert p_value_of(1.645, 0.002, 0) == pytest.approx(0.05, abs=1e-3)
+    assert p_value_of(1.645, 0.6, 0) > 0.055
+    assert p_value_of(1.645, 0.0, 10) > 0.06
+    assert two_sided_p_value(1.96, 10) > 0.05
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"), [("method", "magic"), ("level", 1.5), ("bin_size", 0), ("samples", 0)]
+)
+def test_a_bad_argument_is_named(argument: str, value: object) -> None:
+    arguments: dict[str, Any] = {argument: value}
+    if argument == "samples":
+        arguments["method"] = "bootstrap"
+    with pytest.raises(InputError, match=argument):
+        calibration_interval([0, 1, 1], [0.2, 0.5, 0.7], **arguments)
+
+
+def test_an_unknown_test_is_named() -> None:
+    arguments: dict[str, Any] = {"method": "magic"}
+    with pytest.raises(InputError, match="method"):
+        calibration_test(drawn(100, 0.1), **arguments)
+
+
+def test_bins_take_no_bin_size() -> None:
+    with pytest.raises(InputError, match="already made"):
+        error_interval(uniform_bins([0, 1], [0.4, 0.6], count=1), bin_size=20)
+
+
+def test_weighted_bins_are_not_bootstrapped() -> None:
+    source = pairs([0, 1, 1, 0], [0.1, 0.4, 0.6, 0.7], sample_weight=[1, 2, 1, 3])
+    with pytest.raises(InputError, match="weighted bins"):
+        error_interval(Tally.from_pairs(source, exact=True), method="bootstrap", bin_size=2)
+
+
+def test_weights_are_used() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.random(4000)
+    y = rng.random(4000) < np.where(q < 0.5, q, q**2)
+    weight = np.where(q < 0.5, 1.0, 1e-3)
+    heavy = calibration_interval(y, q, sample_weight=weight)
+    plain = calibration_interval(y, q)
+    assert plain.low is not None
+    assert heavy.high is not None
+    assert plain.low > heavy.high
+
+
+def test_weighted_intervals_cover() -> None:
+    rng = np.random.default_rng(6)
+    hits = 0
+    for _ in range(200):
+        q = rng.random(1500)
+        weight = rng.exponential(size=1500)
+        record = calibration_interval(rng.random(1500) < np.clip(q + 0.1, 0, 1), q, sample_weight=weight)
+        assert record.low is not None
+        assert record.high is not None
+        theta = (0.9 * 0.1**2 + 0.1**3 / 3) ** 0.5
+        hits += record.low <= theta <= record.high
+    assert hits >= 180
+
+
+def test_the_estimate_is_that_of_the_debiased_error() -> None:
+    source = drawn(1000, 0.1)
+    record = error_interval(source)
+    assert record.debiased_mse == debiased_squared_error(source.label, source.score)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_million_pairs_costs_a_few_tallies() -> None:
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.5, 0.5, 1_000_000)
+    cluster = rng.permutation(np.repeat(np.arange(10_000), 100))
+    source = pairs(rng.random(1_000_000) < q, q, clusters=cluster)
+    plain = pairs(source.label, q)
+
+    def seconds(function: Any) -> float:
+        function()
+        start = time.perf_counter()
+        function()
+        return time.perf_counter() - start
+
+    tally = seconds(lambda: Tally.from_pairs(plain, exact=False, threads=1))
+    assert seconds(lambda: error_interval(source)) < 20 * tally
