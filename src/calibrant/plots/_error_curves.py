@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
 from calibrant.results.error_curve import ErrorCurve
@@ -105,7 +106,7 @@ def _powers_of_two(curves: Sequence[ErrorCurve]) -> bool:
 def _draw(ax: Axes, curve: ErrorCurve, index: int) -> None:
     look = style.series(index)
     name = style.shown(curve.name)
-    size = 4.0 if len(curve.size) <= 20 else 2.6
+    size = _marker_size(curve.size)
     if curve.expected is not None:
         ax.plot(
             curve.size,
@@ -141,31 +142,42 @@ def _draw(ax: Axes, curve: ErrorCurve, index: int) -> None:
         gid=f"plug-in-{index}",
     )
     if curve.debiased is not None:
-        hollow: dict[str, Any] = {
-            "color": look.color,
-            "linestyle": "none",
-            "markerfacecolor": "none",
-            "markeredgewidth": 0.9,
-        }
+        _draw_debiased(ax, curve.size, curve.debiased, name, index)
+
+
+def _draw_debiased(ax: Axes, sizes: Integers, debiased: Floats, name: str, index: int) -> None:
+    look = style.series(index)
+    hollow: dict[str, Any] = {
+        "color": look.color,
+        "linestyle": "none",
+        "markerfacecolor": "none",
+        "markeredgewidth": 0.9,
+    }
+    size = _marker_size(sizes)
+    gid = f"debiased-{index}"
+    ax.plot(
+        sizes,
+        debiased,
+        marker=look.marker,
+        markersize=size,
+        zorder=3,
+        label=f"{name}: debiased",
+        gid=gid,
+        **hollow,
+    )
+    below = sizes[debiased <= 0]
+    if ax.get_yscale() == "log" and len(below):
         ax.plot(
-            curve.size,
-            curve.debiased,
-            marker=look.marker,
-            markersize=size,
-            zorder=3,
-            label=f"{name}: debiased",
-            gid=f"debiased-{index}",
+            below,
+            np.full(len(below), 0.02),
+            marker="v",
+            markersize=size + 1,
+            transform=ax.get_xaxis_transform(),
+            label=f"{name}: debiased, at or below 0",
+            gid=f"debiased-below-{index}",
             **hollow,
         )
-        below = curve.size[curve.debiased <= 0]
-        if ax.get_yscale() == "log" and len(below):
-            ax.plot(
-                below,
-                np.full(len(below), 0.02),
-                marker="v",
-                markersize=size + 1,
-                transform=ax.get_xaxis_transform(),
-                label=f"{name}: debiased, at or below 0",
-                gid=f"debiased-below-{index}",
-                **hollow,
-            )
+
+
+def _marker_size(sizes: Integers) -> float:
+    return 4.0 if len(sizes) <= 20 else 2.6

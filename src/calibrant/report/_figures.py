@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from calibrant import plots
 from calibrant.plots._style import figure_of
 from calibrant.report import _text as text
-from calibrant.report._page import ClassTable, Section
+from calibrant.report._sections import ClassTable, Section
 from calibrant.results.drawing import BinIntervals, Drawing
 from calibrant.results.measurement import Measurement
 

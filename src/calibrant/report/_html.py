@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -9,24 +10,41 @@ from markupsafe import Markup
 
 from calibrant.report import _text as text
 from calibrant.report._figures import Picture, class_picture, pictures
-from calibrant.report._page import Page
+from calibrant.report._sections import ClassTable, Lines, Section
 from calibrant.report.glossary import TERMS
 
 
-def render(page: Page) -> str:
-    """Return the page as one HTML document."""
+def render(
+    *,
+    title: str,
+    sections: Sequence[Section],
+    classes: ClassTable | None,
+    recipes: Sequence[tuple[str, Lines]],
+    command: str | None,
+    version: str,
+) -> str:
+    """Return a page as one HTML document."""
     figures = [
         {
             kind: [_safe(picture) for picture in drawn]
             for kind, drawn in pictures(section, f"s{number}").items()
         }
-        for number, section in enumerate(page.sections, start=1)
+        for number, section in enumerate(sections, start=1)
     ]
-    drawn = class_picture(page.classes) if page.classes is not None else None
+    drawn = class_picture(classes) if classes is not None else None
     return (
         _environment()
         .get_template("page.html")
-        .render(page=page, figures=figures, class_figures=[] if drawn is None else [_safe(drawn)])
+        .render(
+            title=title,
+            sections=sections,
+            figures=figures,
+            classes=classes,
+            class_figures=[] if drawn is None else [_safe(drawn)],
+            recipes=recipes,
+            command=command,
+            version=version,
+        )
     )
 
 

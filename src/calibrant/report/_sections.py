@@ -1,0 +1,117 @@
+"""The parts of a page: headlines, differences, sections, the table of classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibrant.report._rows import Group
+from calibrant.results.drawing import Drawing
+from calibrant.results.measurement import Measurement
+
+Lines = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The headline of one model for one event.
+
+    Attributes
+    ----------
+    name
+        Of the model.
+    error, interval, estimand
+        The debiased calibration error, an interval, and what the interval is of, worded.
+    plug_in, bins
+        The papers' CalibErr beside it, and the bins it is of.
+    verdict, direction
+        What they say, in a sentence each; the second may be empty.
+    warnings
+        What the reader must know before believing the numbers.
+    """
+
+    name: str
+    error: str
+    interval: str
+    estimand: str
+    plug_in: str
+    bins: str
+    verdict: str
+    direction: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two models' difference, worded.
+
+    Attributes
+    ----------
+    title
+        Which minus which.
+    difference, interval
+        Of the debiased squared errors.
+    root_difference, root_interval
+        The same for the errors themselves; the interval is conservative.
+    p_value
+        Of the test that the squared errors are equal.
+    verdict
+        What they say, in a sentence.
+    """
+
+    title: str
+    difference: str
+    interval: str
+    root_difference: str
+    root_interval: str
+    p_value: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One event, all models side by side.
+
+    Attributes
+    ----------
+    event
+        Its name, and in ``heading`` and ``meaning`` what it is.
+    heading, meaning
+        For the reader.
+    models
+        Names of the models that were measured for it.
+    measurements
+        One a model.
+    drawings
+        One a model, or none.
+    cards, contrasts, numbers
+        Headlines, differences, and the table of all numbers.
+    """
+
+    event: str
+    heading: str
+    meaning: str
+    models: tuple[str, ...]
+    measurements: tuple[Measurement, ...]
+    drawings: tuple[Drawing, ...]
+    cards: tuple[Card, ...]
+    contrasts: tuple[Contrast, ...]
+    numbers: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """Each class of a K-class model.
+
+    Attributes
+    ----------
+    models
+        Names of the models.
+    rows
+        One a class: its name and one measurement a model.
+    means
+        The mean over classes, worded, one a model.
+    """
+
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Measurement, ...]], ...]
+    means: tuple[str, ...]
