@@ -11,6 +11,7 @@ main = CommandGroup(
     commands={
         "demo": "calibrant.cli.demo",
         "measure": "calibrant.cli.measure",
+        "plan": "calibrant.cli.plan",
         "report": "calibrant.cli.report",
         "study": "calibrant.cli.study",
     },

@@ -94,6 +94,8 @@ def _fail(error: Exception) -> NoReturn:
         sys.exit(2 if isinstance(error, InputError) else 1)
     if isinstance(error, MemoryError):
         _say("not enough memory for this")
+    elif isinstance(error, OSError):
+        _say(str(error))
     else:
         _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
     sys.exit(1)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from calibrant.workflow import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -99,12 +102,17 @@ def measuring(function: Function) -> Function:
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.workflow.measure`."""
+    events = options.pop("events")
+    columns = columns_of(options)
+    return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
+
+
+def columns_of(options: dict[str, Any]) -> Columns:
+    """Take the names of columns out of parsed options."""
     from calibrant.workflow import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight")
-    columns = Columns(**{name: options.pop(name) for name in names})
-    events = options.pop("events")
-    return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
+    return Columns(**{name: options.pop(name) for name in names})
 
 
 def command_line() -> str:

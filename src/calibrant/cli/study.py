@@ -77,7 +77,7 @@ def _lines(found: Any) -> list[str]:
 
     rows = [["number", "paper", "here", "interval", "verdict"]]
     for each in found.findings:
-        limits = text.between(each.low, each.high) if each.low is not None else ""
+        limits = f"[{number(each.low)}, {number(each.high)}]" if each.low is not None else ""
         paper = "" if each.paper is None else number(each.paper)
         rows.append([each.text, paper, number(each.value), limits, each.verdict or ""])
     chosen = "; ".join(f"{name} {value}" for name, value in found.parameters.items())
@@ -85,4 +85,4 @@ def _lines(found: Any) -> list[str]:
         f"  seed {found.seed}; {found.wall_seconds:.0f} seconds; {chosen}",
         *(f"  data {name} (SHA-256 {digest[:16]})" for name, digest in found.data.items()),
     ]
-    return [found.title, "", *text.table(rows), "", "How", *how, "", "Next", f"  {found.command}"]
+    return [found.title, "", *text.table(rows), "", "How", *how, "", "Again", f"  {found.command}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.workflow.measuring import Columns, measure
+from calibrant.workflow.planning import plan
 from calibrant.workflow.reporting import report
 
-__all__ = ["Columns", "measure", "report"]
+__all__ = ["Columns", "measure", "plan", "report"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.measure.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.workflow._sources import EventSource, Rows
 
@@ -22,7 +25,11 @@ def difference_of(
     InputError
         If the tables disagree about the gold label of an item.
     """
-    return None if paired(one, other) is None else None
+    both = paired(one, other)
+    if both is None:
+        return None
+    first, second = both
+    return error_difference(first, _clustered_as(first, second), level=level, seed=seed)
 
 
 def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | None:
@@ -70,6 +77,16 @@ def _check_truth(
         item = one.item[place].item()
         message = f"the tables disagree about the label of item {item!r} ({len(differ)} such; event {event})"
         raise InputError(message, "compare predictions of the same gold labels", code="label-value")
+
+
+def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
+    """Number the second model's clusters as the first's, where they are the same sets of rows."""
+    if first.cluster is None or second.cluster is None:
+        return second
+    both = np.unique(first.cluster * second.cluster_count + second.cluster)
+    if not len(both) == first.cluster_count == second.cluster_count:
+        return second
+    return replace(second, cluster=first.cluster)
 
 
 def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:

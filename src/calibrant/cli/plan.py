@@ -1,0 +1,82 @@
+"""`calibrant plan`: how many labels are needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON, LEVEL, columns, columns_of
+
+
+@click.command(
+    "plan",
+    short_help="How many labels are needed to see an error.",
+    epilog="Example: calibrant plan --error 0.02 --pilot dev.parquet --power 0.9",
+)
+@click.option("--error", type=float, help="RMS calibration error to be seen.")
+@click.option(
+    "--difference",
+    type=float,
+    help="Difference of two models' RMS errors to be seen; --error is then that of the worse model.",
+)
+@click.option(
+    "--power", type=float, default=0.8, show_default=True, help="Wanted probability that it is seen."
+)
+@LEVEL
+@click.option("--pilot", metavar="PRED", help="Predictions to take the scores from; see calibrant measure.")
+@click.option("--event", metavar="EVENT", help="Event of the pilot: binary, top, class:NAME or pooled.")
+@click.option(
+    "--beta",
+    type=float,
+    nargs=2,
+    default=(1.0, 1.0),
+    show_default=True,
+    help="Without a pilot: scores as from this Beta distribution.",
+)
+@click.option(
+    "--cluster-size", type=int, default=1, show_default=True, help="Pairs a cluster (sentence, document)."
+)
+@click.option(
+    "--label-correlation",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Correlation of two labels of a cluster, given their scores.",
+)
+@columns
+@AS_JSON
+def command(as_json: bool, **options: Any) -> None:
+    """Say how many labelled pairs show a calibration error, or a difference of two models' errors.
+
+    It is seen when its interval excludes 0.
+    """
+    from calibrant.workflow import plan
+
+    if options["error"] is None and options["difference"] is None:
+        raise click.UsageError("Give --error, --difference or both.")
+    found = plan(columns=columns_of(options), **options)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli import _text as text
+
+    goal = f"an RMS calibration error of {found.error:g}"
+    if found.difference is not None:
+        goal = f"a difference of {found.difference:g} between two models' RMS errors"
+    needed = "more labels than any that were tried" if found.labels is None else f"{found.labels:,} labels"
+    if found.clusters is not None:
+        needed += f" ({found.clusters:,} clusters of {found.cluster_size})"
+    lines = [
+        f"{needed}: to see {goal} in {text.percent(found.power)} of experiments, "
+        f"with intervals of {text.percent(found.level)}",
+        "",
+        "Assumed",
+        *(f"  {assumption}" for assumption in found.assumptions),
+        f"  mean of q (1 - q): {text.number(found.mean_variance)}; design effect {found.design_effect:.2f}",
+        *(f"  note: {name}: {reason}" for name, reason in found.reasons.items()),
+        "",
+        "Next",
+        "  calibrant measure PRED    once they are labelled",
+    ]
+    click.echo("\n".join(lines))

@@ -1,0 +1,138 @@
+"""Bad input is one line that says what is wrong, where, and what to do; exit code 2; nothing is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.io import save_tally
+from calibrant.io.saved import KEY
+from calibrant.measure.tally import Tally
+
+Run = Callable[..., Any]
+
+TABLES = {
+    "NaN": ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan"),
+    "infinite": ("a.csv", "score,label\ninf,0\n", "row 1, column score: inf"),
+    "logits": ("a.csv", "score,label\n0.1,0\n-2.5,1\n", "these look like logits"),
+    "percentages": ("a.csv", "score,label\n10,0\n95,1\n", "these look like percentages; divide by 100"),
+    "just above 1": ("a.csv", "score,label\n1.0000001,0\n", "1.0000001 is not a probability"),
+    "labels": ("a.csv", "score,label\n0.1,0\n0.1,3\n", "row 2, column label: label '3' is not 0 or 1"),
+    "a missing column": ("a.csv", "prob,label\n0.1,0\n", "no column 'score': .*the columns are prob, label"),
+    "empty": ("a.csv", "", "the file is empty"),
+    "no rows": ("a.csv", "score,label\n", "there are no rows"),
+    "negative weights": ("a.csv", "score,label,weight\n0.1,0,-1\n", "row 1, column weight: -1.0"),
+    "zero weights": ("a.csv", "score,label,weight\n0.1,0,0\n", "every weight is zero"),
+    "mislabelled": (
+        "a.parquet",
+        "score,label\n0.1,0\n",
+        "the name says .parquet but the content is plain text",
+    ),
+    "unknown class": ("a.csv", "p_a,p_b,label\n0.5,0.5,c\n", "label 'c' is not one of the classes a, b"),
+    "unknown kind": ("a.xlsx", "x", "unknown kind of file"),
+    "lengths": ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
+}
+
+
+def refused(ran: Any, message: str) -> None:
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("calibrant: ")
+    assert re.search(message, ran.err), ran.err
+
+
+@pytest.mark.parametrize("case", TABLES)
+@pytest.mark.parametrize("command", ["measure", "report"])
+def test_a_bad_table_is_refused(run: Run, tmp_path: Path, command: str, case: str) -> None:
+    name, text, message = TABLES[case]
+    path = tmp_path / name
+    path.write_text(text)
+    output = ["-o", tmp_path / "report.html"] if command == "report" else []
+    refused(run(command, path, *output), f"calibrant: {path}.*{message}")
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+OPTIONS = {
+    "--bin-size 0": "bin_size is 0",
+    "--bin-size 500": "size is 500, more than the 400 pairs",
+    "--bins 0": "bin_count is 0",
+    "--bins 500": "count is 500, more than the 400 pairs",
+    "--bins 5 --bin-size 5": "both a bin size and a number of bins",
+    "--ece-bins 0": "ece_bins is 0",
+    "--level 95": "level is 95",
+    "--level x": "Invalid value for '--level'",
+    "--interval wald": "Invalid value for '--interval'",
+    "--event top": "a table without classes has no event 'top'",
+    "--event class:a": "a table without classes has no event",
+    "--event nonsense": "unknown event 'nonsense': give binary, top, class:NAME",
+    "--cluster doc": "no column 'doc': name it with cluster= .*the columns are score, label",
+    "--score p": "no column 'p'",
+    "--form wide": "no wide table",
+    "--seed -1": "Invalid value for '--seed'",
+    "--bogus": "No such option",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_bad_option_is_refused(run: Run, long_table: Path, options: str) -> None:
+    refused(run("measure", long_table, *options.split()), OPTIONS[options])
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ("binary", "a table with classes has no binary event"),
+        ("class:pink", "no class 'pink': the classes are red, green, blue"),
+    ],
+)
+def test_an_event_that_a_wide_table_has_not_is_refused(
+    run: Run, wide_table: Path, event: str, message: str
+) -> None:
+    refused(run("measure", wide_table, "--event", event), message)
+
+
+def test_an_archive_of_unequal_lengths_is_refused(run: Run, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", probs=[[0.5, 0.5]], labels=[0, 1])
+    refused(run("measure", tmp_path / "a.npz"), "labels has 2 values for 1 rows")
+    np.savez(tmp_path / "a.npz", probs=[0.5, 0.5], labels=[0, 1])
+    refused(run("measure", tmp_path / "a.npz"), r"probs has shape \(2,\), expected \(n, K\)")
+
+
+def test_a_truncated_file_is_refused(run: Run, long_table: Path) -> None:
+    long_table.write_bytes(long_table.read_bytes()[:-20])
+    refused(run("measure", long_table), "the file is cut short")
+
+
+def test_a_missing_file_is_refused(run: Run, tmp_path: Path) -> None:
+    refused(run("measure", tmp_path / "none.csv"), "no such file")
+    refused(run("measure"), "Missing argument 'PRED'")
+    refused(run("measur"), "No such command 'measur'")
+
+
+def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.9]), path)
+    table = pq.read_table(path).replace_schema_metadata({KEY: '{"version": 99}'})
+    pq.write_table(table, path)
+    refused(
+        run("measure", path), "format version 99, this calibrant reads up to 1: install a newer calibrant"
+    )
+
+
+def test_a_report_that_cannot_be_written_is_refused(run: Run, tmp_path: Path, long_table: Path) -> None:
+    refused(run("report", long_table, "-o", tmp_path / "no" / "r.html"), "r.html: cannot write: no such file")
+
+
+def test_weights_may_be_missing_in_no_row(run: Run, tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"score": [0.1, 0.2], "label": [0, 1], "weight": [1.0, None]}), tmp_path / "a.parquet"
+    )
+    refused(run("measure", tmp_path / "a.parquet"), "row 2, column weight: the value is missing")

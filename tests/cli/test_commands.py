@@ -1,0 +1,118 @@
+"""What holds for every command: help with an example, exit codes, errors in one line, quiet pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from calibrant.cli import main
+from calibrant.cli._progress import Progress
+from calibrant.exceptions import MissingExtraError
+
+Run = Callable[..., Any]
+COMMANDS = main.list_commands(click.Context(main))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example_and_json(run: Run, name: str) -> None:
+    ran = run(name, "--help")
+    assert ran.code == 0
+    assert f"Example: calibrant {name}" in ran.out
+    assert "--json" in ran.out
+
+
+def test_help_names_every_command(run: Run) -> None:
+    ran = run("--help")
+    assert ran.code == 0
+    assert all(f"\n  {name} " in ran.out for name in COMMANDS)
+    assert run("--version").out.startswith("calibrant ")
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    def measure(*arguments: object, **options: object) -> None:
+        raise error
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (RuntimeError("two\nlines"), 1, "calibrant: RuntimeError: two lines (a fault of calibrant"),
+        (MemoryError(), 1, "calibrant: not enough memory for this"),
+        (KeyboardInterrupt(), 1, "calibrant: stopped"),
+        (MissingExtraError("needs nltk", "install it"), 1, "calibrant: needs nltk: install it"),
+        (OSError(28, "No space left on device"), 1, "calibrant: [Errno 28] No space left on device"),
+    ],
+)
+def test_anything_else_is_one_line_and_exit_code_1(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    monkeypatch.delenv("CALIBRANT_DEBUG", raising=False)
+    monkeypatch.setattr("calibrant.workflow.measure", failing(error))
+    ran = run("measure", "a.csv")
+    assert ran.code == code
+    assert ran.err.strip().startswith(message)
+    assert ran.err.strip().count("\n") == 0
+
+
+def test_the_debug_variable_shows_where(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIBRANT_DEBUG", "1")
+    monkeypatch.setattr("calibrant.workflow.measure", failing(RuntimeError("oh")))
+    ran = run("measure", "a.csv")
+    assert ran.code == 1
+    assert "Traceback" in ran.err
+    assert ran.err.splitlines()[-1].startswith("calibrant: RuntimeError: oh")
+
+
+def test_a_reader_that_stops_early_is_no_error(long_table: Path) -> None:
+    program = f"{sys.executable} -m calibrant measure {long_table} --json"
+    ran = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {program} | head -c 1"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stderr
+    assert "BrokenPipe" not in ran.stderr
+
+
+def test_python_m_calibrant_is_the_command(long_table: Path) -> None:
+    arguments = [sys.executable, "-m", "calibrant", "measure", str(long_table), "--json"]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout)["n"] == 400
+
+
+def test_the_library_call_raises_what_the_command_words(long_table: Path) -> None:
+    arguments = [sys.executable, "-m", "calibrant", "measure", str(long_table), "--bin-size", "0"]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ})
+    assert ran.returncode == 2
+    assert ran.stderr == "calibrant: bin_size is 0: give a whole number of at least 1\n"
+
+
+def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        progress("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_shows_what_is_done_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calibrant.cli._progress.PATIENCE", -1)
+    monkeypatch.setattr("calibrant.cli._progress.INTERVAL", -1)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress() as progress:
+        progress("reading", 1_000, 4_000)
+        progress("reading", 2_000)
+        progress("drawing")
+    shown = capsys.readouterr().err
+    assert "reading: 1,000 of 4,000 (25%)" in shown
+    assert "reading: 2,000" in shown
+    assert shown.endswith("\r\033[K")

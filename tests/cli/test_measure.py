@@ -1,0 +1,192 @@
+"""`calibrant measure`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.io import save_tally
+from calibrant.measure.tally import Tally
+from calibrant.workflow import measure
+
+Run = Callable[..., Any]
+
+DESIGNED = [
+    "n",
+    "weight_sum",
+    "positives",
+    "event",
+    "binning",
+    "rms_calibration_error",
+    "calibration_mse",
+    "max_calibration_error",
+    "ece",
+    "debiased_mse",
+    "debiased_rms",
+    "brier",
+    "log_loss",
+    "refinement",
+    "interval",
+    "test",
+    "bins",
+]
+
+
+@pytest.fixture(scope="session")
+def validator(root: Path) -> jsonschema.Draft202012Validator:
+    schema = json.loads((root / "src/calibrant/schemas/measure.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
+    run: Run, long_table: Path
+) -> None:
+    ran = run("measure", long_table, "--seed", 5)
+    assert (ran.code, ran.err) == (0, "")
+    for part in (
+        "400 rows, long table",
+        "Calibration error (RMS, debiased)",
+        "95 % interval [",
+        "CalibErr",
+        "ECE (15 equal-width bins)",
+        "Brier score",
+        "adaptive, 200 pairs a bin asked for, 2 used",
+        "pairs independent",
+        "inverted test",
+        "seed   ",
+        f"calibrant report {long_table} -o report.html",
+    ):
+        assert part in ran.out, part
+
+
+def test_json_follows_the_schema_and_says_what_the_library_says(
+    run: Run, long_table: Path, validator: jsonschema.Draft202012Validator
+) -> None:
+    ran = run("measure", long_table, "--json")
+    found = json.loads(ran.out)
+    validator.validate(found)
+    assert not [name for name in DESIGNED if name not in found]
+    expected = json.loads(measure(long_table).to_json())
+    assert found["recipe"].pop("command") == f"calibrant measure {long_table} --json"
+    del expected["recipe"]["command"]
+    assert found == expected
+
+
+def test_several_events_are_a_list(
+    run: Run, wide_table: Path, validator: jsonschema.Draft202012Validator
+) -> None:
+    found = json.loads(run("measure", wide_table, "--json").out)
+    validator.validate(found)
+    assert [each["event"] for each in found["events"]] == ["top", "class:red", "class:green", "class:blue"]
+    assert found["mean"]["classes"] == 3
+    signed = [each["debiased_mse"] for each in found["events"][1:]]
+    assert found["mean"]["debiased_mse"] == pytest.approx(np.mean(signed))
+    text = run("measure", wide_table).out
+    assert "mean of 3 classes" in text
+    assert "--event top" in text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--event", "class:red"],
+        ["--event", "pooled"],
+        ["--event", "top", "--event", "pooled"],
+        ["--event", "classwise"],
+        ["--event", "top", "--bins", "4"],
+        ["--event", "top", "--bin-size", "10", "--ece-bins", "10", "--level", "0.9"],
+        ["--event", "top", "--interval", "sampling", "--samples", "100"],
+        ["--event", "top", "--interval", "bootstrap", "--samples", "50"],
+        ["--event", "top", "--smooth", "--threads", "1"],
+        ["--event", "top", "--exact"],
+    ],
+    ids=" ".join,
+)
+def test_every_option_gives_json_of_the_schema(
+    run: Run, wide_table: Path, validator: jsonschema.Draft202012Validator, options: list[str]
+) -> None:
+    ran = run("measure", wide_table, "--json", *options)
+    assert (ran.code, ran.err) == (0, "")
+    validator.validate(json.loads(ran.out))
+    assert run("measure", wide_table, *options).code == 0
+
+
+def test_what_is_undefined_is_null_with_a_reason(
+    run: Run, tmp_path: Path, validator: jsonschema.Draft202012Validator
+) -> None:
+    path = tmp_path / "one-class.csv"
+    path.write_text("score,label\n0.0,1\n0.5,1\n1.0,1\n")
+    found = json.loads(run("measure", path, "--json").out)
+    validator.validate(found)
+    assert found["log_loss"] is None
+    assert found["brier_skill"] is None
+    assert found["cox_slope"]["estimate"] is None
+    assert set(found["reasons"]) >= {"log_loss", "brier_skill", "cox_slope", "cox_intercept", "bins_warning"}
+    assert "note: log_loss: " in run("measure", path).out
+
+
+def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
+    columns = {
+        "prob": [0.2, 0.7] * 20,
+        "gold": [0, 1] * 20,
+        "doc": [i // 4 for i in range(40)],
+        "w": [2.0] * 40,
+    }
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table(columns), path)
+    ran = run(
+        "measure", path, "--json", "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w"
+    )
+    found = json.loads(ran.out)
+    assert (found["clusters"], found["weight_sum"]) == (10, 80)
+    text = run("measure", path, "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w").out
+    assert "weights that sum to 80; 10 clusters" in text
+
+
+def test_standard_input_can_be_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "score,label\n" + "0.2,0\n0.8,1\n" * 20
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data.encode())))
+    ran = run("measure", "-")
+    assert ran.code == 0
+    assert "stdin: 40 rows, long table" in ran.out
+
+
+def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Path) -> None:
+    table = pq.read_table(long_table)
+    tally = Tally.from_arrays(y_true=table["label"].to_numpy(), y_prob=table["score"].to_numpy())
+    path = tmp_path / "long.tally.parquet"
+    save_tally(tally, path, event="top")
+    found = json.loads(run("measure", path, "--json").out)
+    expected = json.loads(run("measure", long_table, "--json").out)
+    assert found["event"] == "top"
+    assert found["recipe"]["form"] == "tally"
+    assert found["rms_calibration_error"] == pytest.approx(expected["rms_calibration_error"], abs=1e-12)
+    assert found["interval"]["high"] == pytest.approx(expected["interval"]["high"], abs=1e-9)
+    assert "not of binary" in run("measure", path, "--event", "binary").err
+
+
+def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    probs = np.array([[0.7, 0.29, 0.01], [0.2, 0.75, 0.05], [0.0, 0.5, 0.5]] * 20)
+    np.savez(path, probs=probs, labels=[0, 1, 2] * 20, threshold=0.04)
+    found = json.loads(run("measure", path, "--json").out)
+    assert [each["event"] for each in found["events"]] == ["class:0", "class:1", "class:2"]
+    assert [each["n"] for each in found["events"]] == [40, 60, 40]
+    assert found["events"][0]["log_loss"] is None
+    assert "threshold" in found["events"][0]["reasons"]["log_loss"]
+    assert "threshold" in run("measure", path).out
+    ran = run("measure", path, "--event", "top")
+    assert ran.code == 2
+    assert "scores below 0.04 were dropped" in ran.err

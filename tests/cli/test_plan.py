@@ -1,0 +1,41 @@
+"""`calibrant plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from calibrant.measure.planning import labels_needed
+
+Run = Callable[..., Any]
+
+
+def test_the_command_says_what_the_library_says(run: Run) -> None:
+    found = json.loads(run("plan", "--error", "0.03", "--beta", "2", "2", "--json").out)
+    expected = labels_needed(error=0.03, beta=(2, 2))
+    assert found["labels"] == expected.labels
+    text = run("plan", "--error", "0.03", "--beta", "2", "2").out
+    assert f"{expected.labels:,} labels: to see an RMS calibration error of 0.03 in 80 %" in text
+    assert all(assumption in text for assumption in expected.assumptions)
+
+
+def test_a_pilot_gives_the_scores(run: Run, long_table: Path, wide_table: Path) -> None:
+    for arguments in ([long_table], [wide_table], [wide_table, "--event", "class:red"]):
+        ran = run("plan", "--difference", "0.05", "--pilot", *arguments, "--cluster-size", "10", "--json")
+        found = json.loads(ran.out)
+        assert "scores are like those of the pilot" in found["assumptions"]
+        assert found["clusters"] == found["labels"] / 10
+
+
+def test_a_goal_is_asked_for(run: Run) -> None:
+    ran = run("plan")
+    assert ran.code == 2
+    assert "Give --error, --difference or both" in ran.err
+    assert run("plan", "--error", "2").code == 2
+    assert run("plan", "--error", "0.02", "--pilot", "none.csv").code == 2
+    assert (
+        "one event is planned for"
+        in run("plan", "--error", "0.02", "--pilot", "a", "--event", "classwise").err
+    )
