@@ -97,6 +97,13 @@ def test_two_scores_that_are_always_wrong_have_their_mean_gap() -> None:
     assert smooth_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200) == pytest.approx(0.55, abs=1e-6)
 
 
+def test_residuals_of_one_sign_have_their_mean_gap() -> None:
+    q = np.random.default_rng(0).uniform(0.3, 0.7, 2000)
+    for label in (0, 1):
+        error = smooth_calibration_error(np.full(2000, label), q)
+        assert error == pytest.approx(abs(label - q.mean()), abs=1e-6)
+
+
 def test_scores_that_are_certain_and_right_have_no_error() -> None:
     result = smooth_calibration_error_of(pairs([0, 1, 1], [0.0, 1.0, 1.0]))
     assert (result.value, result.error_bound) == (0, 0)

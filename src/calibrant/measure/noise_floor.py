@@ -132,7 +132,8 @@ def noise_floors(
     """Noise floor of every plug-in error on the bins.
 
     An error below its floor's ``high`` is what a calibrated model would show too: no sign of
-    miscalibration. The floor depends on the scores and the bins, not on the labels.
+    miscalibration. The floor depends on the scores and the bins, not on the labels. A tie that two bins
+    share is drawn in each of them apart.
 
     Parameters
     ----------
