@@ -10,11 +10,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from calibrant.data import predictions
 
 pytestmark = pytest.mark.browser
+
+HOSTILE = "</title><script>document.body.remove()</script><img src=x onerror=document.body.remove()>"
 
 # A page that shows the report in a frame of a given width and writes down what the frame tells about itself.
 FRAME = """<!doctype html><pre id="facts"></pre>
@@ -31,12 +35,33 @@ PROBE = """<script>onload = () => {
 }</script>"""
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on both shipped models."""
-    page = tmp_path_factory.mktemp("report") / "report.html"
-    tables = [str(predictions("dated", model)) for model in ("naive-bayes", "logistic-regression")]
-    command = [sys.executable, "-m", "calibrant", "report", *tables, "-o", str(page)]
+def binary_tables(folder: Path) -> list[str]:
+    """Both shipped models."""
+    return [str(predictions("dated", model)) for model in ("naive-bayes", "logistic-regression")]
+
+
+def hostile_tables(folder: Path) -> list[str]:
+    """Two models of three classes, whose names try to become markup or to burst the page."""
+    classes = [HOSTILE, "$x_1$ & co", "x" * 90]
+    rng = np.random.default_rng(20261121)
+    true = rng.dirichlet([1, 1, 1], 500)
+    tables = []
+    for power in (1, 2):
+        score = true**power / (true**power).sum(axis=1, keepdims=True)
+        table = pd.DataFrame(score, columns=[f"p_{name}" for name in classes])
+        table.insert(0, "label", [classes[rng.choice(3, p=row)] for row in true])
+        path = folder / f"<i>{power}&{'y' * 60}.csv"
+        table.to_csv(path, index=False)
+        tables.append(str(path))
+    return tables
+
+
+@pytest.fixture(scope="module", params=[binary_tables, hostile_tables])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on two models."""
+    folder = tmp_path_factory.mktemp("report")
+    page = folder / "report.html"
+    command = [sys.executable, "-m", "calibrant", "report", *request.param(folder), "-o", str(page)]
     subprocess.run(command, check=True, capture_output=True)
     return page
 
@@ -86,6 +111,7 @@ def test_the_page_opens_without_a_network_and_complains_of_nothing(report: Path)
     assert "CONSOLE" not in run.stderr
     assert run.stdout.count("<svg") >= 2
     assert "Calibration error" in run.stdout
+    assert "<script" not in run.stdout
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
