@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.integrate import trapezoid
 
 from calibrant._checks import pairs
 from calibrant.exceptions import InputError
@@ -51,7 +52,7 @@ def test_the_curve_shows_the_smooth_error() -> None:
     q = rng.beta(1, 1, 5000)
     y = rng.random(5000) < q**1.5
     curve = smooth_curve(y, q, resamples=2, seed=0)
-    shown = np.trapezoid(np.abs(curve.frequency - curve.score) * curve.density, curve.score)
+    shown = trapezoid(np.abs(curve.frequency - curve.score) * curve.density, curve.score)
     assert curve.smooth_error == smooth_calibration_error(y, q)
     assert shown == pytest.approx(curve.smooth_error, rel=0.03)  # the curve is cut to [0, 1]
 
