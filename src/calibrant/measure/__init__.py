@@ -26,6 +26,7 @@ from calibrant.measure.calibration_error import (
     rms_calibration_error,
     rms_calibration_error_of,
 )
+from calibrant.measure.compare import calibration_difference, error_difference
 from calibrant.measure.debiased import (
     debiased_rms_calibration_error,
     debiased_squared_error,
@@ -57,6 +58,7 @@ from calibrant.measure.logistic import (
     cox_calibration_of,
 )
 from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
+from calibrant.measure.planning import labels_needed
 from calibrant.measure.scores import brier_of, brier_score, log_loss, scores, scores_of
 from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
 from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
@@ -73,6 +75,7 @@ __all__ = [
     "brier_decomposition",
     "brier_of",
     "brier_score",
+    "calibration_difference",
     "calibration_in_the_large",
     "calibration_in_the_large_of",
     "calibration_interval",
@@ -90,6 +93,7 @@ __all__ = [
     "debiased_rms_calibration_error",
     "debiased_squared_error",
     "debiased_squared_error_of",
+    "error_difference",
     "error_interval",
     "expected_calibration_error",
     "expected_calibration_error_of",
@@ -97,6 +101,7 @@ __all__ = [
     "isotonic_bins",
     "kumar_debiased_squared_error",
     "kumar_debiased_squared_error_of",
+    "labels_needed",
     "log_decomposition",
     "log_loss",
     "max_calibration_error",
