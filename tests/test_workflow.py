@@ -1,0 +1,319 @@
+"""The workflow: tables in, records out, by whatever road the rows come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import InputError
+from calibrant.io import open_predictions
+from calibrant.measure.binning import adaptive_bins
+from calibrant.measure.calibration_error import rms_calibration_error
+from calibrant.measure.debiased import debiased_squared_error
+from calibrant.results.measurement import Measured, Measurement
+from calibrant.workflow import Columns, measure, plan, report
+from calibrant.workflow._events import asked_events, expanded
+from calibrant.workflow._measurement import default_bin_size
+
+CLASSES = ["a", "b", "c"]
+
+
+def long_columns(n: int = 3000, seed: int = 1, **more: Any) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    score = random.beta(0.5, 0.5, n)
+    return {"score": score, "label": (random.random(n) < score**1.3).astype(np.int8), **more}
+
+
+def wide_columns(n: int = 1500) -> tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]:
+    random = np.random.default_rng(2)
+    probability = random.dirichlet([1, 2, 3], n)
+    label = np.array([random.choice(3, p=row) for row in probability])
+    columns: dict[str, Any] = {f"p_{name}": probability[:, k] for k, name in enumerate(CLASSES)}
+    return {**columns, "label": [CLASSES[k] for k in label]}, probability, label
+
+
+@pytest.fixture
+def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take tables of more than 1,000 rows for large, in batches of 300."""
+    monkeypatch.setattr("calibrant.workflow._sources.IN_MEMORY", 1000)
+    monkeypatch.setattr("calibrant.workflow._sources.TALLIED_AT_ONCE", 700)
+    monkeypatch.setattr("calibrant.io.predictions.Predictions.batches.__defaults__", (300,), raising=False)
+
+
+def write(folder: Path, columns: dict[str, Any]) -> Path:
+    path = folder / "table.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=500)
+    return path
+
+
+def assert_close(one: Measurement, other: Measurement, tolerance: float) -> None:
+    for name in ("n", "positives", "event", "clusters", "binning", "reasons"):
+        assert getattr(one, name) == getattr(other, name), name
+    for name in ("weight_sum", "brier", "log_loss"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), name
+    assert one.ece.value == pytest.approx(other.ece.value, abs=1e-12)
+    assert one.rms_calibration_error == pytest.approx(other.rms_calibration_error, abs=tolerance)
+    # The estimator's bins keep rows whole: with few pairs a row they are other bins.
+    assert other.interval.standard_error is not None
+    assert one.debiased_mse == pytest.approx(other.debiased_mse, abs=2 * other.interval.standard_error)
+
+
+def test_a_record_has_the_numbers_of_the_functions() -> None:
+    columns = long_columns()
+    found = measure(pa.table(columns), bin_size=100)["binary"]
+    assert found.rms_calibration_error == pytest.approx(
+        rms_calibration_error(columns["label"], columns["score"], bin_size=100), abs=1e-12
+    )
+    assert found.debiased_mse == pytest.approx(debiased_squared_error(columns["label"], columns["score"]))
+    bins = adaptive_bins(columns["label"], columns["score"], size=100)
+    np.testing.assert_allclose(found.bins.frequency, bins.frequency)
+    assert (found.n, found.positives) == (3000, int(columns["label"].sum()))
+    assert ((found.bin_low <= bins.frequency) & (bins.frequency <= found.bin_high)).all()
+
+
+def test_dataframes_and_files_give_the_same_record(tmp_path: Path) -> None:
+    columns = long_columns(400)
+    expected = measure(write(tmp_path, columns))["binary"].to_dict()
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pl.LazyFrame(columns), pa.table(columns)):
+        assert measure(frame)["binary"].to_dict() == expected
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("more", ["", "cluster", "weight", "cluster weight"])
+def test_a_large_table_gives_almost_the_same_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    columns = long_columns()
+    if "cluster" in more:
+        columns["cluster"] = [f"d{place // 20}" for place in range(3000)]
+    if "weight" in more:
+        columns["weight"] = np.tile([1.0, 2.0, 0.5], 1000)
+    path = write(tmp_path, columns)
+    large = measure(path)["binary"]
+    monkeypatch.setattr("calibrant.workflow._sources.IN_MEMORY", 10**7)
+    small = measure(path)["binary"]
+    assert (large.tally, small.tally) == ("compressed", "exact")
+    assert_close(large, small, 2e-3)
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("more", ["", "cluster", "weight"])
+def test_exact_means_the_same_bins_from_a_large_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    columns = long_columns()
+    columns["score"] = np.round(columns["score"], 3)
+    if more:
+        columns[more] = np.arange(3000) // 30 if more == "cluster" else np.tile([1.0, 2.0], 1500)
+    path = write(tmp_path, columns)
+    large = measure(path, exact=True, bin_size=70)["binary"]
+    monkeypatch.setattr("calibrant.workflow._sources.IN_MEMORY", 10**7)
+    small = measure(path, bin_size=70)["binary"]
+    assert large.tally == small.tally == "exact"
+    for name in ("n", "positives", "sum_score", "edge_low", "edge_high", "weight"):
+        np.testing.assert_allclose(
+            getattr(large.bins, name), getattr(small.bins, name), rtol=1e-12, err_msg=name
+        )
+    assert large.rms_calibration_error == pytest.approx(small.rms_calibration_error, abs=1e-12)
+    assert large.ece.value == pytest.approx(small.ece.value, abs=1e-12)
+
+
+@pytest.mark.usefixtures("streamed")
+def test_every_event_of_a_large_wide_table_is_tallied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns, _, _ = wide_columns()
+    path = write(tmp_path, columns)
+    large = measure(path, event=["top", "classwise", "pooled"])
+    monkeypatch.setattr("calibrant.workflow._sources.IN_MEMORY", 10**7)
+    small = measure(path, event=["top", "classwise", "pooled"])
+    assert [each.event for each in large.events] == [each.event for each in small.events]
+    for each in large.events:
+        assert_close(each, small[each.event], 2e-3)
+
+
+def test_events_of_a_wide_table_are_what_their_names_say() -> None:
+    columns, probability, label = wide_columns()
+    found = measure(pa.table(columns), event=["top", "class:b", "pooled"])
+    top = probability.argmax(axis=1)
+    expected = {
+        "top": (label == top, probability.max(axis=1)),
+        "class:b": (label == 1, probability[:, 1]),
+        "pooled": ((label[:, None] == np.arange(3)).ravel(), probability.ravel()),
+    }
+    for event, (happened, score) in expected.items():
+        one = found[event]
+        assert (one.n, one.positives) == (len(score), happened.sum())
+        assert one.brier == pytest.approx(np.mean((score - happened) ** 2), abs=1e-12)
+    assert found["pooled"].clusters == 1500
+    assert found["top"].clusters is None
+
+
+def long_with_classes() -> tuple[dict[str, Any], NDArray[np.float64], NDArray[np.int64]]:
+    _, probability, label = wide_columns()
+    rows, width = probability.shape
+    columns = {
+        "score": probability.ravel(),
+        "label": (label[:, None] == np.arange(width)).ravel().astype(int),
+        "class": CLASSES * rows,
+        "item": np.repeat(np.arange(rows), width),
+    }
+    return columns, probability, label
+
+
+def test_a_long_table_with_classes_gives_what_the_wide_one_gives() -> None:
+    columns, _, _ = long_with_classes()
+    wide = measure(pa.table(wide_columns()[0]), event=["pooled", "classwise"])
+    long = measure(pa.table(columns))
+    assert [each.event for each in long.events] == ["pooled", "class:a", "class:b", "class:c"]
+    for each in long.events:
+        assert_close(each, wide[each.event], 1e-12)
+    assert long.mean == wide.mean
+    assert long["pooled"].clusters == 1500
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_large_long_table_with_classes_is_tallied_by_class(tmp_path: Path) -> None:
+    columns, _, _ = long_with_classes()
+    found = measure(write(tmp_path, columns))
+    wide = measure(pa.table(wide_columns()[0].copy()).slice(0, 900), event="class:b")
+    assert found["class:b"].n == 1500
+    assert found["pooled"].clusters == 1500
+    assert wide["class:b"].n == 900
+
+
+def test_the_mean_over_classes_is_of_signed_squares() -> None:
+    found = measure(pa.table(wide_columns()[0]), event="classwise")
+    assert found.mean is not None
+    signed = [each.debiased_mse for each in found.events if each.debiased_mse is not None]
+    assert found.mean.debiased_mse == pytest.approx(np.mean(signed))
+    squares = [each.calibration_mse for each in found.events]
+    assert found.mean.rms_calibration_error == pytest.approx(np.sqrt(np.mean(squares)))
+
+
+def test_clusters_widen_the_interval_and_the_bins() -> None:
+    random = np.random.default_rng(5)
+    group = np.repeat(np.arange(150), 20)
+    score = np.repeat(random.random(150), 20)
+    label = np.repeat(random.random(150), 20) < score
+    columns = {"score": score, "label": label}
+    alone = measure(pa.table(columns), bin_count=5)["binary"]
+    grouped = measure(pa.table({**columns, "cluster": group}), bin_count=5)["binary"]
+    assert grouped.clusters == 150
+    assert (grouped.bin_high - grouped.bin_low).mean() > 2 * (alone.bin_high - alone.bin_low).mean()
+    assert alone.interval.low is not None
+    assert grouped.interval.low is not None
+    assert grouped.interval.low < alone.interval.low
+    assert grouped.ece.noise_floor.dependence == "clusters"
+
+
+def test_equal_seeds_give_equal_records_on_any_number_of_threads(tmp_path: Path) -> None:
+    path = write(tmp_path, long_columns())
+    options: dict[str, Any] = {"interval": "bootstrap", "samples": 50}
+    one = measure(path, seed=3, threads=1, **options)["binary"].to_dict()
+    assert measure(path, seed=3, threads=2, **options)["binary"].to_dict() == one
+    assert measure(path, seed=4, threads=2, **options)["binary"].to_dict() != one
+
+
+def test_a_bin_size_above_a_rare_class_is_cut_to_it() -> None:
+    columns = {"score": [0.5] * 60, "label": [0, 1] * 30, "class": ["a"] * 50 + ["b"] * 10}
+    found = measure(pa.table(columns), event="classwise", bin_size=25)
+    assert [each.binning.size for each in found.events] == [25, 10]
+    with pytest.raises(InputError, match="size is 25, more than the 10 pairs"):
+        measure(pa.table(columns), event="class:b", bin_size=25)
+
+
+def test_default_events_follow_the_form_of_the_table() -> None:
+    wide = open_predictions(pa.table(wide_columns(5)[0]))
+    classed = open_predictions(pa.table({"score": [0.1], "label": [0], "class": ["a"]}))
+    plain = open_predictions(pa.table({"score": [0.1], "label": [0]}))
+    assert asked_events(None, wide) == ["top", "classwise"]
+    assert asked_events(None, classed) == ["pooled", "classwise"]
+    assert asked_events(None, plain) == ["binary"]
+    assert expanded(["classwise", "class:a"], ["a", "b"]) == ["class:a", "class:b"]
+
+
+def test_default_bins_have_the_documented_size() -> None:
+    assert [default_bin_size(n) for n in (1, 199, 4000, 20_000, 10**6)] == [1, 199, 200, 1000, 5000]
+    found = measure(pa.table({"score": [0.5] * 150, "label": [0, 1] * 75}))["binary"]
+    assert found.binning.used == 1
+    assert "150 pairs" in found.reasons["bins_warning"]
+
+
+def test_the_top_label_of_a_long_table_is_refused() -> None:
+    table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
+    with pytest.raises(InputError, match="the top label needs every class's score of an item in one row"):
+        measure(table, event="top")
+
+
+def test_progress_is_told_what_is_read_and_measured(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    measure(write(tmp_path, long_columns()), progress=lambda *stage: told.append(stage))
+    assert ("reading", 3000, 3000) in told
+    assert told[-1][0] == "measuring"
+
+
+def test_a_report_holds_models_drawings_and_paired_differences(tmp_path: Path) -> None:
+    columns = long_columns(item=[f"t{place}" for place in range(3000)])
+    better = {**columns, "score": columns["score"] ** 1.3}
+    found = report([pa.table(columns), pa.table(better)], names=["raw", "mended"])
+    assert [model.name for model in found.models] == ["raw", "mended"]
+    assert [drawing.event for drawing in found.models[0].drawings] == ["binary"]
+    smooth = found.models[0].measured["binary"].smooth_ece
+    assert smooth is not None
+    difference = found.differences[0].difference
+    assert difference.mse_low is not None
+    assert difference.mse_low > 0
+    assert difference.n == 3000
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[float | None]:
+    found = report([pa.table(one), pa.table(other)], names=["one", "other"])
+    return [each.difference.mse_difference for each in found.differences]
+
+
+def test_rows_in_another_order_are_paired_by_item_with_their_clusters() -> None:
+    columns = long_columns(600, item=np.arange(600), cluster=[f"d{place // 6}" for place in range(600)])
+    other = {**columns, "score": columns["score"] ** 1.3}
+    order = np.random.default_rng(0).permutation(600)
+    shuffled = {name: np.asarray(values)[order] for name, values in other.items()}
+    assert differences(columns, shuffled) == pytest.approx(differences(columns, other))
+
+
+def test_models_with_other_items_or_labels_are_not_compared() -> None:
+    columns = long_columns(300)
+    assert differences(columns, {**columns, "label": 1 - columns["label"]}) == []
+    named = {**columns, "item": np.arange(300)}
+    assert differences(named, {**columns, "item": np.arange(1, 301)}) == []
+    with pytest.raises(InputError, match="disagree about the label of item 0"):
+        differences(named, {**named, "label": 1 - columns["label"]})
+
+
+def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> None:
+    columns, _, _ = wide_columns(400)
+    found = report([pa.table(columns), pa.table(columns)], names=["x", "y"], event=["top", "pooled"])
+    assert [each.event for each in found.differences] == ["top", "pooled"]
+    assert found.differences[0].difference.mse_difference == 0
+
+
+def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:
+    path = write(tmp_path, {"prob": [0.01, 0.02] * 50, "label": [0, 1] * 50})
+    easy = plan(error=0.05, pilot=path, columns=Columns(score="prob"))
+    hard = plan(error=0.05, beta=(50, 50))
+    assert easy.labels is not None
+    assert hard.labels is not None
+    assert easy.labels < hard.labels
+
+
+def test_an_event_is_found_by_its_name() -> None:
+    found: Measured = measure(pa.table(long_columns(50)))
+    with pytest.raises(KeyError, match="top"):
+        found["top"]
