@@ -136,6 +136,8 @@ def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> N
     assert "Class by class" in text
     for name in ("NOUN", "<b>VERB</b>", "$x$"):
         assert f"{measured[f'class:{name}'].ece.value:.4f}" in text
+    assert measured.mean is not None
+    assert f"{measured.mean.rms_calibration_error:.4f}" in text
 
 
 def test_the_style_knows_dark_pages_and_paper(two_html: str) -> None:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from calibrant.exceptions import InputError
@@ -10,6 +12,7 @@ from calibrant.report import Page, page
 from calibrant.report._text import number
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.results.intervals import ErrorDifference
+from calibrant.workflow import report
 
 
 def test_the_headline_is_the_debiased_error_with_its_interval(one: Report, one_page: Page) -> None:
@@ -39,6 +42,30 @@ def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page
 def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: Page) -> None:
     verdict = two_page.sections[0].cards[1].verdict
     assert verdict.startswith("These data are in keeping with perfect calibration")
+
+
+def test_an_error_without_an_interval_says_why() -> None:
+    certain = pd.DataFrame({"score": [0.0, 1.0] * 200, "label": [0, 1] * 200})
+    card = page(report([certain], names=["certain"])).sections[0].cards[0]
+    assert card.interval == "undefined"
+    assert card.verdict.startswith("The error has no interval: every score is 0 or 1")
+
+
+def test_a_handful_of_pairs_is_warned_of() -> None:
+    tiny = pd.DataFrame({"score": [0.2, 0.9, 0.5], "label": [0, 1, 1]})
+    made = page(report([tiny], names=["tiny"]))
+    assert "only 3 pairs" in made.sections[0].cards[0].warnings[0]
+    assert "only 3 pairs" in made.to_html()
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_alone_is_shown_with_what_is_undefined(label: int) -> None:
+    table = pd.DataFrame({"score": np.linspace(0.1, 0.9, 300), "label": label})
+    made = page(report([table], names=["one class"]))
+    assert "undefined" in made.to_html()
+    rows = {row.field: row for group in made.sections[0].numbers for row in group.rows}
+    assert rows["cox_slope"].cells[0].text == "undefined"
+    assert rows["cox_slope"].cells[0].note
 
 
 def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> None:

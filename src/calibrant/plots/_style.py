@@ -69,9 +69,9 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = CURVE_SIZE) -> Axes
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that holds the axes."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
+    """Return the figure of axes that stand right on one (not on a part of a figure)."""
+    figure = ax.figure
+    assert isinstance(figure, Figure)
     return figure
 
 

@@ -197,7 +197,7 @@ def _card(name: str, m: Measurement) -> Card:
         bins=binning_text(m),
         verdict=text.error_verdict(m.interval),
         direction=text.direction_verdict(m),
-        warnings=tuple(reason for name, reason in warnings.items() if name in ("warning", "bins")),
+        warnings=tuple(reason for name, reason in warnings.items() if name.endswith("warning")),
     )
 
 
@@ -219,17 +219,13 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
 
 def _class_table(report: Report, events: Sequence[str]) -> ClassTable:
     models = [model for model in report.models if all(_has(model.measured, event) for event in events)]
-    means = tuple(
-        "" if model.measured.mean is None else text.number(model.measured.mean.debiased_rms)
-        for model in models
-    )
     return ClassTable(
         models=tuple(model.name for model in models),
         rows=tuple(
             (event.removeprefix("class:"), tuple(model.measured[event] for model in models))
             for event in events
         ),
-        means=means,
+        means=tuple(model.measured.mean for model in models),
     )
 
 

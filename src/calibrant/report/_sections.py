@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from calibrant.report._rows import Group
 from calibrant.results.drawing import Drawing
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import ClassMean, Measurement
 
 Lines = tuple[tuple[str, str], ...]
 
@@ -109,9 +109,9 @@ class ClassTable:
     rows
         One a class: its name and one measurement a model.
     means
-        The mean over classes, worded, one a model.
+        The means over classes, one a model; None where not every class was measured.
     """
 
     models: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Measurement, ...]], ...]
-    means: tuple[str, ...]
+    means: tuple[ClassMean | None, ...]

@@ -138,7 +138,7 @@ def error_verdict(interval: ErrorInterval) -> str:
     """Say in a sentence what the interval of the calibration error says."""
     if interval.low is None or interval.high is None or interval.estimate is None:
         reason = interval.reasons.get("estimate") or interval.reasons.get("low") or "the data do not say"
-        return f"The calibration error is undefined: {reason}."
+        return f"The error has no interval: {reason}."
     if not interval.estimand.endswith("rms"):
         return ""
     if interval.high == 0:
@@ -155,7 +155,9 @@ def error_verdict(interval: ErrorInterval) -> str:
 
 
 def direction_verdict(measurement: Measurement) -> str:
-    """Say in which way the scores are off, where the intervals tell."""
+    """Say in which way the scores are off, where the intervals of the error and of the way tell."""
+    if not measurement.interval.low:
+        return ""
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope
     if large.estimate is not None and large.low is not None and large.high is not None:
