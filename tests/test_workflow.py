@@ -21,7 +21,6 @@ from calibrant.measure.debiased import debiased_squared_error
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.workflow import Columns, measure, plan, report
 from calibrant.workflow._events import asked_events, expanded
-from calibrant.workflow._measurement import default_bin_size
 
 CLASSES = ["a", "b", "c"]
 
@@ -102,6 +101,15 @@ def test_a_large_table_gives_almost_the_same_in_one_pass(
     small = measure(path)["binary"]
     assert (large.tally, small.tally) == ("compressed", "exact")
     assert_close(large, small, 2e-3)
+
+
+@pytest.mark.usefixtures("streamed")
+def test_bins_of_a_tally_hold_whole_rows_and_say_so(tmp_path: Path) -> None:
+    columns = {"score": np.repeat([0.50001, 0.50002, 0.9], 1000), "label": np.tile([0, 1], 1500)}
+    found = measure(write(tmp_path, columns), bin_size=100)["binary"]
+    assert (found.binning.asked, found.binning.used) == (30, 2)
+    assert found.bins.n.tolist() == [2000, 1000]
+    assert "2 bins instead of 30" in found.reasons["bins_warning"]
 
 
 @pytest.mark.usefixtures("streamed")
@@ -241,8 +249,7 @@ def test_default_events_follow_the_form_of_the_table() -> None:
     assert expanded(["classwise", "class:a"], ["a", "b"]) == ["class:a", "class:b"]
 
 
-def test_default_bins_have_the_documented_size() -> None:
-    assert [default_bin_size(n) for n in (1, 199, 4000, 20_000, 10**6)] == [1, 199, 200, 1000, 5000]
+def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
     found = measure(pa.table({"score": [0.5] * 150, "label": [0, 1] * 75}))["binary"]
     assert found.binning.used == 1
     assert "150 pairs" in found.reasons["bins_warning"]

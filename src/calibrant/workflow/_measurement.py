@@ -11,7 +11,7 @@ from calibrant._checks import positive_integer, proportion
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.measure.bin_intervals import bin_intervals
-from calibrant.measure.binning import Source, adaptive, adaptive_ranks, uniform
+from calibrant.measure.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
 from calibrant.measure.calibration_error import plug_in_errors
 from calibrant.measure.decompositions import brier_decomposition
 from calibrant.measure.intervals import calibration_test, error_interval
@@ -26,8 +26,8 @@ from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 FEWEST = 200  # pairs; the papers' floor for a bin
-PAPERS_SIZE = 5000
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
+FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
 DROPPED = "scores below the table's threshold were dropped"
 
 
@@ -62,17 +62,6 @@ class Settings:
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
 
 
-def default_bin_size(n: int) -> int:
-    """Pairs a plotted bin: min(5000, max(200, n // 20)), and one bin for fewer than 200 pairs.
-
-    Examples
-    --------
-    >>> [default_bin_size(n) for n in (150, 1_000, 60_000, 10_000_000)]
-    [150, 200, 3000, 5000]
-    """
-    return min(n, PAPERS_SIZE, max(FEWEST, n // 20))
-
-
 def measurement_of(
     event: EventSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
 ) -> Measurement:
@@ -103,6 +92,8 @@ def measurement_of(
         reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
     if event.n < FEWEST:
         reasons["bins_warning"] = f"only {event.n} pairs: bins need {FEWEST} each to say much"
+    if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
+        reasons["bins_warning"] = FEWER.format(bins.used, bins.asked)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -158,7 +149,9 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)
     tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
-    return adaptive(tally, size=size, count=count), uniform(tally, settings.ece_bins)
+    # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
+    ties: Ties = "shared" if event.is_exact else "whole"
+    return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
 
 
 def _interval(source: Source, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
