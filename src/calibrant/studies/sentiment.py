@@ -21,6 +21,7 @@ from calibrant.data import SETS, SPLITS, predictions
 from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import adaptive
 from calibrant.measure.calibration_error import rms_calibration_error_of
+from calibrant.measure.compare import error_difference
 from calibrant.measure.debiased import debiased_squared_error_of
 from calibrant.measure.intervals import error_interval
 from calibrant.results import Bins
@@ -186,8 +187,6 @@ def _f1_claim(name: str, pair: _Pair, seed: int) -> Finding:
 
 def _error_claims(name: str, pair: _Pair) -> list[Finding]:
     """Naive Bayes' error is larger, and logistic regression's less than half of it."""
-    from calibrant.measure.compare import error_difference
-
     bayes, logistic = (_checked(p) for p in pair.both)
     difference = error_difference(bayes, logistic)
     plug_in = [rms_calibration_error_of(adaptive(p, size=BIN_SIZE[name])) for p in (bayes, logistic)]
@@ -223,7 +222,8 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
             high,
             "less than half (0.39)",
             "agrees" if ratio is not None and ratio < 0.5 else "differs",
-            f"paired interval, conservative; plug-in errors: {plug_in[1] / plug_in[0]:.2f}",
+            f"paired interval, conservative; plug-in errors: {plug_in[1] / plug_in[0]:.2f}"
+            + _unsettled(low, high, 0.5),
         ),
     ]
 
@@ -242,11 +242,12 @@ def _shape_claims(name: str, pair: _Pair) -> list[Finding]:
             half = 1.96 * float(residual.std(ddof=1)) / float(np.sqrt(len(residual)))
             gaps[p.model, side] = abs(gap)
             sign = 1 if side == "low" else -1
-            verdict: Verdict = "agrees" if sign * gap - half > 0 else "differs"
+            verdict: Verdict = "agrees" if sign * gap > 0 else "differs"
+            note = "normal interval" + _unsettled(gap - half, gap + half, 0.0)
             sign_text = "below" if side == "low" else "from"
             text = f"{name}, {TITLE[p.model]}: frequency minus score, scores {sign_text} 0.5"
             key = f"{name}/{p.model}/gap_{side}"
-            found.append(Finding(key, text, gap, gap - half, gap + half, paper, verdict, "normal interval"))
+            found.append(Finding(key, text, gap, gap - half, gap + half, paper, verdict, note))
     stronger = all(gaps["naive-bayes", s] > gaps["logistic-regression", s] for s in ("low", "high"))
     return [
         *found,
@@ -259,6 +260,12 @@ def _shape_claims(name: str, pair: _Pair) -> list[Finding]:
             note="the four gaps above",
         ),
     ]
+
+
+def _unsettled(low: float | None, high: float | None, limit: float) -> str:
+    """A warning where the interval lies on both sides of what the verdict turns on."""
+    settled = low is not None and high is not None and not low <= limit <= high
+    return "" if settled else f"; not settled: the interval holds {limit:g}"
 
 
 def _bootstrap_f1(predicted: Sequence[Predicted], seed: int) -> NDArray[np.float64]:
