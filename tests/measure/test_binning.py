@@ -14,7 +14,15 @@ from sklearn.isotonic import IsotonicRegression
 from calibrant._checks import pairs
 from calibrant.exceptions import InputError
 from calibrant.measure import binning
-from calibrant.measure.binning import adaptive, adaptive_bins, at_edges, isotonic, uniform, uniform_bins
+from calibrant.measure.binning import (
+    adaptive,
+    adaptive_bins,
+    at_edges,
+    default_bin_size,
+    isotonic,
+    uniform,
+    uniform_bins,
+)
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 
@@ -193,6 +201,13 @@ def test_two_hundred_wrong_at_a_tenth_and_at_one() -> None:
 def test_a_bin_size_below_one_or_above_n_is_refused(size: int) -> None:
     with pytest.raises(InputError, match="size is"):
         adaptive_bins([0, 1, 1], [0.1, 0.2, 0.3], size=size)
+
+
+@pytest.mark.parametrize(
+    ("n", "size"), [(1, 1), (199, 199), (200, 200), (4000, 200), (20_000, 1000), (10**8, 5000)]
+)
+def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
+    assert default_bin_size(n) == size
 
 
 def test_size_and_count_exclude_each_other() -> None:

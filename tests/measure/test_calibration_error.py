@@ -18,7 +18,6 @@ from calibrant.measure.calibration_error import (
     class_errors,
     expected_calibration_error,
     max_calibration_error,
-    plot_bin_size,
     plug_in_errors,
     rms_calibration_error,
 )
@@ -174,13 +173,6 @@ def test_one_bin_of_a_calibrated_pair_of_scores_has_no_error() -> None:
 
 def test_isotonic_blocks_have_errors_too() -> None:
     assert plug_in_errors(isotonic(pairs([0, 1], [0.2, 0.9]))).max_calibration_error == pytest.approx(0.2)
-
-
-@pytest.mark.parametrize(
-    ("n", "size"), [(1, 1), (199, 199), (200, 200), (4000, 200), (20_000, 1000), (10**8, 5000)]
-)
-def test_bins_for_plots_have_their_documented_size(n: int, size: int) -> None:
-    assert plot_bin_size(n) == size
 
 
 def test_unusable_bins_are_refused() -> None:

@@ -36,8 +36,10 @@ from calibrant.measure.debiased import (
 )
 from calibrant.measure.decompositions import (
     brier_decomposition,
+    brier_rule,
     corp_decomposition,
     log_decomposition,
+    log_rule,
     proper_score_decomposition,
 )
 from calibrant.measure.events import (
@@ -74,6 +76,7 @@ __all__ = [
     "binary_event",
     "brier_decomposition",
     "brier_of",
+    "brier_rule",
     "brier_score",
     "calibration_difference",
     "calibration_in_the_large",
@@ -104,6 +107,7 @@ __all__ = [
     "labels_needed",
     "log_decomposition",
     "log_loss",
+    "log_rule",
     "max_calibration_error",
     "max_calibration_error_of",
     "named_events",

@@ -149,12 +149,12 @@ def sum_by(group: NDArray[np.int32], values: Floats | Integers, groups: int) -> 
     return np.bincount(group, values, groups).astype(np.float64, copy=False)
 
 
-def default_bin_size(n: float) -> int:
+def estimator_bin_size(n: float) -> int:
     """Pairs a bin of the estimator: n^(1/3), at least 20, and so many that there are at most 10^4 bins.
 
     Examples
     --------
-    >>> [default_bin_size(n) for n in (1_000, 1_000_000, 100_000_000)]
+    >>> [estimator_bin_size(n) for n in (1_000, 1_000_000, 100_000_000)]
     [20, 100, 10000]
     """
     return int(max(_SMALLEST_BIN, round(n ** (1 / 3)), np.ceil(n / LARGEST_BIN_COUNT)))
@@ -169,7 +169,7 @@ def residuals(source: Pairs | Tally | Bins, bin_size: int | None = None) -> Resi
             )
         return _separable(_of_bins(source))
     n = len(source) if isinstance(source, Pairs) else source.total_n
-    size = default_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size", largest=n)
+    size = estimator_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size", largest=n)
     if isinstance(source, Pairs) and len(source) > LARGEST_SORT and source.cluster is None:
         source = Tally.from_pairs(source)
     return _separable(_of_pairs(source, size) if isinstance(source, Pairs) else _of_tally(source, size))

@@ -105,6 +105,19 @@ def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None)
     return np.arange(1, asked, dtype=np.int64) * n // asked
 
 
+def default_bin_size(n: int) -> int:
+    """Pairs a bin to look at when nobody says: min(5000, max(200, n // 20)), one bin under 200 pairs.
+
+    200 is the papers' floor, 5,000 their choice.
+
+    Examples
+    --------
+    >>> [default_bin_size(n) for n in (100, 6_000, 1_000_000)]
+    [100, 300, 5000]
+    """
+    return min(n, 5000, max(200, n // 20))
+
+
 def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> Bins:
     """Cut [0, 1] into ``count`` bins (lo, hi] of equal width; a score of 0 belongs to the first.
 

@@ -16,23 +16,12 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.binning import adaptive, uniform
+from calibrant.measure.binning import adaptive, default_bin_size, uniform
 from calibrant.measure.events import class_predictions, classwise_events
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, PlugInErrors
 
 Binning = Literal["adaptive", "uniform"]
-
-
-def plot_bin_size(n: int) -> int:
-    """Pairs a bin when nobody says: ``min(5000, max(200, n // 20))``, and one bin under 200 pairs.
-
-    Examples
-    --------
-    >>> plot_bin_size(100), plot_bin_size(6000), plot_bin_size(10**6)
-    (100, 300, 5000)
-    """
-    return min(n, 5000, max(200, n // 20))
 
 
 def calibration_mse_of(bins: Bins) -> float:
@@ -122,7 +111,7 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
 def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | None) -> Bins:
     if binning == "adaptive":
         if bin_size is None and bin_count is None:
-            bin_size = plot_bin_size(len(source))
+            bin_size = default_bin_size(len(source))
         return adaptive(source, size=bin_size, count=bin_count)
     if binning != "uniform":
         raise InputError(f"binning is {binning!r}", 'give "adaptive" or "uniform"', code="parameter")

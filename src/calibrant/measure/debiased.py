@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of
-from calibrant.measure._residuals import default_bin_size, residuals
+from calibrant.measure._residuals import estimator_bin_size, residuals
 from calibrant.measure.binning import adaptive
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
@@ -163,6 +163,6 @@ def kumar_debiased_squared_error(
     0.0375
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    size = default_bin_size(len(source)) if bin_size is None else bin_size
+    size = estimator_bin_size(len(source)) if bin_size is None else bin_size
     bins = adaptive(source, size=min(size, len(source)), ties="whole")
     return kumar_debiased_squared_error_of(bins)

@@ -18,7 +18,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure import _resampling
 from calibrant.measure._moments import FEW_CLUSTERS, Moments, moments
 from calibrant.measure._residuals import Residuals, residuals
-from calibrant.measure.binning import adaptive
+from calibrant.measure.binning import adaptive, default_bin_size
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
@@ -309,7 +309,7 @@ def _sampling(
         size = bins.size if bins.size is not None else round(bins.n.sum() / max(1, len(bins)))
     else:
         n = len(source) if isinstance(source, Pairs) else source.total_n
-        size = min(n, min(5000, max(200, n // 20)) if bin_size is None else bin_size)
+        size = min(n, default_bin_size(n) if bin_size is None else bin_size)
         bins = adaptive(source, size=size, ties="whole")
     squared = _resampling.algorithm_2(
         bins, positive_integer(samples, "samples"), generator(seed), clip=method == "sampling"

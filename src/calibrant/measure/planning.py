@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import positive_integer, proportion
 from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
-from calibrant.measure._residuals import default_bin_size
+from calibrant.measure._residuals import estimator_bin_size
 from calibrant.measure.intervals import quantile
 from calibrant.results.intervals import LabelPlan
 
@@ -96,7 +96,7 @@ def labels_needed(
     extra = ((effect - 1) * variance) ** 2
 
     def null_variance(n: float) -> float:
-        return 2 * variance2 / (n * (default_bin_size(n) - 1)) + 2 * extra / n**2
+        return 2 * variance2 / (n * (estimator_bin_size(n) - 1)) + 2 * extra / n**2
 
     def of_error(n: float) -> float:
         theta = worse**2
