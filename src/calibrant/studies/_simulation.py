@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, pairs
 from calibrant.measure._moments import Moments, moments
 from calibrant.measure._residuals import residuals
+from calibrant.measure.binning import uniform
 from calibrant.measure.intervals import Method, error_interval, inverted, p_value_of, quantile
+from calibrant.studies import _sun
 from calibrant.synthetic import (
     Identity,
     LogitSlope,
@@ -28,6 +30,7 @@ from calibrant.synthetic import (
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
+LEVEL = 0.95
 SCORES = ((0.1, 1.0), (0.5, 0.5), (2.0, 2.0))
 TRANSFORMS: dict[str, Transform] = {
     "calibrated": Identity(),
@@ -142,27 +145,27 @@ def _replicate(block: Block, seed: np.random.SeedSequence, replications: int) ->
     return out
 
 
-OTHER_METHODS: tuple[Method, ...] = ("sampling", "sampling-thesis", "bootstrap")
-_OTHER_SAMPLES = {"sampling": 500, "sampling-thesis": 500, "bootstrap": 200}
+_DRAWN: dict[Method, tuple[int | None, int]] = {  # pairs a bin, draws; 200 pairs are the papers' floor
+    "sampling": (200, 500),
+    "sampling-thesis": (200, 500),
+    "bootstrap": (None, 200),
+}
+OTHER_METHODS = (*_DRAWN, "Sun et al. 2024")
 
 
 def other_methods(block: Block, seed: np.random.SeedSequence, replications: int) -> Floats:
-    """Limits (transforms, replications, methods, 2) of the squared error by `OTHER_METHODS`, on fresh data.
-
-    Algorithm 2 gets bins of 200 pairs, the papers' floor.
-    """
+    """Limits (transforms, replications, methods, 2) of the squared error by `OTHER_METHODS`."""
     rng = np.random.default_rng(seed)
     out = np.empty((len(block.transforms), replications, len(OTHER_METHODS), 2))
     for r in range(replications):
         for t, source in enumerate(_draw(block, rng)):
-            for m, method in enumerate(OTHER_METHODS):
-                size = None if method == "bootstrap" else 200
-                samples = _OTHER_SAMPLES[method]
+            for m, (method, (size, samples)) in enumerate(_DRAWN.items()):
                 found = error_interval(source, method=method, seed=rng, samples=samples, bin_size=size)
                 if found.low is None or found.high is None:
                     raise RuntimeError("an interval of a synthetic sample is undefined")
                 limits = np.maximum(0.0, [found.low, found.high])
                 out[t, r, m] = limits if method == "sampling-thesis" else limits**2
+            out[t, r, -1] = _sun.interval(uniform(source, _sun.BINS), LEVEL)
     return out
 
 

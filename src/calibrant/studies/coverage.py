@@ -22,6 +22,7 @@ from calibrant.studies._simulation import (
     CLUSTERED,
     DEPENDENCE,
     INDEPENDENT,
+    LEVEL,
     SCORES,
     TRANSFORMS,
     Block,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 SEED = 20261121
 SIZES = (2_000, 20_000, 200_000)
-LEVEL = 0.95
 FEW = tuple(Dependence(f"{count} clusters", 2_000 // count, 0.3, 0.5) for count in (10, 20, 50))
 RARE = (0.003, 1.0)  # 99 % of the scores below 0.04, half below 1e-100
 
