@@ -24,6 +24,7 @@ DEV_BIN_SIZE = 200
 METADATA = b"calibrant"
 ENCODING = {"item": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "label": "PLAIN"}
 KINDS: dict[str, Kind] = {"naive-bayes": "naive_bayes", "logistic-regression": "logistic_regression"}
+TITLE = {"naive-bayes": "naive Bayes", "logistic-regression": "logistic regression"}
 STRENGTHS = tuple(float(f"{10.0 ** (k / 2):.4g}") for k in range(-6, 5))
 
 

@@ -26,9 +26,8 @@ from calibrant.measure.debiased import debiased_squared_error_of
 from calibrant.measure.intervals import error_interval
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
-from calibrant.results.error_curve import ErrorCurve
-from calibrant.studies._base import Finding, Row, Study, Verdict, digest, shared_legend
-from calibrant.studies._tweets import Predicted, f1_score, shipped, source, trained
+from calibrant.studies._base import Finding, Row, Study, Verdict, digest
+from calibrant.studies._tweets import TITLE, Predicted, f1_score, shipped, source, trained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +38,6 @@ BIN_SIZE = {"dated": 300, "100k": 5_000}
 BIN_SIZES = {"dated": (50, 100, 200, 300, 500, 1_000), "100k": (50, 200, 500, 1_000, 2_000, 5_000)}
 PAPER_F1 = {"naive-bayes": 0.738, "logistic-regression": 0.729}
 PAPER_ERROR = {"naive-bayes": 0.105, "logistic-regression": 0.041}
-TITLE = {"naive-bayes": "naive Bayes", "logistic-regression": "logistic regression"}
-SET_TITLE = {"dated": "dated tweets", "100k": "100k set (labels go with the date)"}
 OTHER_DATA = "other tweets: {n:,} of 2009, where the paper tests on tweets of 2015"
 
 
@@ -361,60 +358,6 @@ def figures(study: Study) -> dict[str, Figure]:
     >>> "sizes" in figures(run())
     True
     """
-    from calibrant.plots import _style as style
-    from calibrant.plots import calibration_curve, error_against_size
+    from calibrant.studies._sentiment_figures import draw
 
-    drawn: dict[str, Figure] = {}
-    for name in SETS:
-        figure, axes = style.new_figure(8.6, 4.7, 2)
-        for letter, index, (model, title), ax in zip("ab", (0, 1), TITLE.items(), axes, strict=True):
-            rows = [row for row in study.tables["curves"] if (row["set"], row["model"]) == (name, model)]
-            bins, intervals = _drawable(rows)
-            calibration_curve(bins, intervals, label=f"({letter}) {title}", index=index, ax=ax)
-        drawn[f"curves-{name}"] = figure
-    drawn["sizes"], axes = style.new_figure(8.6, 4.6, 2)
-    for name, ax in zip(SETS, axes, strict=True):
-        rows = [row for row in study.tables["sizes"] if row["set"] == name]
-        curves = [_size_curve(rows, title) for title in TITLE.values()]
-        error_against_size(curves, log_error=False, legend=False, ax=ax)
-        ax.set_xscale("log")
-        ax.set_xticks([row["b"] for row in rows], [f"{row['b']:,}" for row in rows])
-        ax.minorticks_off()
-        style.plain_title(ax, SET_TITLE[name])
-    shared_legend(drawn["sizes"], axes[0])
-    return drawn
-
-
-def _drawable(rows: Sequence[Row]) -> tuple[Bins, BinIntervals]:
-    """The bins of a curve and their intervals, from the record's rows."""
-    column = {key: np.array([row[key] for row in rows]) for key in rows[0] if key not in ("set", "model")}
-    n, positives = column["n"], column["positives"]
-    bins = Bins(
-        kind="adaptive",
-        size=None,
-        asked=None,
-        used=len(rows),
-        edge_low=column["edge_low"],
-        edge_high=column["edge_high"],
-        n=n,
-        positives=positives,
-        weight=n,
-        weight_positives=positives,
-        weight2=n,
-        weight2_positives=positives,
-        sum_score=n * column["score"],
-        sum_score2=n * column["score"] ** 2,
-        sum_score_positive=positives * column["score"],
-    )
-    return bins, BinIntervals(column["low"], column["high"], 0.95, "normal")
-
-
-def _size_curve(rows: Sequence[Row], title: str) -> ErrorCurve:
-    return ErrorCurve(
-        title,
-        "bin_size",
-        np.array([row["b"] for row in rows]),
-        np.array([row[title] for row in rows]) ** 2,
-        np.array([row[f"{title}, debiased"] for row in rows]) ** 2,
-        np.array([row[f"floor, {title}"] for row in rows]) ** 2,
-    )
+    return draw(study)
