@@ -9,6 +9,7 @@ from calibrant.results.errors import NoiseFloor
 from calibrant.results.measurement import Measured, Measurement
 
 MOST_BINS = 25
+MOST_NOTES = 20
 METHODS = {
     "inverted": "inverted test (default)",
     "sampling": "Algorithm 2 by sampling, of the binned error",
@@ -79,8 +80,8 @@ def numbers(found: Measurement) -> list[str]:
     ):
         rows.append((label, text.number(value.estimate), text.between(value.low, value.high)))
     lines = [f"Event {found.event}", *text.labelled(rows)]
-    reasons = {**found.interval.reasons, **found.test.reasons, **found.reasons}
-    return lines + [f"  note: {name}: {reason}" for name, reason in reasons.items()]
+    notes = text.notes(found.interval.reasons, found.test.reasons, found.reasons)
+    return [*lines, *(f"  {note}" for note in notes)]
 
 
 def below(floor: NoiseFloor) -> str:
@@ -126,15 +127,12 @@ def events(measured: Measured) -> list[str]:
         rows.append([f"mean of {mean.classes} classes", "", "", *errors, ""])
     lines = text.table([header, *rows])
     notes = [
-        f"  note: {each.event}: {name}: {reason}"
+        f"  {each.event}: {note}"
         for each in measured.events
-        for name, reason in {**each.interval.reasons, **each.reasons}.items()
+        for note in text.notes(each.interval.reasons, each.reasons)
     ]
-    return (
-        lines
-        + notes[:20]
-        + ([f"  ({len(notes) - 20} more notes; --json has all)"] if len(notes) > 20 else [])
-    )
+    more = [f"  ({len(notes) - MOST_NOTES} more notes; --json has all)"] if len(notes) > MOST_NOTES else []
+    return [*lines, *notes[:MOST_NOTES], *more]
 
 
 def recipe_lines(measured: Measured) -> list[str]:
@@ -179,7 +177,7 @@ def _recipe_of(found: Measurement) -> list[tuple[str, str, str]]:
 
 def next_steps(measured: Measured, source: str) -> list[str]:
     """Say what to type next."""
-    name = shlex.quote(source)
+    name = "PRED" if source == "-" else shlex.quote(source)
     lines = [f"  calibrant report {name} -o report.html    the same to look at"]
     if len(measured.events) > 1:
         event = shlex.quote(measured.events[0].event)

@@ -95,6 +95,26 @@ def labelled(rows: Sequence[tuple[str, str, str]], *, indent: int = 2) -> list[s
     ]
 
 
+def notes(*groups: dict[str, str]) -> list[str]:
+    """Word warnings, and why fields are undefined; one line a reason.
+
+    Examples
+    --------
+    >>> notes({"warning": "few clusters"}, {"low": "one cluster", "high": "one cluster"})
+    ['note: few clusters', 'undefined (low, high): one cluster']
+    """
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        for name, reason in group.items():
+            found = names.setdefault(reason, [])
+            if not name.endswith("warning") and name not in found:
+                found.append(name)
+    return [
+        f"undefined ({', '.join(fields)}): {reason}" if fields else f"note: {reason}"
+        for reason, fields in names.items()
+    ]
+
+
 def bin_lines(rows: Sequence[dict[str, Any]], level: float, most: int) -> list[str]:
     """Show bins as a table, at most ``most`` of them: the first, the last, and some evenly between."""
     shown = list(range(len(rows)))

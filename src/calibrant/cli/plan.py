@@ -74,7 +74,7 @@ def command(as_json: bool, **options: Any) -> None:
         "Assumed",
         *(f"  {assumption}" for assumption in found.assumptions),
         f"  mean of q (1 - q): {text.number(found.mean_variance)}; design effect {found.design_effect:.2f}",
-        *(f"  note: {name}: {reason}" for name, reason in found.reasons.items()),
+        *(f"  {note}" for note in text.notes(found.reasons)),
         "",
         "Next",
         "  calibrant measure PRED    once they are labelled",

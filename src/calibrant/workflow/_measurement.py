@@ -90,10 +90,7 @@ def measurement_of(
     if partial:
         scores = replace(scores, log_loss=None, log_skill=None)
         reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
-    if event.n < FEWEST:
-        reasons["bins_warning"] = f"only {event.n} pairs: bins need {FEWEST} each to say much"
-    if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
-        reasons["bins_warning"] = FEWER.format(bins.used, bins.asked)
+    reasons |= _bin_warning(event, bins)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -152,6 +149,14 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
     ties: Ties = "shared" if event.is_exact else "whole"
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
+
+
+def _bin_warning(event: EventSource, bins: Bins) -> dict[str, str]:
+    if event.n < FEWEST:
+        return {"bins_warning": f"only {event.n} pairs: bins need {FEWEST} each to say much"}
+    if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
+        return {"bins_warning": FEWER.format(bins.used, bins.asked)}
+    return {}
 
 
 def _interval(source: Source, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
