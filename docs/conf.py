@@ -28,5 +28,6 @@ numpydoc_xref_param_type = False
 html_theme = "furo"
 html_title = f"calibrant {version}"
 html_static_path = ["_static"]
+html_css_files = ["style.css"]
 html_show_copyright = False
 html_show_sphinx = False

@@ -32,6 +32,10 @@ PUBLIC_MODULES = {
     "calibrant.exceptions": "Errors",
 }
 
+# Files in the order in which a reader needs them; those not named here follow.
+ORDER = ["tally", "binning", "bin_intervals", "calibration_error", "debiased", "intervals", "noise_floor"]
+ORDER += ["smooth", "smooth_curve", "scores", "decompositions", "logistic", "events", "compare", "planning"]
+
 
 def public_names(module: str) -> list[str]:
     """Names of the module's `__all__`; without one, what the module defines itself."""
@@ -45,6 +49,18 @@ def summary(module: str) -> str:
     return (sys.modules[module].__doc__ or module).strip().splitlines()[0].removesuffix(".")
 
 
+def heading(module: str) -> str:
+    """A module's summary as a heading: what stands before its colon, and the rest as a sentence."""
+    title, _, rest = summary(module).partition(": ")
+    return f"## {title}" + (f"\n\n{rest[0].upper()}{rest[1:]}." if rest else "")
+
+
+def rank(module: str) -> int:
+    """Place of a file in the reader's order."""
+    name = module.rpartition(".")[2]
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
 def api_page(module: str, title: str) -> str:
     """A page that lists a module's public names under the headings of the files that define them."""
     home: dict[str, list[str]] = {}
@@ -52,9 +68,9 @@ def api_page(module: str, title: str) -> str:
         source = getattr(getattr(importlib.import_module(module), name), "__module__", module)
         home.setdefault(source if source in sys.modules else module, []).append(name)
     parts = [f"# {title}", f"`{module}`: {summary(module)}."]
-    for source, names in home.items():
+    for source, names in sorted(home.items(), key=lambda item: rank(item[0])):
         if source != module:
-            parts.append(f"## {summary(source)}")
+            parts.append(heading(source))
         entries = "\n".join(f"   {module.removeprefix('calibrant.')}.{name}" for name in names)
         options = ".. currentmodule:: calibrant\n.. autosummary::\n   :toctree: _generated\n   :nosignatures:"
         parts.append(f"```{{eval-rst}}\n{options}\n\n{entries}\n```")
