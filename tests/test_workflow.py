@@ -19,7 +19,7 @@ from calibrant.measure.binning import adaptive_bins
 from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.results.measurement import Measured, Measurement
-from calibrant.workflow import Columns, measure, plan, report
+from calibrant.workflow import Columns, measure, plan, report, tally
 from calibrant.workflow._events import asked_events, expanded
 
 CLASSES = ["a", "b", "c"]
@@ -324,3 +324,62 @@ def test_an_event_is_found_by_its_name() -> None:
     found: Measured = measure(pa.table(long_columns(50)))
     with pytest.raises(KeyError, match="top"):
         found["top"]
+
+
+def halves(columns: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
+    table = pa.table(columns)
+    return table.slice(0, len(table) // 2), table.slice(len(table) // 2)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("large", [False, True])
+def test_tallies_of_parts_merge_to_that_of_the_whole(
+    request: pytest.FixtureRequest, exact: bool, large: bool
+) -> None:
+    if large:
+        request.getfixturevalue("streamed")
+    names = [f"d{place % 70}" for place in range(3000)]
+    columns = long_columns(weight=np.tile([1.0, 2.0], 1500), cluster=names)
+    columns["score"] = np.round(columns["score"], 2)
+    whole = tally(pa.table(columns), exact=exact)
+    parts = [tally(part, exact=exact) for part in halves(columns)]
+    for merged in (parts[0] + parts[1], parts[1] + parts[0]):
+        assert merged.cluster_names.tolist() == whole.cluster_names.tolist() == sorted(set(names))
+        np.testing.assert_array_equal(merged.n, whole.n)
+        np.testing.assert_array_equal(merged.cluster, whole.cluster)
+        np.testing.assert_allclose(merged.sum_score, whole.sum_score, rtol=1e-12)
+
+
+def test_clusters_of_a_tally_have_the_names_of_the_table() -> None:
+    columns = {
+        "score": [0.5, 0.5, 0.5],
+        "label": [0, 1, 1],
+        "class": ["a", "b", "b"],
+        "cluster": ["z", "y", "x"],
+    }
+    found = tally(pa.table(columns), event="class:b")
+    assert found.cluster_names.tolist() == ["x", "y"]
+    assert found.positives.tolist() == [1, 1]
+
+
+def test_rows_without_names_are_not_taken_for_rows_of_another_table() -> None:
+    table = pa.table(wide_columns(4)[0])
+    one, other = (tally(table, event="pooled") for _ in range(2))
+    assert one.cluster_count == 4
+    assert (one + other).cluster_count == 8
+
+
+def test_a_tally_is_of_one_event() -> None:
+    wide = pa.table(wide_columns(4)[0])
+    for event in (None, "classwise"):
+        with pytest.raises(InputError, match="a tally is of one event"):
+            tally(wide, event=event)
+
+
+@pytest.mark.usefixtures("streamed")
+def test_a_class_may_first_appear_late_in_a_large_table(tmp_path: Path) -> None:
+    columns = long_columns(3000)
+    path = write(tmp_path, {**columns, "class": ["a"] * 2500 + ["b"] * 500})
+    assert measure(path, event="class:b")["class:b"].n == 500
+    with pytest.raises(InputError, match="there is no class 'c': the classes are a, b"):
+        measure(path, event="class:c")

@@ -5,5 +5,6 @@ from __future__ import annotations
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.reporting import report
+from calibrant.workflow.tallying import tally
 
-__all__ = ["Columns", "measure", "plan", "report"]
+__all__ = ["Columns", "measure", "plan", "report", "tally"]

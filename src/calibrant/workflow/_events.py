@@ -90,7 +90,10 @@ def pairs_of(event: str, batch: Batch, predictions: Predictions, first_row: int 
     if predictions.form == "wide":
         return _of_classes(event, batch, predictions, first_row)
     if event.startswith(CLASS) and batch.class_code is not None:
-        batch = batch.take(np.flatnonzero(batch.class_code == class_of(event, predictions)))
+        # A class that no row has shown yet may still come.
+        known = event.removeprefix(CLASS) in predictions.classes
+        code = class_of(event, predictions) if known else -1
+        batch = batch.take(np.flatnonzero(batch.class_code == code))
     cluster = batch.item if event == "pooled" and batch.cluster is None else batch.cluster
     return Pairs(batch.score, batch.label, batch.weight, cluster, _count(cluster))
 

@@ -18,7 +18,7 @@ from calibrant.io import Batch, Predictions
 from calibrant.io._batch import joined
 from calibrant.measure.binning import select_tally, tally_with_cuts
 from calibrant.measure.tally import Tally
-from calibrant.workflow._events import CLASS, expanded, pairs_of
+from calibrant.workflow._events import CLASS, class_of, expanded, pairs_of
 
 Progress = Callable[[str, int, int | None], None]
 Integers = NDArray[np.int64]
@@ -62,6 +62,9 @@ class EventSource:
         not needed or was not asked for.
     rows
         What tells each pair from the others, for comparing models; None for a tally.
+    codes
+        The table's codes of the clusters of pairs; None without clusters and for a tally, whose clusters
+        are named by these codes.
     """
 
     event: str
@@ -69,6 +72,7 @@ class EventSource:
     threads: int | None = None
     chunks: Chunks | None = None
     rows: Rows | None = None
+    codes: Integers | None = None
 
     @property
     def n(self) -> int:
@@ -115,20 +119,22 @@ def event_sources(
     *,
     exact: bool = False,
     items: bool = False,
+    whole: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[EventSource], int]:
     """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
 
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
-    ``items`` reads the names of items too, where there are any, to compare models.
+    ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
+    in memory however large it is.
     """
     items = items or ("pooled" in events and not predictions.clustered)
     batches = _reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
     large = (predictions.rows or 0) > IN_MEMORY
-    streamable = not (exact and predictions.weighted)
+    streamable = not whole and not (exact and predictions.weighted)
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
@@ -174,8 +180,10 @@ def _in_memory(
 ) -> list[EventSource]:
     found = []
     for event in expanded(events, predictions.classes):
-        pairs = compact(_some(pairs_of(event, table, predictions), event, predictions))
-        found.append(EventSource(event, pairs, threads, rows=_rows(event, table, predictions)))
+        pairs, codes = compact(pairs_of(event, table, predictions))
+        if not len(pairs):
+            raise _no_pairs(event, predictions)
+        found.append(EventSource(event, pairs, threads, rows=_rows(event, table, predictions), codes=codes))
     return found
 
 
@@ -192,29 +200,24 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
     return Rows(table.label, None)
 
 
-def _some(pairs: Pairs, event: str, predictions: Predictions) -> Pairs:
-    if not len(pairs):
-        raise InputError(
-            f"event {event} has no pairs", "name another event", code="empty", file=predictions.name
-        )
-    return pairs
-
-
 def _no_pairs(event: str, predictions: Predictions) -> InputError:
+    if event.startswith(CLASS):
+        class_of(event, predictions)
     hint = "name another event"
     return InputError(f"event {event} has no pairs", hint, code="empty", file=predictions.name)
 
 
-def compact(pairs: Pairs) -> Pairs:
-    """Number the clusters that occur from 0, without gaps."""
+def compact(pairs: Pairs) -> tuple[Pairs, Integers | None]:
+    """Number the clusters that occur from 0, without gaps; also return their numbers before."""
     if pairs.cluster is None:
-        return pairs
+        return pairs, None
     used = np.zeros(pairs.cluster_count, bool)
     used[pairs.cluster] = True
-    if used.all():
-        return pairs
-    code = np.cumsum(used) - 1
-    return Pairs(pairs.score, pairs.outcome, pairs.weight, code[pairs.cluster], int(used.sum()))
+    codes = np.flatnonzero(used)
+    if len(codes) == pairs.cluster_count:
+        return pairs, codes
+    place = np.cumsum(used) - 1
+    return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
 
 
 def _tallied(
@@ -236,9 +239,7 @@ def _tallied(
         tallies = {event: part.tally() for event, part in parts.items()}
     for event, tally in tallies.items():
         if tally is None:
-            raise InputError(
-                f"event {event} has no pairs", "name another", code="empty", file=predictions.name
-            )
+            raise _no_pairs(event, predictions)
     return [EventSource(event, tally, threads) for event, tally in tallies.items() if tally is not None]
 
 
@@ -279,7 +280,7 @@ class _Parts:
             self._running = None
 
     def _merge(self, waiting: list[Pairs]) -> None:
-        new = (0, _tally(_concatenated(waiting)))
+        new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
         while self._merged and self._merged[-1][0] == new[0]:
             new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
         self._merged.append(new)
@@ -299,12 +300,10 @@ def _concatenated(parts: Sequence[Pairs]) -> Pairs:
     )
 
 
-def _tally(pairs: Pairs) -> Tally:
-    """Tally on the grid; clusters are named by their codes over the whole table."""
-    if pairs.cluster is None:
-        return Tally.from_pairs(pairs, exact=False, threads=1)
-    names = np.unique(pairs.cluster)
-    return Tally.from_pairs(compact(pairs), exact=False, threads=1, names=names)
+def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
+    """Tally pairs; clusters are named by their codes."""
+    alone, codes = compact(pairs)
+    return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
 
 
 @dataclass(frozen=True)
