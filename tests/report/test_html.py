@@ -4,12 +4,15 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.report import Page, page, write
 from calibrant.report.glossary import TERMS
 from calibrant.results.drawing import Report
+from calibrant.workflow import report
 
 HOSTILE = '</title></script><script>alert("x")</script><img src=x onerror=alert(1)>'
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -138,6 +141,14 @@ def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> N
         assert f"{measured[f'class:{name}'].ece.value:.4f}" in text
     assert measured.mean is not None
     assert f"{measured.mean.rms_calibration_error:.4f}" in text
+
+
+def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html: str) -> None:
+    rng = np.random.default_rng(20261121)
+    score = rng.beta(0.05, 1, 3000)
+    table = pd.DataFrame({"score": score, "label": (rng.random(3000) < score).astype(int)})
+    assert "On axes of log-odds" in page(report([table], names=["skewed"])).to_html()
+    assert "On axes of log-odds" not in two_html
 
 
 def test_the_style_knows_dark_pages_and_paper(two_html: str) -> None:

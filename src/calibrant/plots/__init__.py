@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
+    from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._svg import inline_svg, render
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "error_against_size",
     "error_intervals",
     "inline_svg",
+    "log_odds_curve",
     "reliability_bars",
     "render",
     "smooth_curve",
@@ -38,6 +40,7 @@ _HOME = {
     "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
     "_error_curves": ("error_against_size",),
     "_error_intervals": ("error_intervals",),
+    "_log_odds": ("log_odds_curve",),
     "_svg": ("inline_svg", "render"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -97,15 +96,14 @@ def calibration_curve(
             alpha=0.55,
             zorder=3,
         ).set_gid(f"intervals-{index}")
-        label = f"{style.percent(intervals.level)} interval, each bin alone ({intervals.method.capitalize()})"
-        style.key(ax, label, 2, color=style.MUTED, linestyle="none", marker="|", markersize=9)
+        style.interval_key(ax, intervals.level, intervals.method)
     ax.plot(
         score, frequency, color=look.color, linestyle=look.line, linewidth=1.2, zorder=4, gid=f"line-{index}"
     )
     ax.scatter(
         score,
         frequency,
-        s=_areas(weight),
+        s=areas(weight),
         marker=look.marker,
         color=look.color,
         edgecolors=style.PAPER,
@@ -222,10 +220,21 @@ def _frame(ax: Axes, rug: bool) -> None:
     if any(line.get_gid() == "diagonal" for line in ax.get_lines()):
         return
     style.grid(ax)
-    dotted: dict[str, Any] = {"color": style.MUTED, "linestyle": (0, (1, 1.5)), "linewidth": 1.1}
-    ax.plot([0, 1], [0, 1], zorder=2, gid="diagonal", **dotted)
-    style.key(ax, "perfectly calibrated", 4, **dotted)
-    sides = (("underconfident", 0.03, 0.97, "left", "top"), ("overconfident", 0.97, 0.03, "right", "bottom"))
+    ax.plot([0, 1], [0, 1], zorder=2, gid="diagonal", **style.DOTTED)
+    style.key(ax, "perfectly calibrated", 4, **style.DOTTED)
+    name_sides(ax)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(RUG_BOTTOM - 0.01 if rug else -0.02, 1.02)
+    ax.set_xticks(TICKS)
+    ax.set_yticks(TICKS)
+    ax.set_aspect("equal")
+    ax.set_xlabel(X_LABEL)
+    ax.set_ylabel(Y_LABEL)
+
+
+def name_sides(ax: Axes) -> None:
+    """Name the sides of the diagonal, in the corners farthest from it."""
+    sides = (("underconfident", 0.05, 0.95, "left", "top"), ("overconfident", 0.95, 0.12, "right", "bottom"))
     for text, x, y, horizontal, vertical in sides:
         ax.text(
             x,
@@ -236,15 +245,9 @@ def _frame(ax: Axes, rug: bool) -> None:
             fontstyle="italic",
             horizontalalignment=horizontal,
             verticalalignment=vertical,
+            transform=ax.transAxes,
             gid=text,
         )
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(RUG_BOTTOM - 0.01 if rug else -0.02, 1.02)
-    ax.set_xticks(TICKS)
-    ax.set_yticks(TICKS)
-    ax.set_aspect("equal")
-    ax.set_xlabel(X_LABEL)
-    ax.set_ylabel(Y_LABEL)
 
 
 def _consistency_bars(ax: Axes, consistency: ConsistencyBars) -> None:
@@ -261,7 +264,7 @@ def _consistency_bars(ax: Axes, consistency: ConsistencyBars) -> None:
     style.key(ax, label, 3, color=style.FAINT, linewidth=5)
 
 
-def _areas(weight: Floats) -> Floats:
+def areas(weight: Floats) -> Floats:
     """Marker areas in proportion to the bins' weights, smaller where there are many bins."""
     largest = float(np.clip(1200 / len(weight), 9, 60))
     areas: Floats = np.maximum(largest * weight / weight.max(), 3.0)

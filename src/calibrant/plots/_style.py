@@ -28,6 +28,9 @@ FONT_SIZE = 10.0
 LONGEST_NAME = 40
 
 
+DOTTED: dict[str, Any] = {"color": MUTED, "linestyle": (0, (1, 1.5)), "linewidth": 1.1}
+
+
 @dataclass(frozen=True)
 class Series:
     """How one series is told from the others."""
@@ -120,6 +123,12 @@ def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
     lines = ax.get_lines()
     if all(line.get_label() != label for line in lines):
         ax.plot([], [], label=label, gid=f"key-{rank}-{len(lines):03}", **look)
+
+
+def interval_key(ax: Axes, level: float, method: str) -> None:
+    """Say in the legend what the vertical lines are."""
+    label = f"{percent(level)} interval, each bin alone ({method.capitalize()})"
+    key(ax, label, 2, color=MUTED, linestyle="none", marker="|", markersize=9)
 
 
 def _rank(entry: tuple[Any, str]) -> str:

@@ -12,6 +12,7 @@ from calibrant.results.drawing import BinIntervals, Drawing
 from calibrant.results.measurement import Measurement
 
 OVERLAID = 3  # more curves on one axes hide one another
+CROWDED = 0.05  # half of the weight this near to 0 or 1 makes one heap on a linear axis
 MOST_CLASSES = 60  # more lines make a figure taller than a page
 
 
@@ -43,6 +44,10 @@ SMOOTH_CAPTION = (
     "The {frequency} as a smooth function of the {score}, without bins; the band holds for each {score} "
     "alone. The strip below is the density of the scores."
 )
+LOG_ODDS_CAPTION = (
+    "The same points on axes of log-odds, because most scores crowd near 0 or 1. Triangles are bins "
+    "without any positive (or negative) pair."
+)
 HISTOGRAM_CAPTION = (
     "How the scores are spread. The nearer the two lines, the better the scores add up on the whole."
 )
@@ -55,7 +60,7 @@ BARS_CAPTION = (
 def pictures(section: Section, prefix: str) -> dict[str, list[Picture]]:
     """Draw a section: its calibration curves, smooth curves and histograms."""
     return {
-        "curves": _curves(section, prefix),
+        "curves": _curves(section, prefix) + _log_odds(section, prefix),
         "smooth": _smooth(section, prefix),
         "histograms": _histograms(section, prefix),
     }
@@ -96,6 +101,25 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
         title = "Calibration curve" if len(section.models) == 1 else f"Calibration curve: {name}"
         drawn.append(Picture(svg, title, bars.strip() if drawn else caption + bars))
     return drawn
+
+
+def _log_odds(section: Section, prefix: str) -> list[Picture]:
+    """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
+    if not any(_crowded(m) for m in section.measurements):
+        return []
+    score, frequency = text.score_names(section.event)
+    models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
+    ax = plots.log_odds_curve([(name, m.bins, _intervals(m)) for name, m in models])
+    ax.set_xlabel(f"{score} (log-odds)")
+    ax.set_ylabel(f"{frequency} (log-odds)")
+    description = f"Calibration curves of {', '.join(name for name, _ in models)} on axes of log-odds"
+    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-log-odds", description=description)
+    return [Picture(svg, "On axes of log-odds", LOG_ODDS_CAPTION)]
+
+
+def _crowded(m: Measurement) -> bool:
+    near = (m.bins.score < CROWDED) | (m.bins.score > 1 - CROWDED)
+    return bool(m.bins.share[near].sum() > 0.5)
 
 
 def _smooth(section: Section, prefix: str) -> list[Picture]:
