@@ -55,7 +55,7 @@ bench: $(READY) ## time and memory, against the peers and against the limits of 
 	scripts/bench.sh $(ARGS)
 
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
-	$(BIN)/calibrant study $(NAME) $(ARGS)
+	$(BIN)/calibrant study $(or $(NAME),$(error say which: make study NAME=synthetic)) $(ARGS)
 
 clean: ## remove what was built; keeps .venv
 	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache
