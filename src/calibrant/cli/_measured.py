@@ -10,6 +10,8 @@ from calibrant.results.measurement import Measured, Measurement
 
 MOST_BINS = 25
 MOST_NOTES = 20
+NORM = "RMS (error and CalibErr), L1 (ECE), maximum (largest gap)"
+HOW = {"exact": "from the scores", "compressed": "from sums on a fixed grid, in one pass"}
 METHODS = {
     "inverted": "inverted test (default)",
     "sampling": "Algorithm 2 by sampling, of the binned error",
@@ -100,7 +102,7 @@ def bins(found: Measurement) -> list[str]:
 
 def events(measured: Measured) -> list[str]:
     """Show several events, one a row."""
-    header = ["event", "n", "positives", "error", "interval", "test", "CalibErr", "ECE", "Brier"]
+    header = ["event", "n", "positives", "error", "interval", "test", "CalibErr", "bins", "ECE", "Brier"]
     rows = [
         [
             each.event,
@@ -110,6 +112,7 @@ def events(measured: Measured) -> list[str]:
             text.between(each.interval.low, each.interval.high),
             text.p_value(each.test.p_value),
             text.number(each.rms_calibration_error),
+            f"{each.binning.used:,}" + ("" if each.binning.size is None else f" of {each.binning.size:,}"),
             text.number(each.ece.value),
             text.number(each.brier),
         ]
@@ -117,14 +120,10 @@ def events(measured: Measured) -> list[str]:
     ]
     mean = measured.mean
     if mean is not None:
-        errors = [
-            text.number(mean.debiased_rms),
-            "",
-            "",
-            text.number(mean.rms_calibration_error),
-            text.number(mean.ece),
-        ]
-        rows.append([f"mean of {mean.classes} classes", "", "", *errors, ""])
+        plug_in = [text.number(mean.rms_calibration_error), "", text.number(mean.ece), ""]
+        rows.append(
+            [f"mean of {mean.classes} classes", "", "", text.number(mean.debiased_rms), "", "", *plug_in]
+        )
     lines = text.table([header, *rows])
     notes = [
         f"  {each.event}: {note}"
@@ -141,7 +140,7 @@ def recipe_lines(measured: Measured) -> list[str]:
     rows = [("file", recipe.file, "")]
     if recipe.threshold is not None:
         rows.append(("threshold", f"{recipe.threshold:g}", "scores below it were not written"))
-    rows += [*_recipe_of(first)] if len(measured.events) == 1 else [("events", str(len(measured.events)), "")]
+    rows += _recipe_of(first) if len(measured.events) == 1 else _recipe_of_several(measured)
     rows += [
         ("interval", METHODS[first.interval.method], f"level {text.percent(first.level)}"),
         ("seed", "-" if first.seed is None else str(first.seed), f"calibrant {recipe.version}"),
@@ -158,21 +157,35 @@ def recipe_lines(measured: Measured) -> list[str]:
 
 def _recipe_of(found: Measurement) -> list[tuple[str, str, str]]:
     binning, interval = found.binning, found.interval
-    asked = (
-        f"{binning.size:,} pairs a bin asked for"
-        if binning.size is not None
-        else f"{binning.asked:,} bins asked for"
-    )
-    weights = "no weights" if found.weight_sum == found.n else f"weights that sum to {found.weight_sum:,.6g}"
-    clusters = "pairs independent" if found.clusters is None else f"{found.clusters:,} clusters"
-    how = "from the scores" if found.tally == "exact" else "from sums on a fixed grid, in one pass"
+    asked = f"{binning.asked:,} bins asked for"
+    if binning.size is not None:
+        asked = f"{binning.size:,} pairs a bin asked for"
     return [
-        ("pairs", f"{found.n:,}", f"{found.positives:,} positive; {weights}; {clusters}"),
+        ("pairs", f"{found.n:,}", f"{found.positives:,} positive; {_weights(found)}; {_units(found)}"),
         ("event", found.event, ""),
-        ("bins", f"{binning.kind}, {asked}, {binning.used:,} used", how),
-        ("norm", "RMS (CalibErr and its debiased form), L1 (ECE), maximum", ""),
+        ("bins", f"{binning.kind}, {asked}, {binning.used:,} used", HOW[found.tally]),
+        ("norm", NORM, ""),
         ("debiased on", f"{interval.bins:,} bins of about {interval.bin_size:,} pairs", ""),
     ]
+
+
+def _recipe_of_several(measured: Measured) -> list[tuple[str, str, str]]:
+    first = measured.events[0]
+    units = list(dict.fromkeys(_units(each) for each in measured.events))
+    counts = "number of bins of so many pairs" if first.binning.size is not None else "number of bins"
+    return [
+        ("events", f"{len(measured.events)}", f"{_weights(first)}; {', '.join(units[:3])}"),
+        ("bins", f"{first.binning.kind}, {counts} in the table", HOW[first.tally]),
+        ("norm", f"{NORM}; ECE on {first.ece.bins} equal-width bins", ""),
+    ]
+
+
+def _weights(found: Measurement) -> str:
+    return "no weights" if found.weight_sum == found.n else f"weights that sum to {found.weight_sum:,.6g}"
+
+
+def _units(found: Measurement) -> str:
+    return "pairs independent" if found.clusters is None else f"{found.clusters:,} clusters"
 
 
 def next_steps(measured: Measured, source: str) -> list[str]:
