@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -188,3 +189,21 @@ def test_a_failure_leaves_the_old_report(
     with pytest.raises(MemoryError):
         write(path, one_page)
     assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("models", "svgs", "note"),
+    [
+        (8, 8 * 3 + 1, ""),
+        (12, 12, "Smooth curves and histograms are left out"),
+        (40, 0, "Figures are left out"),
+    ],
+)
+def test_a_page_of_many_models_stays_below_a_megabyte_and_says_what_it_leaves_out(
+    one: Report, models: int, svgs: int, note: str
+) -> None:
+    many = Report(tuple(replace(one.models[0], name=f"model {number}") for number in range(models)))
+    html = page(many).to_html()
+    assert len(html.encode()) < 1_000_000
+    assert html.count("<svg") == svgs
+    assert note in html

@@ -22,6 +22,8 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}(?![\d.]*e)")
 GEOMETRY = ("d", "x", "y", "transform", "points", "width", "height")
 REMOVED = {f"{{{SVG}}}{tag}" for tag in ("metadata", "title", "style")}
 COLOR = re.compile(r"#[0-9a-f]{6}\b")
+NO_TURN = re.compile(r"rotate\(-?0(?: [^)]*)?\)\s*")
+NUMBERED = re.compile(r"[\w.]*_\d+")  # the identifiers that matplotlib gives to what has no name
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 SETTINGS: dict[Any, Any] = {"svg.hashsalt": "calibrant", "svg.fonttype": "none", "pdf.fonttype": 42}
 
@@ -110,24 +112,30 @@ def inline_svg(figure: Figure, *, name: str, description: str) -> str:
         element.tail = None if (element.tail or "").isspace() else element.tail
         for key, value in list(element.attrib.items()):
             del element.attrib[key]
-            element.attrib[key.replace(f"{{{XLINK}}}", "")] = _rewritten(key, value, name)
+            written = _rewritten(key, value, name)
+            if written:
+                element.attrib[key.replace(f"{{{XLINK}}}", "")] = written
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib.update({"role": "img", "aria-label": description, "class": "figure"})
-    root.attrib.update({"stroke-linejoin": "round", "stroke-linecap": "butt"})
+    root.attrib.update({"stroke-linejoin": "round", "stroke-linecap": "butt", "font-family": FONTS})
     return ElementTree.tostring(root, encoding="unicode")
 
 
 def _rewritten(key: str, value: str, name: str) -> str:
+    """Return an attribute's new value; an empty one is left out."""
     if key == "id":
-        return f"{name}-{value}"
+        return "" if NUMBERED.fullmatch(value) else f"{name}-{value}"
     if key.endswith("href") and value.startswith("#"):
         return f"#{name}-{value[1:]}"
     if key in ("style", "fill", "stroke", "clip-path"):
-        value = REFERENCE.sub(rf"url(#{name}-\1)", FONT_LIST.sub(FONTS, value))
+        value = FONT_LIST.sub(FONTS, value).replace(f"font-family: {FONTS}; ", "")
+        value = REFERENCE.sub(rf"url(#{name}-\1)", value)
         return COLOR.sub(lambda match: _variable(match.group()), value)
     if key in GEOMETRY:
-        return LONG_NUMBER.sub(lambda match: f"{float(match.group()):.2f}", value)
+        value = NO_TURN.sub("", value) if key == "transform" else value
+        value = LONG_NUMBER.sub(lambda match: f"{float(match.group()):.2f}", value)
+        return " ".join(value.split())
     return value
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Literal
 
 from calibrant import plots
 from calibrant.plots._style import figure_of
@@ -57,12 +59,15 @@ BARS_CAPTION = (
 )
 
 
-def pictures(section: Section, prefix: str) -> dict[str, list[Picture]]:
-    """Draw a section: its calibration curves, smooth curves and histograms."""
+Kind = Literal["curves", "smooth", "histograms"]
+
+
+def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kind, list[Picture]]:
+    """Draw the chosen kinds of figures of a section; the others are empty."""
     return {
-        "curves": _curves(section, prefix) + _log_odds(section, prefix),
-        "smooth": _smooth(section, prefix),
-        "histograms": _histograms(section, prefix),
+        "curves": _curves(section, prefix) + _log_odds(section, prefix) if "curves" in kinds else [],
+        "smooth": _smooth(section, prefix) if "smooth" in kinds else [],
+        "histograms": _histograms(section, prefix) if "histograms" in kinds else [],
     }
 
 

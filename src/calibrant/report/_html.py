@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from calibrant.report import _text as text
-from calibrant.report._figures import Picture, class_picture, pictures
+from calibrant.report._figures import Kind, Picture, class_picture, pictures
 from calibrant.report._sections import ClassTable, Lines, Section
 from calibrant.report.glossary import TERMS
+
+EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
+# Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
+ALL_DRAWN = 8
+CURVES_DRAWN = 20
+LEFT_OUT = {
+    1: "Smooth curves and histograms are left out, to keep a page of this many models and events small.",
+    0: "Figures are left out, to keep a page of this many models and events small.",
+}
 
 
 def render(
@@ -24,12 +34,13 @@ def render(
     version: str,
 ) -> str:
     """Return a page as one HTML document."""
+    kinds = _kinds(sections)
     figures = [
         {
             kind: [_safe(picture) for picture in drawn]
-            for kind, drawn in pictures(section, f"s{number}").items()
+            for kind, drawn in pictures(section, f"s{n}", chosen).items()
         }
-        for number, section in enumerate(sections, start=1)
+        for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
     ]
     drawn = class_picture(classes) if classes is not None else None
     return (
@@ -40,12 +51,21 @@ def render(
             sections=sections,
             figures=figures,
             classes=classes,
+            left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
             class_figures=[] if drawn is None else [_safe(drawn)],
             recipes=recipes,
             command=command,
             version=version,
         )
     )
+
+
+def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
+    """Choose what is drawn of each section, so that the page stays below a megabyte."""
+    sizes = [len(section.models) for section in sections]
+    if sum(sizes) <= ALL_DRAWN:
+        return [EVERYTHING for _ in sections]
+    return [("curves",) if so_far <= CURVES_DRAWN else () for so_far in accumulate(sizes)]
 
 
 def _safe(picture: Picture) -> dict[str, str]:
