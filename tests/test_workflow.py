@@ -383,3 +383,9 @@ def test_a_class_may_first_appear_late_in_a_large_table(tmp_path: Path) -> None:
     assert measure(path, event="class:b")["class:b"].n == 500
     with pytest.raises(InputError, match="there is no class 'c': the classes are a, b"):
         measure(path, event="class:c")
+
+
+def test_a_table_of_events_has_a_row_for_each() -> None:
+    rows = measure(pa.table(wide_columns(300)[0]), event=["top", "class:a"]).to_rows()
+    assert [row["event"] for row in rows] == ["top", "class:a"]
+    assert rows[0]["low"] <= rows[0]["high"]

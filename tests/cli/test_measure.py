@@ -192,3 +192,16 @@ def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp
     ran = run("measure", path, "--event", "top")
     assert ran.code == 2
     assert "scores below 0.04 were dropped" in ran.err
+
+
+def test_a_terminal_obeys_nothing_that_comes_from_the_data(run: Run, tmp_path: Path) -> None:
+    columns = {"score": [0.2, 0.7] * 20, "label": [0, 1] * 20, "class": ["\x1b[31mred", "a\tb"] * 20}
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table(columns), path)
+    ran = run("measure", path)
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "class:\\x1b[31mred" in ran.out
+    ran = run("measure", path, "--event", "class:\x1b[0m")
+    assert ran.code == 2
+    assert "\x1b" not in ran.err

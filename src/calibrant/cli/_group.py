@@ -102,4 +102,6 @@ def _fail(error: Exception) -> NoReturn:
 
 
 def _say(message: str) -> None:
-    click.echo(f"calibrant: {' '.join(message.split())}", err=True)
+    from calibrant.cli._text import printable
+
+    click.echo(f"calibrant: {printable(' '.join(message.split()))}", err=True)

@@ -5,6 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import click
+
+
+def show(lines: Sequence[str]) -> None:
+    """Print lines; what a terminal might obey (in names that come from data) is printed as an escape."""
+    click.echo("\n".join(printable(line) for line in lines))
+
+
+def printable(text: str) -> str:
+    r"""Write what is not printable as an escape.
+
+    Examples
+    --------
+    >>> printable("a\tb")
+    'a\\tb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
 
 def number(value: float | None, digits: int = 4) -> str:
     """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.

@@ -44,5 +44,6 @@ def command(output: str, as_json: bool) -> None:
         click.echo(found.to_json(indent=2))
         return
     from calibrant.cli._demo import lines_of
+    from calibrant.cli._text import show
 
-    click.echo("\n".join(lines_of(found, output)))
+    show(lines_of(found, output))

@@ -34,5 +34,6 @@ def command(predictions: str, as_json: bool, **options: Any) -> None:
         click.echo(found.to_json(indent=2))
         return
     from calibrant.cli._measured import lines_of
+    from calibrant.cli._text import show
 
-    click.echo("\n".join(lines_of(found, predictions)))
+    show(lines_of(found, predictions))

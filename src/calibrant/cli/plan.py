@@ -79,4 +79,4 @@ def command(as_json: bool, **options: Any) -> None:
         "Next",
         "  calibrant measure PRED    once they are labelled",
     ]
-    click.echo("\n".join(lines))
+    text.show(lines)

@@ -54,5 +54,6 @@ def command(
         click.echo(found.to_json(indent=2))
         return
     from calibrant.cli._report import lines_of
+    from calibrant.cli._text import show
 
-    click.echo("\n".join([*lines_of(found), "", f"Wrote {output}"]))
+    show([*lines_of(found), "", f"Wrote {output}"])

@@ -52,7 +52,9 @@ def command(name: str, data: Path | None, output: Path | None, seed: int | None,
     if as_json:
         click.echo(found.to_json(indent=2))
         return
-    click.echo("\n".join(_lines(found)))
+    from calibrant.cli._text import show
+
+    show(_lines(found))
 
 
 def names() -> list[str]:

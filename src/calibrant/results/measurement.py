@@ -252,6 +252,25 @@ class Measured(Result):
                 return measurement
         raise KeyError(event)
 
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the headline numbers as a table, one row an event."""
+        return [
+            {
+                "event": found.event,
+                "n": found.n,
+                "positives": found.positives,
+                "debiased_rms": found.debiased_rms,
+                "low": found.interval.low,
+                "high": found.interval.high,
+                "p_value": found.test.p_value,
+                "rms_calibration_error": found.rms_calibration_error,
+                "ece": found.ece.value,
+                "brier": found.brier,
+                "log_loss": found.log_loss,
+            }
+            for found in self.events
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Return one event's fields at the top, or several events in a list under ``events``."""
         record: dict[str, Any] = {"recipe": self.recipe.to_dict()}

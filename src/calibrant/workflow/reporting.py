@@ -75,12 +75,10 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
-    called = (
-        list(names) if names is not None else [_name(source, place) for place, source in enumerate(sources)]
-    )
+    called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
-        raise InputError(message, "name each model once, apart from the others", code="parameter")
+        raise InputError(message, "name each apart from the others: names= (--name)", code="parameter")
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
     asked = [event] if isinstance(event, str) else event
     models: list[ReportedModel] = []
@@ -134,7 +132,25 @@ def _differences(
     return tuple(found)
 
 
-def _name(source: Any, place: int) -> str:
-    if not isinstance(source, (str, Path)) or str(source) == "-":
-        return f"model {place + 1}"
-    return Path(source).name.split(".")[0]
+def model_names(sources: Sequence[Any]) -> list[str]:
+    """Name models by their files, without endings, and by the folders too where files are called alike.
+
+    Examples
+    --------
+    >>> model_names(["a/dev.csv.gz", "b/dev.parquet"]), model_names(["nb.v2.parquet", "-"])
+    (['a/dev', 'b/dev'], ['nb.v2', 'model 2'])
+    """
+    paths = [
+        Path(source) if isinstance(source, (str, Path)) and str(source) != "-" else None for source in sources
+    ]
+    short = [None if path is None else _without_ending(path) for path in paths]
+    return [
+        f"model {place}"
+        if path is None or name is None
+        else (f"{path.absolute().parent.name}/{name}" if short.count(name) > 1 else name)
+        for place, (path, name) in enumerate(zip(paths, short, strict=True), 1)
+    ]
+
+
+def _without_ending(path: Path) -> str:
+    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
