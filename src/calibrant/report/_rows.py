@@ -124,7 +124,7 @@ def _ece(m: Measurement) -> Cell:
 def _test(m: Measurement) -> Cell:
     if m.test.p_value is None:
         return Cell(UNDEFINED, m.test.reasons.get("p_value", ""))
-    return Cell(f"p {'' if m.test.p_value < 0.0001 else '= '}{p_value(m.test.p_value)}", TESTS[m.test.method])
+    return Cell(p_value(m.test.p_value), TESTS[m.test.method])
 
 
 def _brier(m: Measurement) -> Cell:

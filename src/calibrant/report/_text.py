@@ -82,16 +82,16 @@ def span(low: float | None, high: float | None, digits: int = 4) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value.
+    """Return a p-value, with its name.
 
     Examples
     --------
     >>> p_value(0.00001), p_value(0.0312), p_value(None)
-    ('below 0.0001', '0.0312', 'undefined')
+    ('p below 0.0001', 'p = 0.0312', 'p undefined')
     """
     if value is None:
-        return UNDEFINED
-    return "below 0.0001" if value < 0.0001 else f"{value:.4f}"
+        return f"p {UNDEFINED}"
+    return "p below 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
 def points(value: float) -> str:
