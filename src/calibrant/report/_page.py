@@ -37,6 +37,12 @@ class Page:
         Of calibrant.
     report
         The records behind every number on the page.
+
+    Examples
+    --------
+    >>> empty = Page("Nothing yet", (), None, (), None, "0.1.0", Report(()))
+    >>> "<title>Nothing yet</title>" in empty.to_html(), empty.to_dict()["title"]
+    (True, 'Nothing yet')
     """
 
     title: str

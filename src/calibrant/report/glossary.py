@@ -19,6 +19,11 @@ class Term:
         What a table calls it.
     meaning
         One sentence, with the unit and the best value.
+
+    Examples
+    --------
+    >>> TERMS["positives"].meaning
+    'In how many pairs the event happened.'
     """
 
     label: str
