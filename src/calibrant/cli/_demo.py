@@ -27,17 +27,17 @@ A model of several classes: a column label with the class, and a column p_<class
 
 def lines_of(report: Report, output: str) -> list[str]:
     """Word the demonstration."""
-    lines = [OPENING, "", *report_lines(report), ""]
-    lines += [_verdict(model) for model in report.models]
-    return [
-        *lines,
-        "",
-        READING,
-        "",
-        f"Wrote {output}: the curves behind these numbers; open it in a browser.",
-        "",
-        NEXT,
+    verdicts = [_verdict(model) for model in report.models]
+    wrote = f"Wrote {output}: the curves behind these numbers; open it in a browser."
+    parts = [
+        OPENING.splitlines(),
+        report_lines(report),
+        verdicts,
+        READING.splitlines(),
+        [wrote],
+        NEXT.splitlines(),
     ]
+    return [line for part in parts for line in ["", *part]][1:]
 
 
 def _verdict(model: ReportedModel) -> str:
