@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -35,13 +35,16 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def seconds(*arguments: str) -> float:
-    """The best of five runs, since other work on the machine can only make a run longer."""
-    best = float("inf")
+    """Processor time, which other work on the machine changes little; the best of five runs."""
+    spent = []
     for _ in range(5):
-        start = time.perf_counter()
+        before = os.times()
         subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-        best = min(best, time.perf_counter() - start)
-    return best
+        after = os.times()
+        spent.append(
+            after.children_user - before.children_user + after.children_system - before.children_system
+        )
+    return min(spent)
 
 
 @pytest.mark.parametrize("statement", ALLOWED)
@@ -54,10 +57,10 @@ def test_a_public_name_loads_when_it_is_first_used() -> None:
     assert "calibrant.exceptions" in loaded_by(f"{before}; calibrant.InputError")
 
 
-# The limits are 0.2 s and 0.25 s on an idle machine (`make bench` measures them); tests share theirs.
+# The limits are 0.2 s and 0.25 s on an idle machine, where `make bench` measures them; here it may be busy.
 def test_importing_takes_a_fraction_of_a_second() -> None:
-    assert seconds("-c", "import calibrant") - seconds("-c", "pass") < 0.6
+    assert seconds("-c", "import calibrant") - seconds("-c", "pass") < 0.4
 
 
 def test_help_takes_a_fraction_of_a_second() -> None:
-    assert seconds("-m", "calibrant", "--help") - seconds("-c", "pass") < 0.75
+    assert seconds("-m", "calibrant", "--help") - seconds("-c", "pass") < 0.5
