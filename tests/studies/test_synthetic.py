@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from calibrant._rng import generator
 from calibrant.studies import fill, synthetic
 from calibrant.synthetic import expectation
 
@@ -23,7 +24,7 @@ def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
 
 
 def test_the_first_rows_of_the_record_can_be_computed_again(record: dict[str, Any]) -> None:
-    rng = synthetic.generator(record["seed"]).spawn(6)[0]
+    rng = generator(record["seed"]).spawn(6)[0]
     pairs = synthetic._draw(synthetic.PAIRS, synthetic.BETAS[0], "calibrated", rng)
     drawn = [(pairs, size) for size in synthetic.DOUBLING[:3]]
     for now, then in zip(
