@@ -97,14 +97,13 @@ def command_line() -> str:
         "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
         "1 anything else.",
     ]
-    top = click.Context(main, info_name="calibrant", max_content_width=WIDTH, terminal_width=WIDTH)
+    width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
+    top = main.make_context("calibrant", [], resilient_parsing=True, **width)
     parts += ["## calibrant", f"```text\n{main.get_help(top)}\n```"]
     for name in main.list_commands(top):
         command = main.get_command(top, name)
         assert command is not None
-        context = click.Context(
-            command, info_name=name, parent=top, max_content_width=WIDTH, terminal_width=WIDTH
-        )
+        context = command.make_context(name, [], parent=top, resilient_parsing=True, **width)
         parts += [f"## calibrant {name}", f"```text\n{command.get_help(context)}\n```"]
     return "\n\n".join(parts) + "\n"
 
