@@ -113,8 +113,9 @@ def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: in
 
 
 def _coded(values: NDArray[Any], codes: Codes) -> NDArray[np.int64]:
-    names, index = np.unique(values, return_inverse=True)
-    return codes.of(names.tolist())[index]
+    import pyarrow as pa
+
+    return codes.of(pa.array(values.tolist()))
 
 
 def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:

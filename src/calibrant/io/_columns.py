@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,15 +130,16 @@ class Column:
 
     def codes(self, codes: Codes) -> Integers:
         """Codes of the values, equal for equal values over all batches."""
+        import pyarrow as pa
+
         self.complete()
-        if not len(self.values):
-            return np.empty(0, np.int64)
-        words, index = distinct(self.values)
-        for code, word in enumerate(words):
-            if isinstance(word, float) and word != word:
-                row = int(np.flatnonzero(index == code)[0])
-                raise self.error(row, "the value is missing", "fill it in or drop the row", "missing-value")
-        return codes.of(words)[index]
+        if pa.types.is_floating(self.values.type):
+            missing = np.flatnonzero(np.isnan(as_numpy(self.values)))
+            if len(missing):
+                raise self.error(
+                    int(missing[0]), "the value is missing", "fill it in or drop the row", "missing-value"
+                )
+        return codes.of(self.values)
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Positions of class names among the classes that the table has scores for."""
@@ -161,36 +161,53 @@ class Codes:
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> codes = Codes()
-    >>> codes.of(["b", "a"]), codes.of(["a", "c"]), codes.names
-    (array([0, 1]), array([1, 2]), ['b', 'a', 'c'])
+    >>> codes.of(pa.array(["b", "a", "b"])), codes.of(pa.array(["a", "c"])), codes.names
+    (array([0, 1, 0]), array([1, 2]), ['b', 'a', 'c'])
     """
 
     def __init__(self) -> None:
-        self._code: dict[Hashable, int] = {}
+        self._known: pa.Array | None = None
 
-    def of(self, words: list[Any]) -> Integers:
-        """Codes of some distinct names; new names get the next numbers."""
-        code = self._code
-        return np.array([code.setdefault(word, len(code)) for word in words], np.int64)
+    def of(self, values: pa.Array) -> Integers:
+        """Codes of some values; new ones get the next numbers."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        encoded = dictionary(values)
+        found = encoded.dictionary
+        if self._known is None:
+            self._known = found
+            return as_numpy(encoded.indices).astype(np.int64)
+        known = compute.index_in(found, value_set=self._known)
+        new = as_numpy(known.is_null()).astype(bool)
+        code = np.empty(len(found), np.int64)
+        code[~new] = as_numpy(known.drop_null())
+        code[new] = len(self._known) + np.arange(int(new.sum()))
+        self._known = pa.concat_arrays([self._known, found.filter(known.is_null())])
+        codes: Integers = code[as_numpy(encoded.indices)]
+        return codes
 
     @property
     def names(self) -> list[Any]:
         """The names, by code."""
-        return list(self._code)
-
-    def __len__(self) -> int:
-        return len(self._code)
+        return [] if self._known is None else self._known.to_pylist()
 
 
 def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
     """Distinct values in order of appearance, and for each row which one it is."""
+    encoded = dictionary(values)
+    return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
+
+
+def dictionary(values: pa.Array) -> pa.DictionaryArray:
+    """Encode values anew, so that the dictionary holds what occurs and nothing else."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    encoded = values.dictionary_encode()
-    return encoded.dictionary.to_pylist(), as_numpy(encoded.indices).astype(np.int64)
+    return values.dictionary_encode()
 
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:

@@ -72,7 +72,7 @@ def measurement_of(
     source, level, seed = event.source, settings.level, settings.seed
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
-    scores = scores_of(source, threads=event.threads)
+    scores = scores_of(event.alone, threads=event.threads)
     clustered = event.by_cluster
     tally = event.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]

@@ -97,8 +97,12 @@ class EventSource:
             return select_tally(self.chunks, [ranks], [edges], threads=self.threads)
         if isinstance(self.source, Tally):
             return self.source.without_clusters()
-        alone = Pairs(self.source.score, self.source.outcome, self.source.weight)
-        return tally_with_cuts(alone, [ranks], [edges], threads=self.threads)
+        return tally_with_cuts(_alone(self.source), [ranks], [edges], threads=self.threads)
+
+    @property
+    def alone(self) -> Pairs | Tally:
+        """The source without its clusters, for what does not depend on them."""
+        return _alone(self.source) if isinstance(self.source, Pairs) else self.source.without_clusters()
 
     @cached_property
     def by_cluster(self) -> Tally | None:
@@ -111,6 +115,10 @@ class EventSource:
     def summed(self) -> Pairs | Tally:
         """The tally by cluster where there are clusters, else the source."""
         return self.source if self.by_cluster is None else self.by_cluster
+
+
+def _alone(pairs: Pairs) -> Pairs:
+    return Pairs(pairs.score, pairs.outcome, pairs.weight)
 
 
 def event_sources(
