@@ -116,7 +116,7 @@ def calibration_interval(
     -------
     ErrorInterval
         Its coverage is in the coverage study. Algorithm 2's interval is about the plug-in of the chosen
-        bins, whose bias it keeps: it misses the error of calibrated models always.
+        bins, whose bias it keeps: it hardly ever holds the error of a calibrated model.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def calibration_test(
         Pairs, a tally or bins.
     method
         ``"gamma"``: the p-value of a gamma distribution with the null mean, variance and skewness.
-        ``"normal"``: without the skewness, which makes it reject calibrated models too often (6-7 % at 5 %).
+        ``"normal"``: without the skewness, which makes it reject calibrated models too often (6 % at 5 %).
         ``"redraw"``: labels redrawn from the scores; independent, unweighted pairs only. ``"sign-flip"``: all
         residuals of a cluster change sign together.
     seed
