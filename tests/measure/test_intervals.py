@@ -51,6 +51,12 @@ def test_an_empty_set_gives_zero_to_zero() -> None:
     assert inverted(Moments(-0.01, 1e-6, 0.0, 1e-5), 1.96) == (0.0, 0.0)
 
 
+def test_an_estimate_far_below_zero_does_not_exclude_zero() -> None:
+    low, high = inverted(Moments(-0.003, 1e-6, 0.0, 1e-2), 1.96)
+    assert low == 0.0
+    assert high > 0.03
+
+
 def test_the_record_names_its_recipe() -> None:
     record = error_interval(drawn(2000, 0.1, cluster_size=20, label_correlation=0.3), level=0.9)
     assert (record.method, record.level, record.estimand, record.clusters) == ("inverted", 0.9, "rms", 100)

@@ -240,11 +240,15 @@ def quantile(level: float, clusters: int = 0) -> float:
 
 
 def inverted(found: Moments, z: float) -> tuple[float, float]:
-    """All theta >= 0 with (T - theta)^2 <= z^2 (V2 + kappa theta); (0, 0) if there is none."""
+    """All theta >= 0 with (T - theta)^2 <= z^2 (V2 + kappa theta); (0, 0) if there is none.
+
+    Only a large T speaks against 0: below it (by chance) the interval starts at 0.
+    """
     centre = found.estimate + z**2 * found.slope / 2
     inside = centre**2 - found.estimate**2 + z**2 * found.null_variance
     half = math.sqrt(max(0.0, inside))
-    return max(0.0, centre - half), max(0.0, centre + half)
+    low = max(0.0, centre - half) if found.estimate > 0 else 0.0
+    return low, max(0.0, centre + half)
 
 
 def standard_error(found: Moments) -> float:
