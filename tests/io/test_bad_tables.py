@@ -32,6 +32,7 @@ TEXT = [
     ("a.csv", "score,label\n0.1,0\n0.2,\n", "row 2, column label: the value is missing"),
     ("a.csv", "score,label\n0.1,0\nhigh,1\n", "row 2, column score: 'high' is not a number"),
     ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with score= .*the columns are prob, label"),
+    ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
     ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with label= .*the columns are score, gold"),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: the name is used twice"),
     ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
@@ -125,6 +126,16 @@ def test_a_truncated_file_is_refused(tmp_path: Path, kind: str) -> None:
             continue  # only the end mark is missing, which readers of streams allow
         with pytest.raises(FormatError, match=r"a\..*: (the file is cut short|cannot be read)"):
             open_predictions(path).read()
+
+
+def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.csv", b"score,label\n0.5,\xff\n"),
+        ("a.jsonl", b'{"score": 0.5, "label": "\xff"}\n'),
+    ):
+        (tmp_path / name).write_bytes(text)
+        with pytest.raises(FormatError, match=r"cannot be read .*save it as UTF-8"):
+            open_predictions(tmp_path / name).read()
 
 
 def test_a_parquet_file_named_csv_is_refused(tmp_path: Path) -> None:

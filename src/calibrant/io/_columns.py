@@ -117,7 +117,7 @@ class Column:
 
     def _worded_labels(self) -> NDArray[np.bool_]:
         words, index = distinct(self.values)
-        known = [ZERO_ONE.get(str(word)) for word in words]
+        known = [ZERO_ONE.get(str(word).strip()) for word in words]
         for code, value in enumerate(known):
             if value is None:
                 row = int(np.flatnonzero(index == code)[0])

@@ -203,6 +203,5 @@ def reading(name: str) -> Iterator[None]:
         )
         if any(word in reason.lower() for word in early):
             raise truncated(name) from error
-        raise FormatError(
-            f"cannot be read ({reason[:160]})", "write it again", code="file-broken", file=name
-        ) from error
+        hint = "save it as UTF-8" if "utf" in reason.lower() else "write it again"
+        raise FormatError(f"cannot be read ({reason[:160]})", hint, code="file-broken", file=name) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
@@ -244,10 +244,23 @@ def _there(table: Table, name: str, part: str) -> str:
         return name
     raise InputError(
         f"there is no column {name!r}",
-        f"name it with {part}= (--{part}); the columns are {', '.join(table.columns)}",
+        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}",
         code="column-missing",
         file=table.name,
     )
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names, those with spaces at an end in quotes, and only the first of many.
+
+    Examples
+    --------
+    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
+    ("score, ' label'", 'p_a, p_b and 1 more')
+    """
+    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown) + more
 
 
 def _optional(table: Table, part: str, name: str | None) -> str | None:
