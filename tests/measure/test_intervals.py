@@ -11,6 +11,7 @@ from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import Moments
 from calibrant.measure._residuals import residuals
+from calibrant.measure._tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.binning import adaptive, uniform_bins
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.measure.intervals import (
@@ -18,9 +19,6 @@ from calibrant.measure.intervals import (
     calibration_test,
     error_interval,
     inverted,
-    p_value_of,
-    quantile,
-    two_sided_p_value,
 )
 from calibrant.measure.tally import Tally
 from calibrant.synthetic import Shift, sample

@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.measure._moments import moments
 from calibrant.measure._residuals import residuals
+from calibrant.studies import _differences as differences
 from calibrant.studies._coverage_tables import within_bar
 from calibrant.studies._large import draw_bins, expected_bins
 from calibrant.studies._simulation import CLUSTERED, CORRELATED, INDEPENDENT, Block, simulate
@@ -85,6 +86,13 @@ def test_bins_drawn_as_bins_have_the_moments_of_drawn_pairs() -> None:
     estimates = np.array([found.estimate for found in from_bins if found is not None])
     assert estimates.mean() == pytest.approx(cell.moments[:, 0].mean(), rel=0.02)
     assert estimates.std() == pytest.approx(cell.moments[:, 0].std(), rel=0.2)
+
+
+def test_the_difference_of_two_models_is_covered() -> None:
+    rows = differences.rows([1_000], replications=40, seed=1)
+    assert len(rows) == 2 * len(differences.MODELS)
+    assert all(float(row["coverage"]) >= 85 for row in rows)
+    assert all(float(row["coverage, root errors"]) >= 90 for row in rows)
 
 
 def test_the_figure_has_a_panel_a_dependence(six_cells: list[dict[str, Any]]) -> None:

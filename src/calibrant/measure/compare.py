@@ -15,7 +15,8 @@ from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of
 from calibrant.measure._residuals import Residuals, residuals
-from calibrant.measure.intervals import error_interval, quantile, two_sided_p_value
+from calibrant.measure._tails import quantile, two_sided_p_value
+from calibrant.measure.intervals import error_interval
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 
 _MOST_FLIPS = 400

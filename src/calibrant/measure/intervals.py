@@ -18,6 +18,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure import _resampling
 from calibrant.measure._moments import FEW_CLUSTERS, Moments, moments
 from calibrant.measure._residuals import Residuals, residuals
+from calibrant.measure._tails import p_value_of, quantile
 from calibrant.measure.binning import adaptive, default_bin_size
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
@@ -225,20 +226,6 @@ _NO_VARIANCE = (
 )
 
 
-def quantile(level: float, clusters: int = 0) -> float:
-    """Two-sided normal quantile; of Student's t (clusters - 1 degrees of freedom) below 30 clusters.
-
-    Examples
-    --------
-    >>> round(quantile(0.95), 2), round(quantile(0.95, clusters=10), 2)
-    (1.96, 2.26)
-    """
-    from scipy.special import ndtri, stdtrit
-
-    upper = (1 + level) / 2
-    return float(stdtrit(clusters - 1, upper) if 0 < clusters < FEW_CLUSTERS else ndtri(upper))
-
-
 def inverted(found: Moments, z: float) -> tuple[float, float]:
     """All theta >= 0 with (T - theta)^2 <= z^2 (V2 + kappa theta); (0, 0) if there is none.
 
@@ -360,34 +347,6 @@ def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
         clusters=table.clusters or None,
         reasons=_warnings(table) | undefined,
     )
-
-
-def p_value_of(statistic: float, skewness: float, clusters: int) -> float:
-    """Upper tail of a gamma distribution moved and scaled to mean 0, variance 1 and the skewness."""
-    from scipy.special import gammaincc, ndtr, ndtri, stdtr
-
-    if skewness < 1e-3:
-        tail = float(ndtr(-statistic))
-    else:
-        shape = 4 / skewness**2
-        tail = float(gammaincc(shape, max(0.0, shape + statistic * math.sqrt(shape))))
-    if 0 < clusters < FEW_CLUSTERS:
-        tail = float(stdtr(clusters - 1, ndtri(tail)))
-    return tail
-
-
-def two_sided_p_value(statistic: float, clusters: int = 0) -> float:
-    """Two-sided p-value of a standard normal statistic; of Student's t below 30 clusters.
-
-    Examples
-    --------
-    >>> round(two_sided_p_value(1.96), 3)
-    0.05
-    """
-    from scipy.special import ndtr, stdtr
-
-    tail = stdtr(clusters - 1, -abs(statistic)) if 0 < clusters < FEW_CLUSTERS else ndtr(-abs(statistic))
-    return 2 * float(tail)
 
 
 def _warnings(table: Residuals) -> dict[str, str]:

@@ -12,7 +12,7 @@ from calibrant._checks import positive_integer, proportion
 from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
 from calibrant.measure._residuals import estimator_bin_size
-from calibrant.measure.intervals import quantile
+from calibrant.measure._tails import quantile
 from calibrant.results.intervals import LabelPlan
 
 SMALLEST = 40

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, pairs
 from calibrant.measure._moments import Moments, moments
 from calibrant.measure._residuals import residuals
+from calibrant.measure._tails import p_value_of, quantile
 from calibrant.measure.binning import uniform
-from calibrant.measure.intervals import Method, error_interval, inverted, p_value_of, quantile
+from calibrant.measure.intervals import Method, error_interval, inverted
 from calibrant.studies import _sun
 from calibrant.synthetic import (
     Identity,

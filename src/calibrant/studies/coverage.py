@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.studies import _coverage_tables as tables
+from calibrant.studies import _differences
 from calibrant.studies import _simulation as simulation
 from calibrant.studies._base import Finding, Row, Study
 from calibrant.studies._large import draw_moments
@@ -81,7 +82,7 @@ def coverage(
     progress
         Called with the number of pieces done and the number there are.
     beyond
-        Also few clusters, rare events, very many pairs, and the other intervals.
+        Also few clusters, rare events, very many pairs, the other intervals, and two models' difference.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def _percent(hits: NDArray[np.bool_]) -> float:
 
 
 def _beyond(seed: int, processes: int, progress: Progress | None) -> dict[str, list[Row]]:
-    """Few clusters, rare events, other methods, very many pairs."""
+    """Few clusters, rare events, other methods, very many pairs, two models."""
     names = tuple(TRANSFORMS)
     few = [Block(a, b, 2_000, kind, names, 1_000) for kind in FEW for a, b in SCORES]
     rare = [Block(*RARE, n, kind, names, 1_000) for n in SIZES[:2] for kind in (INDEPENDENT, CLUSTERED)]
@@ -188,6 +189,7 @@ def _beyond(seed: int, processes: int, progress: Progress | None) -> dict[str, l
             row for block, found in zip(methods, limits, strict=True) for row in _method_rows(block, found)
         ],
         "cap": _cap_rows(seed),
+        "differences": _differences.rows(SIZES[:2], seed=seed, processes=processes, progress=progress),
     }
 
 
@@ -206,7 +208,8 @@ def _method_rows(block: Block, limits: Floats) -> list[Row]:
 
 def _cap_rows(seed: int, replications: int = 400) -> list[Row]:
     """Coverage and bias with 10^3 and 10^4 bins of 10^7 to 10^9 pairs."""
-    from calibrant.measure.intervals import inverted, quantile
+    from calibrant.measure._tails import quantile
+    from calibrant.measure.intervals import inverted
 
     z = quantile(LEVEL)
     rows = []
