@@ -389,3 +389,15 @@ def test_a_table_of_events_has_a_row_for_each() -> None:
     rows = measure(pa.table(wide_columns(300)[0]), event=["top", "class:a"]).to_rows()
     assert [row["event"] for row in rows] == ["top", "class:a"]
     assert rows[0]["low"] <= rows[0]["high"]
+
+
+def test_a_tally_can_be_measured() -> None:
+    table = pa.table(long_columns(500))
+    found = measure(tally(table, exact=True))
+    expected = measure(table)["binary"]
+    assert found.recipe.form == "tally"
+    assert found["binary"].brier == pytest.approx(expected.brier, abs=1e-12)
+    assert found["binary"].interval.high == pytest.approx(expected.interval.high, abs=1e-9)
+    assert measure(tally(table), event="top").events[0].event == "top"
+    with pytest.raises(InputError, match="this is the tally of event top, not of top, binary"):
+        measure(tally(table), event=["top", "binary"])

@@ -13,6 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
 from calibrant.io.predictions import Form
 from calibrant.io.saved import tally_event
+from calibrant.measure.tally import Tally
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.workflow._events import CLASS, asked_events
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
@@ -68,8 +69,8 @@ def measure(
     Parameters
     ----------
     source
-        Path of a prediction table or of a saved tally, ``-`` for standard input, or a dataframe of any
-        library; see `calibrant.io.open_predictions`.
+        Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
+        (see `calibrant.io.open_predictions`), or a `Tally`.
     event
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -141,7 +142,10 @@ def read(
     settings.check()
     saved = tally_event(source) if isinstance(source, (str, os.PathLike)) else None
     if saved is not None:
-        return _saved(source, saved, asked, threads, command)
+        return _of_tally(load_tally(source), os.fspath(source), saved, asked, threads, command)
+    if isinstance(source, Tally):
+        event = asked[0] if asked else "binary"
+        return _of_tally(source, "a tally", event, asked, threads, command)
     predictions = (columns or Columns()).open(source)
     events = asked_events(asked, predictions)
     sources, rows = event_sources(
@@ -196,17 +200,16 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     )
 
 
-def _saved(
-    path: str | os.PathLike[str],
+def _of_tally(
+    tally: Tally,
+    name: str,
     event: str,
     asked: Sequence[str] | None,
     threads: int | None,
     command: str | None,
 ) -> tuple[list[EventSource], Recipe]:
-    name = os.fspath(path)
     if asked and list(asked) != [event]:
         message = f"this is the tally of event {event}, not of {', '.join(asked)}"
         raise InputError(message, "leave the event out", code="event", file=name)
-    tally = load_tally(path)
     recipe = Recipe(name, "tally", tally.total_n, None, None, __version__, command)
     return [EventSource(event, tally, threads)], recipe
