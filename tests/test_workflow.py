@@ -401,3 +401,11 @@ def test_a_tally_can_be_measured() -> None:
     assert measure(tally(table), event="top").events[0].event == "top"
     with pytest.raises(InputError, match="this is the tally of event top, not of top, binary"):
         measure(tally(table), event=["top", "binary"])
+
+
+def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
+    found = tally(pa.table(long_columns(500)))
+    with pytest.raises(InputError, match="there are no exact bins: measure the predictions themselves"):
+        measure(found, exact=True)
+    with pytest.raises(InputError, match="a tally has no columns to name"):
+        measure(found, columns=Columns(cluster="doc"))

@@ -140,12 +140,11 @@ def read(
 ) -> tuple[list[EventSource], Recipe]:
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
-    saved = tally_event(source) if isinstance(source, (str, os.PathLike)) else None
-    if saved is not None:
-        return _of_tally(load_tally(source), os.fspath(source), saved, asked, threads, command)
-    if isinstance(source, Tally):
-        event = asked[0] if asked else "binary"
-        return _of_tally(source, "a tally", event, asked, threads, command)
+    tally = _tally(source, asked)
+    if tally is not None:
+        name, event, found = tally
+        _check_tally(found, name, event, asked, exact, columns)
+        return [EventSource(event, found, threads)], _recipe_of(found, name, command)
     predictions = (columns or Columns()).open(source)
     events = asked_events(asked, predictions)
     sources, rows = event_sources(
@@ -200,16 +199,30 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     )
 
 
-def _of_tally(
-    tally: Tally,
-    name: str,
-    event: str,
-    asked: Sequence[str] | None,
-    threads: int | None,
-    command: str | None,
-) -> tuple[list[EventSource], Recipe]:
+def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
+    """Name, event and content of a source that is a tally, saved or in memory; None for a table."""
+    if isinstance(source, Tally):
+        return "a tally", asked[0] if asked else "binary", source
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    event = tally_event(source)
+    return None if event is None else (os.fspath(source), event, load_tally(source))
+
+
+def _check_tally(
+    tally: Tally, name: str, event: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
+) -> None:
+    """Raise where something is asked for that only the table could give."""
     if asked and list(asked) != [event]:
         message = f"this is the tally of event {event}, not of {', '.join(asked)}"
         raise InputError(message, "leave the event out", code="event", file=name)
-    recipe = Recipe(name, "tally", tally.total_n, None, None, __version__, command)
-    return [EventSource(event, tally, threads)], recipe
+    if columns is not None and columns != Columns():
+        message = "a tally has no columns to name"
+        raise InputError(message, "leave their names out", code="column", file=name)
+    if exact and tally.kind != "exact":
+        message = "the scores were summed on a fixed grid, so there are no exact bins"
+        raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
+
+
+def _recipe_of(tally: Tally, name: str, command: str | None) -> Recipe:
+    return Recipe(name, "tally", tally.total_n, None, None, __version__, command)
