@@ -46,14 +46,12 @@ def sort(name: str, n: int, **_: Any) -> Call:
 @case
 def adaptive(name: str, n: int, label: str, bins: int, threads: int) -> Call:
     """Exact adaptive bins from the caller's arrays, checks included, and RMS, ECE and Brier from them."""
-    from calibrant._checks import pairs
-    from calibrant.measure.binning import adaptive as adaptive_of
-    from calibrant.measure.calibration_error import plug_in_errors
+    from calibrant.measure import adaptive_bins, plug_in_errors
 
     score, y = data.load(name, n, label)
 
     def call() -> list[float]:
-        found = adaptive_of(pairs(y, score), size=n // bins, threads=threads)
+        found = adaptive_bins(y, score, size=n // bins, threads=threads)
         errors = plug_in_errors(found)
         square = found.sum_score2.sum() - 2 * found.sum_score_positive.sum() + found.positives.sum()
         return [

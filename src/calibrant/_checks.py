@@ -80,7 +80,7 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
         )
 
 
-def scores(values: ArrayLike, name: str = "y_prob") -> NDArray[np.floating[Any]]:
+def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) -> NDArray[np.floating[Any]]:
     """Return scores as float32 or float64 within [0, 1], contiguous."""
     array = one_dimensional(values, name)
     if array.dtype.kind not in "fiub":
@@ -88,9 +88,10 @@ def scores(values: ArrayLike, name: str = "y_prob") -> NDArray[np.floating[Any]]
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     array = np.ascontiguousarray(array)
-    row = kernels.first_outside_unit_interval(array)
+    row = kernels.first_outside_unit_interval(array) if in_range else -1
     if row >= 0:
-        raise score_error(float(array[row]), row, name, float(np.nanmin(array)), float(np.nanmax(array)))
+        low, high = np.fmin.reduce(array), np.fmax.reduce(array)
+        raise score_error(float(array[row]), row, name, float(low), float(high))
     return array
 
 
@@ -184,11 +185,13 @@ def pairs(
     *,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
+    range_is_checked_later: bool = False,
 ) -> Pairs:
     """Check labels and scores (and weights and clusters) and return them as `Pairs`.
 
     Pairs of weight zero count for nothing and are dropped here, so that counts and bins never
-    see them.
+    see them. ``range_is_checked_later`` leaves scores outside [0, 1] to the pass that
+    the caller makes over them anyway.
 
     Raises
     ------
@@ -200,7 +203,7 @@ def pairs(
     >>> len(pairs([0, 1], [0.2, 0.9]))
     2
     """
-    score = scores(y_prob)
+    score = scores(y_prob, in_range=not range_is_checked_later)
     outcome = labels(y_true)
     same_length("y_true", len(outcome), "y_prob", len(score))
     weight = None

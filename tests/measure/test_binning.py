@@ -23,7 +23,7 @@ from calibrant.measure.binning import (
     uniform,
     uniform_bins,
 )
-from calibrant.measure.tally import Tally
+from calibrant.measure.tally import LARGEST_EXACT, Tally
 from calibrant.results import Bins
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -213,6 +213,14 @@ def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
 def test_size_and_count_exclude_each_other() -> None:
     with pytest.raises(InputError, match="either size or count"):
         adaptive_bins([0, 1], [0.1, 0.2], size=1, count=1)
+
+
+@pytest.mark.parametrize("value", [1.0000001, -1e-300, float("nan"), float("inf")])
+def test_a_bad_score_among_many_is_found_in_the_pass_that_counts_them(value: float) -> None:
+    score = np.linspace(0, 1, LARGEST_EXACT + 5)
+    score[12_345] = value
+    with pytest.raises(InputError, match=r"y_prob\[12345\]"):
+        adaptive_bins(score > 0.5, score, size=1000)
 
 
 @pytest.mark.parametrize("edges", [[0.1, 1], [0, 0.5], [0, 0.5, 0.5, 1], [0], [0, float("nan"), 1]])

@@ -38,16 +38,23 @@ def _write_rows(
     last: int,
     buffer: NDArray[np.float64],
     row: NDArray[np.int32],
-) -> None:
-    """As `write_keys`, for the rows of the root: in 32 bits, which halves the traffic."""
+) -> int:
+    """As `write_keys`, for the rows of the root: in 32 bits, which halves the traffic.
+
+    Returns the number of scores that are not in [0, 1].
+    """
     bits = buffer.view(np.int64)
+    bad = 0
     for i in range(len(score)):
         q = np.float64(score[i])
-        buffer[i] = min(q, 1.0 - q)
+        least = min(q, 1.0 - q)
+        buffer[i] = least
+        bad += not (least >= 0.0)  # NaN included
     for i in range(len(score)):
         from_half = HALF_BITS - bits[i]
         key = from_half if np.float64(score[i]) >= 0.5 else -from_half
         row[i] = np.int32(min(max((key >> shift) - low, 0), last))
+    return bad
 
 
 @jit
@@ -62,17 +69,22 @@ def score_of_key(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
 
 
 @jit
-def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint32]) -> None:
-    """Add the number of scores in each row of the root to ``count``; the end rows take what lies beyond."""
+def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint32]) -> int:
+    """Add the number of scores in each row of the root to ``count``; the end rows take what lies beyond.
+
+    Returns the number of scores that are not in [0, 1]: the check costs a pass of its own elsewhere.
+    """
     n = len(score)
+    bad = 0
     last = len(count) - 1
     buffer = np.empty(_BLOCK, np.float64)
     row = np.empty(_BLOCK, np.int32)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _write_rows(score[start:stop], low, shift, last, buffer, row)
+        bad += _write_rows(score[start:stop], low, shift, last, buffer, row)
         for i in range(stop - start):
             count[row[i]] += np.uint32(1)
+    return bad
 
 
 @jit

@@ -18,7 +18,7 @@ from calibrant._kernels import isotonic as isotonic_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
-from calibrant.measure.selection import Cells, Chunks, select
+from calibrant.measure.selection import Cells, Chunks, UncheckedValuesError, select
 from calibrant.measure.tally import LARGEST_EXACT, Tally
 from calibrant.results.bins import SUMS, Bins
 
@@ -202,6 +202,7 @@ def adaptive_bins(
     size: int | None = None,
     count: int | None = None,
     sample_weight: ArrayLike | None = None,
+    threads: int | None = None,
 ) -> Bins:
     """Bins of equal mass from labels and scores; see `adaptive`.
 
@@ -210,7 +211,13 @@ def adaptive_bins(
     >>> adaptive_bins([0, 0, 1, 1, 1], [0.1, 0.3, 0.6, 0.8, 0.9], size=2).n.tolist()
     [2.0, 3.0]
     """
-    return adaptive(_checks.pairs(y_true, y_prob, sample_weight=sample_weight), size=size, count=count)
+    large = sample_weight is None and np.size(y_prob) > LARGEST_EXACT
+    source = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, range_is_checked_later=large)
+    try:
+        return adaptive(source, size=size, count=count, threads=threads)
+    except UncheckedValuesError:
+        _checks.scores(y_prob)  # names the row
+        raise
 
 
 def uniform_bins(

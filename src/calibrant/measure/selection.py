@@ -26,6 +26,10 @@ ScoresAndLabels = tuple[NDArray[Any], NDArray[Any]]
 Chunks = Callable[[], Iterable[ScoresAndLabels]]
 
 
+class UncheckedValuesError(Exception):
+    """A score is not in [0, 1]: whoever passed the pairs knows where they came from and names the row."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """Sums of the pairs between consecutive cuts.
@@ -142,7 +146,8 @@ def _counted(
 
 
 def _count_root(tree: Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> None:
-    kernels.count_root(score, tree.low[0], tree.shift[0], count)
+    if kernels.count_root(score, tree.low[0], tree.shift[0], count):
+        raise UncheckedValuesError("a score is not in [0, 1]")
 
 
 def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: NDArray[Any]) -> None:
