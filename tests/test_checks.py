@@ -17,6 +17,7 @@ from calibrant.exceptions import CalibrantError, InputError
     [
         ([0, 1], [0.1, float("nan")], r"y_prob\[1\] is nan"),
         ([0, 1], [float("inf"), 0.2], r"y_prob\[0\] is inf"),
+        ([0, 1], [float("nan"), float("nan")], r"y_prob\[0\] is nan.*repair the model's output"),
         ([0, 1], [0.1, 1.0000001], r"y_prob\[1\] is 1.0000001.*clip it if it is rounding"),
         ([0, 1], [-2.5, 3.0], r"y_prob\[0\] is -2.5.*logits"),
         ([0, 1], [0.5, 55.0], r"y_prob\[1\] is 55.0.*percentages"),

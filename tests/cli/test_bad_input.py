@@ -131,6 +131,15 @@ def test_a_report_that_cannot_be_written_is_refused(run: Run, tmp_path: Path, lo
     refused(run("report", long_table, "-o", tmp_path / "no" / "r.html"), "r.html: cannot write: no such file")
 
 
+def test_a_report_over_its_own_predictions_is_refused(run: Run, long_table: Path) -> None:
+    before = long_table.read_bytes()
+    refused(run("report", long_table, "-o", long_table), "the report would replace these predictions")
+    link = long_table.with_name("link")
+    link.symlink_to(long_table)
+    refused(run("report", long_table, "-o", link), "the report would replace these predictions")
+    assert long_table.read_bytes() == before
+
+
 def test_weights_may_be_missing_in_no_row(run: Run, tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"score": [0.1, 0.2], "label": [0, 1], "weight": [1.0, None]}), tmp_path / "a.parquet"

@@ -35,6 +35,18 @@ TEXT = [
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
     ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with label= .*the columns are score, gold"),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: the name is used twice"),
+    ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: the name is used twice"),
+    ("a.csv", "p_a,p_,label\n0.5,0.5,a\n", "column p_: the class has no name"),
+    (
+        "a.csv",
+        'score,label,item\n0.1,0,a\n0.1,0,"b\n0.1,1,c\n0.2,0,d\n',
+        "row 2: a quote is opened and never",
+    ),
+    (
+        "a.csv",
+        '# calibrant threshold=0.1\nscore,label,item\n0.1,1,"5"" pipe"\n\n0.2,0,"c\n0.3,0,d\n',
+        "row 2: a quote is opened and never closed",
+    ),
     ("a.csv", "score,label\n0.1,0\n0.2\n", "row 2: 1 fields where the header has 2"),
     ("a.csv", "score,label\n0.1,0\n0.2,1,2\n", "row 2: 3 fields where the header has 2"),
     ("a.csv", "score,label\n", "there are no rows"),
@@ -89,6 +101,11 @@ def test_a_bad_table_is_refused(tmp_path: Path, name: str, text: str, message: s
         open_predictions(path).read()
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+def test_a_lone_quote_inside_a_field_is_no_open_quote(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('score,label,item\n0.1,0,5" pipe\n0.2,1,"two\nlines"\n')
+    assert len(open_predictions(tmp_path / "a.csv").read()) == 2
 
 
 def test_a_row_number_counts_over_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

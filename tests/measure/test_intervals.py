@@ -55,6 +55,15 @@ def test_an_estimate_far_below_zero_does_not_exclude_zero() -> None:
     assert high > 0.03
 
 
+@pytest.mark.parametrize("method", ["inverted", "wald"])
+def test_no_interval_reaches_beyond_the_largest_possible_error(method: Any) -> None:
+    interval = calibration_interval([0, 1] * 20, [1, 0] * 20, method=method)
+    assert interval.low is not None
+    assert 0.9 < interval.low < interval.high == 1
+    few = calibration_interval([0, 1] * 20, [0.4] * 40, clusters=[0, 1] * 20, method=method)
+    assert few.high == 1
+
+
 def test_the_record_names_its_recipe() -> None:
     record = error_interval(drawn(2000, 0.1, cluster_size=20, label_correlation=0.3), level=0.9)
     assert (record.method, record.level, record.estimand, record.clusters) == ("inverted", 0.9, "rms", 100)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -45,6 +47,7 @@ def command(
     from calibrant.report import page, write
     from calibrant.workflow import report
 
+    _keep_the_predictions(predictions, output)
     with Progress() as progress:
         found = report(predictions, names=names or None, progress=progress, **settings_of(options))
         progress("drawing")
@@ -57,3 +60,13 @@ def command(
     from calibrant.cli._text import show
 
     show([*lines_of(found), "", f"Wrote {output}"])
+
+
+def _keep_the_predictions(predictions: Sequence[str], output: str) -> None:
+    """Refuse to write the report over a table that it is made from."""
+    from calibrant.exceptions import InputError
+
+    for path in predictions:
+        if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
+            hint = "name another file for it (--output)"
+            raise InputError("the report would replace these predictions", hint, code="output", file=path)

@@ -167,6 +167,26 @@ class CsvTable:
             except pa.ArrowInvalid as error:
                 self._explain(columns)
                 raise error
+            if self._origin.format == "csv":
+                self._check_quotes()
+
+    def _check_quotes(self) -> None:
+        """Raise if a quote is never closed: the reader takes all that follows for one field."""
+        with self._origin.open() as stream:
+            quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK), b""))
+        if quotes % 2 == 0:
+            return
+        row = -self._skip
+        with self._origin.open() as stream:
+            rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
+            try:
+                for fields in rows:
+                    row += bool(fields)
+            except csv.Error as error:
+                if not re.search("unexpected end|field larger", str(error)):
+                    return
+                message, hint = "a quote is opened and never closed", "close it, or write the file again"
+                raise FormatError(message, hint, code="file-row", file=self.name, row=max(1, row)) from error
 
     def _explain(self, columns: Mapping[str, Kind]) -> None:
         """Read again as text, slowly, and raise an error that names the first bad row."""

@@ -232,6 +232,11 @@ def _resolve(
     if len(found) < 2:
         hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
         raise InputError("no wide table", hint, code="column-missing", file=table.name)
+    for name in found:
+        _there(table, name, "label")
+        if not name.split("_", 1)[1]:
+            hint = "name the class after the underscore"
+            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
     columns.logits = bool(wide["logit_"])
     columns.class_scores = tuple(found)
     return columns, tuple(name.split("_", 1)[1] for name in found)
