@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Run the whole grid on two processes; about a quarter of an hour. ``data`` is not used."""
+    """Run the whole grid on two processes; about 20 minutes. ``data`` is not used."""
     return coverage(seed=seed, beyond=True)
 
 
