@@ -116,3 +116,9 @@ def test_progress_shows_what_is_done_on_a_terminal(
     assert "reading: 1,000 of 4,000 (25%)" in shown
     assert "reading: 2,000" in shown
     assert shown.endswith("\r\033[K")
+
+
+def test_the_name_alone_shows_the_help(run: Run) -> None:
+    alone, asked = run(), run("--help")
+    assert (alone.code, alone.err) == (0, "")
+    assert alone.out == asked.out

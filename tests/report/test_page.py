@@ -156,6 +156,14 @@ def test_classes_stand_in_a_table_and_the_top_label_in_a_section(class_page: Pag
     assert [name for name, _ in class_page.classes.rows] == ["NOUN", "<b>VERB</b>", "$x$"]
 
 
+def test_models_of_different_classes_have_no_table_of_classes() -> None:
+    score, other = {"p_a": [0.7, 0.4], "p_b": [0.3, 0.6]}, {"p_c": [0.7, 0.4], "p_d": [0.3, 0.6]}
+    tables = [pd.DataFrame(score | {"label": ["a", "b"]}), pd.DataFrame(other | {"label": ["c", "d"]})]
+    made = page(report(tables, names=["one", "two"]))
+    assert made.classes is None
+    assert "Class by class" not in made.to_html()
+
+
 def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
     two: Report, two_page: Page
 ) -> None:

@@ -54,6 +54,8 @@ class CommandGroup(click.Group):
     ) -> Any:
         """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else."""
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        if not (sys.argv[1:] if args is None else args):
+            args = ["--help"]
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
         try:

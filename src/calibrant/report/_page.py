@@ -223,8 +223,10 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
     ]
 
 
-def _class_table(report: Report, events: Sequence[str]) -> ClassTable:
+def _class_table(report: Report, events: Sequence[str]) -> ClassTable | None:
     models = [model for model in report.models if all(_has(model.measured, event) for event in events)]
+    if not models:
+        return None
     return ClassTable(
         models=tuple(model.name for model in models),
         rows=tuple(
