@@ -256,3 +256,10 @@ def test_text_where_numbers_are_meant_is_refused() -> None:
         open_predictions(pa.table({"score": ["0.1"], "label": [0]})).read()
     with pytest.raises(InputError, match="row 0, column label: "):
         open_predictions(pa.table({"score": [0.1], "label": [[0]]})).read()
+
+
+def test_frames_whose_columns_cannot_be_told_apart_by_text_are_refused() -> None:
+    with pytest.raises(InputError, match="columns share a name: rename one of each"):
+        open_predictions(pd.DataFrame([[0.1, 0.2, 1]], columns=["score", "score", "label"]))
+    with pytest.raises(InputError, match="the name of column 0 is no text: rename it"):
+        open_predictions(pd.DataFrame({0: [0.1], "label": [1]}))

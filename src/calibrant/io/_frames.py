@@ -39,7 +39,15 @@ class FrameTable:
         except TypeError:
             hint = "pass a path, or a frame of pandas, Polars, PyArrow, DuckDB or the like"
             raise InputError(f"no table: a {type(frame).__name__}", hint, code="source") from None
+        except nw.exceptions.DuplicateError as error:
+            hint = "rename one of each"
+            raise InputError("columns share a name", hint, code="column", file=name) from error
         self.columns = tuple(self._frame.collect_schema().names())
+        for column in self.columns:
+            if not isinstance(column, str):
+                raise InputError(
+                    f"the name of column {column!r} is no text", "rename it", code="column", file=name
+                )
         arrow = nw.dependencies.is_pyarrow_table(frame)
         self.metadata: Mapping[bytes, bytes] = (frame.schema.metadata or {}) if arrow else {}
         self.rows: int | None = None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
