@@ -21,6 +21,8 @@ from calibrant.exceptions import CalibrantError, InputError
         ([0, 1], [0.1, 1.0000001], r"y_prob\[1\] is 1.0000001.*clip it if it is rounding"),
         ([0, 1], [-2.5, 3.0], r"y_prob\[0\] is -2.5.*logits"),
         ([0, 1], [0.5, 55.0], r"y_prob\[1\] is 55.0.*percentages"),
+        ([0, 1], [0.5, 3.7], r"y_prob\[1\] is 3.7.*nothing is clipped"),
+        ([0, 1], np.ma.masked_array([0.5, 0.6], [False, True]), "y_prob has masked values"),
         ([0, 2], [0.5, 0.5], r"y_true\[1\] is 2, not 0 or 1"),
         ([0, -1], [0.5, 0.5], r"y_true\[1\] is -1"),
         ([0, 0.5], [0.5, 0.5], r"y_true\[1\] is 0.5"),
@@ -46,6 +48,8 @@ def test_bad_pairs_are_refused_by_name_and_row(label: Any, score: Any, message: 
         ([1, float("nan")], r"sample_weight\[1\] is nan"),
         ([0, 0], "sample_weight is zero everywhere"),
         ([1], "sample_weight has 1 values and y_prob has 2"),
+        ([1, 1e300], r"sample_weight\[1\] is 1e\+300.*only their ratios"),
+        ([1e-300, 1], r"sample_weight\[0\] is 1e-300"),
         ([[1], [1]], "sample_weight has shape"),
     ],
 )

@@ -14,6 +14,8 @@ from calibrant.exceptions import InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+SMALLEST_WEIGHT = 1e-30  # and 1e30 the largest: sixth powers of their sums must not overflow
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -61,6 +63,8 @@ class Pairs:
 
 def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} has masked values", "drop those rows", code="missing-value")
     array = np.asarray(values)
     if array.ndim != 1:
         hint = "pass one column, or name the event" if array.ndim == 2 else "pass a 1-D array"
@@ -99,25 +103,29 @@ def score_error(value: float, row: int, name: str, low: float, high: float) -> I
     """Say why one score is refused, with a guess at what the column holds."""
     if np.isnan(value) or np.isinf(value):
         hint = "drop the row or repair the model's output"
-    elif low < 0:
+    elif low < -1 or (low < 0 and high > 1):
         hint = "these look like logits; apply a sigmoid or softmax first"
-    elif high > 1.5:
-        hint = "these look like percentages; divide by 100" if high <= 100 else "pass probabilities in [0, 1]"
-    else:
+    elif low >= 0 and 10 < high <= 100:
+        hint = "these look like percentages; divide by 100"
+    elif low > -1e-3 and high < 1 + 1e-3:
         hint = "clip it if it is rounding error; nothing is guessed"
+    else:
+        hint = "pass probabilities; nothing is clipped or guessed"
     return InputError(
         f"{name}[{row}] is {value!r}, not a probability in [0, 1]", hint, code="score-range", row=row
     )
 
 
-def labels(values: ArrayLike, name: str = "y_true") -> NDArray[Any]:
+def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) -> NDArray[Any]:
     """Return labels 0 / 1 (bool, integer or float) as they are, contiguous."""
     array = np.ascontiguousarray(one_dimensional(values, name))
     if array.dtype.kind not in "fiub":
         raise InputError(
             f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype"
         )
-    suspect = array.dtype != np.bool_ and (array.dtype.kind == "f" or kernels.any_other_integer(array))
+    if not in_range or array.dtype == np.bool_:
+        return array
+    suspect = array.dtype.kind == "f" or kernels.any_other_integer(array)
     bad = kernels.first_other_label(array) if suspect else -1
     if bad >= 0:
         raise InputError(
@@ -147,6 +155,12 @@ def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
         raise InputError(
             f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value"
         )
+    used = array[array > 0]
+    if used.min() < SMALLEST_WEIGHT or used.max() > 1 / SMALLEST_WEIGHT:
+        out = (array > 0) & ((array < SMALLEST_WEIGHT) | (array > 1 / SMALLEST_WEIGHT))
+        row = int(np.flatnonzero(out)[0])
+        hint = "scale the weights so that they lie near 1; only their ratios matter"
+        raise InputError(f"{name}[{row}] is {array[row].item()!r}", hint, code="weight-value", row=row)
     return array
 
 
@@ -185,12 +199,12 @@ def pairs(
     *,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
-    range_is_checked_later: bool = False,
+    values_are_checked_later: bool = False,
 ) -> Pairs:
     """Check labels and scores (and weights and clusters) and return them as `Pairs`.
 
     Pairs of weight zero count for nothing and are dropped here, so that counts and bins never
-    see them. ``range_is_checked_later`` leaves scores outside [0, 1] to the pass that
+    see them. ``values_are_checked_later`` leaves the range of scores and labels to the pass that
     the caller makes over them anyway.
 
     Raises
@@ -203,8 +217,8 @@ def pairs(
     >>> len(pairs([0, 1], [0.2, 0.9]))
     2
     """
-    score = scores(y_prob, in_range=not range_is_checked_later)
-    outcome = labels(y_true)
+    score = scores(y_prob, in_range=not values_are_checked_later)
+    outcome = labels(y_true, in_range=not values_are_checked_later)
     same_length("y_true", len(outcome), "y_prob", len(score))
     weight = None
     codes: Integers | None = None

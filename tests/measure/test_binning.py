@@ -223,6 +223,15 @@ def test_a_bad_score_among_many_is_found_in_the_pass_that_counts_them(value: flo
         adaptive_bins(score > 0.5, score, size=1000)
 
 
+@pytest.mark.parametrize("value", [2.0, -1.0, 0.5, float("nan")])
+def test_a_bad_label_among_many_is_found_in_the_pass_that_sums_them(value: float) -> None:
+    score = np.linspace(0, 1, LARGEST_EXACT + 5)
+    label = (score > 0.5).astype(np.float64)
+    label[54_321] = value
+    with pytest.raises(InputError, match=r"y_true\[54321\]"):
+        adaptive_bins(label, score, size=1000)
+
+
 @pytest.mark.parametrize("edges", [[0.1, 1], [0, 0.5], [0, 0.5, 0.5, 1], [0], [0, float("nan"), 1]])
 def test_edges_that_do_not_cover_the_unit_interval_are_refused(edges: list[float]) -> None:
     with pytest.raises(InputError, match="edges are"):

@@ -139,39 +139,37 @@ def accumulate(
     """Add pairs to their rows of ``sums`` (2 cell + label, [n, sum q, sum q^2]), or append to ``gathered``.
 
     ``table`` holds a cell (>= 0), -1 for "gather", or -2 - node. Gathered pairs are packed as
-    key * 2 + label. Returns the number of gathered pairs.
+    key * 2 + label. Returns the number of gathered pairs, or -1 if a label is neither 0 nor 1.
     """
     n = len(score)
     last = offset[1] - 1
+    bad = 0
     buffer = np.empty(_BLOCK, np.float64)
     bits = buffer.view(np.int64)
-    cell = np.empty(_BLOCK, np.int32)
+    row = np.empty(_BLOCK, np.int32)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _write_rows(score[start:stop], low[0], shift[0], last, buffer, cell)
+        _write_rows(score[start:stop], low[0], shift[0], last, buffer, row)
         for i in range(stop - start):
-            cell[i] = table[cell[i]]
-        for i in range(stop - start):  # -2 for "gather", below that a node
-            cell[i] = cell[i] * 2 + np.int32(label[start + i] != 0)
-        for i in range(stop - start):
-            at = np.int64(cell[i])
+            cell = np.int64(table[np.uint32(row[i])])  # unsigned: no wrap-around to look for
             q = np.float64(score[start + i])
-            if at < 0:
-                y = at & 1
+            given = label[start + i]
+            y = np.int64(given != 0)
+            bad += y & (given != 1)
+            if cell < 0:
                 key = _key(q, buffer, bits)
-                inner = at >> 1
-                while inner <= -2:
-                    node = -2 - inner
-                    inner = np.int64(table[offset[node] + (key >> shift[node]) - low[node]])
-                if inner == -1:
+                while cell <= -2:
+                    node = -2 - cell
+                    cell = np.int64(table[offset[node] + (key >> shift[node]) - low[node]])
+                if cell == -1:
                     gathered[used] = key * 2 + y
                     used += 1
                     continue
-                at = inner * 2 + y
+            at = np.uint64(2 * cell + y)
             sums[at, 0] += 1.0
             sums[at, 1] += q
             sums[at, 2] += q * q
-    return used
+    return -1 if bad else used
 
 
 @jit
@@ -212,6 +210,8 @@ def accumulate_compensated(
         used = accumulate(
             score[start:stop], label[start:stop], table, low, shift, offset, part, gathered, used
         )
+        if used < 0:
+            break
         fold_compensated(part.reshape(-1), total.reshape(-1), lost.reshape(-1))
     return used
 

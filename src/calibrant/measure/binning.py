@@ -212,11 +212,11 @@ def adaptive_bins(
     [2.0, 3.0]
     """
     large = sample_weight is None and np.size(y_prob) > LARGEST_EXACT
-    source = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, range_is_checked_later=large)
+    source = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, values_are_checked_later=large)
     try:
         return adaptive(source, size=size, count=count, threads=threads)
     except UncheckedValuesError:
-        _checks.scores(y_prob)  # names the row
+        _checks.pairs(y_true, y_prob)  # names the row
         raise
 
 

@@ -27,7 +27,7 @@ Chunks = Callable[[], Iterable[ScoresAndLabels]]
 
 
 class UncheckedValuesError(Exception):
-    """A score is not in [0, 1]: whoever passed the pairs knows where they came from and names the row."""
+    """A score or label is out of range: whoever passed the pairs knows their rows and names the one."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,8 @@ def _sum(chunks: Chunks, tree: Tree, needed: _Needed, threads: int) -> tuple[Flo
         used = kernels.accumulate_compensated(
             score, label, table, low, shift, offset, state.part, state.total, state.lost, buffer, step
         )
+        if used < 0:
+            raise UncheckedValuesError("a label is neither 0 nor 1")
         gathered.append(buffer[:used])
 
     states = fold(chunks(), lambda: _Sums(np.zeros(shape), np.zeros(shape), np.zeros(shape)), update, threads)
