@@ -6,17 +6,17 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 mkdir -p .cache
 workers=${WORKERS:-2}
-missing=()
+missing=() failed=()
 
 run() { # run NAME PYTHON LOCK [OPTIONS]: the tests in an environment of their own
     local venv=$root/.cache/$1
     echo "== $1"
     scripts/make-venv.sh "$2" "$venv" "$3" --editable
-    "$venv/bin/python" -m pytest -n "$workers" --quiet -p no:cacheprovider "${@:4}"
+    "$venv/bin/python" -m pytest -n "$workers" --quiet -p no:cacheprovider "${@:4}" || failed+=("$1")
 }
 
 echo "== slow tests"
-CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet -m "not browser"
+CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet -m "not browser" || failed+=("slow tests")
 
 for version in 3.11 3.12 3.13; do
     if python=$(scripts/find-python.sh $version); then
@@ -34,5 +34,9 @@ run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documenta
 
 if [ ${#missing[@]} -gt 0 ]; then
     echo "Not tested, since they are not on this machine: Python ${missing[*]}."
+fi
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'Failed: %s\n' "${failed[@]}"
+    exit 1
 fi
 echo "The long round is through."

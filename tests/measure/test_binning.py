@@ -150,7 +150,7 @@ def test_adaptive_bins_of_a_compressed_tally_are_near_the_exact_ones(seed: int) 
     score = rng.beta(0.3, 1.5, 2000)
     label = rng.random(2000) < score
     exact, compressed = (Tally.from_arrays(y_true=label, y_prob=score, exact=kind) for kind in (True, False))
-    assert rms(adaptive(compressed, size=200)) == pytest.approx(rms(adaptive(exact, size=200)), abs=2e-3)
+    assert rms(adaptive(compressed, size=200)) == pytest.approx(rms(adaptive(exact, size=200)), abs=5e-3)
 
 
 def test_edges_of_ones_own_are_closed_above() -> None:
