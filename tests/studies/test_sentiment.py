@@ -37,8 +37,8 @@ def test_the_record_is_what_the_shipped_predictions_give(study: Study, record: d
         for key in ("value", "low", "high"):
             if isinstance(then[key], float):
                 # NumPy's streams of draws, and so resampled ends, may differ a little between its releases.
-                exact = key == "value"
-                assert now[key] == pytest.approx(then[key], rel=1e-6 if exact else 1e-3, abs=1e-9), then["name"]
+                near = 1e-6 if key == "value" else 1e-3
+                assert now[key] == pytest.approx(then[key], rel=near, abs=1e-9), then["name"]
             else:
                 assert now[key] == then[key]
         assert now["verdict"] == then["verdict"]
