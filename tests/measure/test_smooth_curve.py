@@ -33,18 +33,24 @@ def calibrated(n: int, seed: int) -> tuple[NDArray[np.bool_], Floats]:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_curve_is_the_kernel_regression_of_the_residuals(weighted: bool) -> None:
+def test_the_curve_is_the_local_linear_regression_of_the_labels(weighted: bool) -> None:
     rng = np.random.default_rng(0)
     q = rng.beta(0.8, 1.2, 300)
     y = rng.random(300) < q**1.5
     weight = rng.exponential(size=300) if weighted else np.ones(300)
     curve = smooth_curve(y, q, sample_weight=weight if weighted else None, resamples=5, seed=0)
-    kernel = reflected(curve.score, q, curve.bandwidth) * weight
+    kernel = reflected(curve.score, q, curve.bandwidth)
     seen = np.isfinite(curve.frequency)
-    expected = curve.score + kernel @ (y - q) / kernel.sum(axis=1)
     assert seen.sum() > 200
-    assert curve.frequency[seen] == pytest.approx(expected.clip(0, 1)[seen], abs=2e-3)
-    assert curve.density == pytest.approx(kernel.sum(axis=1) / weight.sum(), rel=1e-3, abs=1e-6)
+    for point in range(257):
+        w, d = kernel[point] * weight, q - curve.score[point]
+        design = np.array([[w.sum(), w @ d], [w @ d, w @ d**2 + 1e-3 * curve.bandwidth**2 * w.sum()]])
+        share = np.linalg.solve(design, np.stack([w, w * d]))[0]
+        if seen[point]:
+            assert curve.frequency[point] == pytest.approx(np.clip(share @ y, 0, 1), abs=2e-3)
+        assert abs(1 / (share @ share) - 10) < 0.5 or seen[point] == (1 / (share @ share) > 10)
+    every = (kernel * weight).sum(axis=1) / weight.sum()
+    assert curve.density == pytest.approx(every, rel=1e-3, abs=1e-6)
 
 
 def test_the_curve_shows_the_smooth_error() -> None:
@@ -52,14 +58,45 @@ def test_the_curve_shows_the_smooth_error() -> None:
     q = rng.beta(1, 1, 5000)
     y = rng.random(5000) < q**1.5
     curve = smooth_curve(y, q, resamples=2, seed=0)
-    shown = trapezoid(np.abs(curve.frequency - curve.score) * curve.density, curve.score)
+    seen = np.isfinite(curve.frequency)
+    distance = (np.abs(curve.frequency - curve.score) * curve.density)[seen]
     assert curve.smooth_error == smooth_calibration_error(y, q)
-    assert shown == pytest.approx(curve.smooth_error, rel=0.03)  # the curve is cut to [0, 1]
+    assert trapezoid(distance, curve.score[seen]) == pytest.approx(curve.smooth_error, rel=0.1)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_labels_that_are_all_alike_draw_a_flat_curve_with_a_band(label: int) -> None:
+    curve = smooth_curve([label] * 40, np.linspace(0.02, 0.98, 40), resamples=20, seed=0)
+    seen = np.isfinite(curve.frequency)
+    assert seen.sum() > 200
+    assert curve.frequency[seen] == pytest.approx(label, abs=1e-9)
+    assert (curve.high - curve.low)[seen].min() > 0.04
+
+
+def test_a_curve_through_the_population_line_is_not_bent_at_its_ends() -> None:
+    rng = np.random.default_rng(5)
+    q = rng.random(100_000)
+    y = rng.random(100_000) < 0.4 + 0.2 * q
+    curve = smooth_curve(y, q, resamples=2, seed=0)
+    assert curve.bandwidth > 0.1
+    assert curve.frequency == pytest.approx(0.4 + 0.2 * curve.score, abs=0.02)
+
+
+def test_few_pairs_draw_no_curve_and_say_why() -> None:
+    record = json.loads(smooth_curve([0, 1, 0], [0.2, 0.4, 0.5], resamples=5, seed=0).to_json())
+    assert set(record["frequency"]) == set(record["low"]) == {None}
+    assert "fewer than 10 effective pairs" in record["reasons"]["frequency"]
+
+
+def test_the_curve_ends_a_bandwidth_beyond_the_scores() -> None:
+    curve = smooth_curve([0, 1] * 500, [0.4, 0.6] * 500, resamples=5, seed=0)
+    seen = curve.score[np.isfinite(curve.frequency)]
+    assert 0.4 - curve.bandwidth <= seen.min() < 0.6 < seen.max() <= 0.6 + curve.bandwidth
 
 
 def test_the_band_covers_the_diagonal_of_a_calibrated_model() -> None:
     curves = [smooth_curve(*calibrated(1000, seed), resamples=100, seed=seed) for seed in range(60)]
-    assert all(np.isfinite(curve.frequency).mean() > 0.9 for curve in curves)
+    assert all(np.isfinite(curve.frequency[:150]).all() for curve in curves)
     middle = slice(20, 150)
     inside = [((curve.low <= curve.score) & (curve.score <= curve.high))[middle] for curve in curves]
     assert 0.88 < np.mean(inside) < 0.99

@@ -58,24 +58,41 @@ def bin_intervals(
     >>> found.low.round(3).tolist(), found.high.round(3).tolist()
     ([0.057], [0.51])
     """
-    from scipy.special import ndtri
-
     if method not in ("wilson", "normal"):
         raise InputError(f"method is {method!r}", "give wilson or normal", code="parameter")
-    z = float(ndtri((1 + proportion(level, "level")) / 2))
+    level = proportion(level, "level")
     n = bins.effective_n
     if clustered is not None:
         n = n / design_effects(bins, clustered)
     p = bins.frequency
-    if method == "normal":
-        middle, half = p, z * np.sqrt(p * (1 - p) / n)
-    else:
-        middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    # Rounding must not push the frequency of a bin of equal labels out of its interval.
-    low = np.clip(np.minimum(middle - half, p), 0, 1)
-    high = np.clip(np.maximum(middle + half, p), 0, 1)
+    low, high = wilson(p, n, level) if method == "wilson" else _normal(p, n, level)
     return BinIntervals(low=low, high=high, level=level, method=method)
+
+
+def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    """Ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
+
+    Examples
+    --------
+    >>> [end.round(3).tolist() for end in wilson(np.array([0.0, 0.5]), np.array([40.0, 40.0]), 0.95)]
+    [[0.0, 0.352], [0.088, 0.648]]
+    """
+    z = _normal_quantile(level)
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    # Rounding must not push the frequency of a bin of equal labels out of its interval.
+    return np.clip(np.minimum(middle - half, p), 0, 1), np.clip(np.maximum(middle + half, p), 0, 1)
+
+
+def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    half = _normal_quantile(level) * np.sqrt(p * (1 - p) / n)
+    return np.clip(p - half, 0, 1), np.clip(p + half, 0, 1)
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
 
 
 def design_effects(bins: Bins, clustered: Tally) -> Floats:

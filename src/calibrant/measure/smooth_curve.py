@@ -1,9 +1,10 @@
 """The smooth calibration curve with a band: observed frequency as a smooth function of the score.
 
-The curve is the score plus the kernel regression of the residual ``y - q``, at the bandwidth of the
-smooth calibration error, so that its mean distance from the diagonal shows that error (Blasiok &
-Nakkiran 2023). The band resamples pairs (or whole clusters) a grid cell at a time, so that it costs by
-the tally and not by n.
+The curve is the local linear regression of the labels on the scores, with the kernel and the bandwidth of
+the smooth calibration error (Blasiok & Nakkiran 2023), which is wide for a model that is far off. A local
+mean of the residuals would carry those of other scores along: labels that are all 0 would draw a rising
+curve. A line through the window does not, and keeps a calibrated model on the diagonal (Fan 1992). The band
+resamples pairs (or whole clusters) a grid cell at a time, so that it costs by the tally and not by n.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, pairs, positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.binning import Source
 from calibrant.measure.noise_floor import batches
 from calibrant.measure.smooth import (
@@ -26,7 +28,6 @@ from calibrant.measure.smooth import (
     fine_enough,
     fixed_points,
     nodes_of_tally,
-    residual_nodes,
     smoothed,
 )
 from calibrant.measure.tally import Tally
@@ -34,13 +35,37 @@ from calibrant.results.errors import SmoothCurve
 
 POINTS = SMALLEST_GRID + 1
 SCORES = np.arange(POINTS) / SMALLEST_GRID
+FEWEST = 10  # effective pairs behind a point that is shown
+RIDGE = 1e-3  # of the bandwidth squared: scores that hardly differ show no slope
 
 
 class _Nodes(NamedTuple):
-    """Residuals and weights on the grid's nodes; one row a resample."""
+    """Weights of the positive pairs and of all pairs on the grid's nodes; one row a resample."""
 
-    residual: Floats
+    positives: Floats
     weight: Floats
+
+
+class _Windows(NamedTuple):
+    """Kernel-weighted sums at each of `SCORES`, of 1, d, d^2 (with its ridge), y and d y: d = q - score."""
+
+    weight: Floats
+    first: Floats
+    second: Floats
+    positives: Floats
+    first_positives: Floats
+
+    @property
+    def determinant(self) -> Floats:
+        """Of the weighted least squares; NaN where no pair is."""
+        found: Floats = self.weight * self.second - self.first**2
+        return np.where((self.weight > 0) & (found > 0), found, np.nan)
+
+    @property
+    def frequency(self) -> Floats:
+        """Height of each window's line at its score, in [0, 1]."""
+        top = self.second * self.positives - self.first * self.first_positives
+        return np.clip(top / self.determinant, 0.0, 1.0)
 
 
 def smooth_curve_of(
@@ -63,31 +88,32 @@ def smooth_curve_of(
     tally = as_tally(source)
     count, modes = fine_enough(nodes_of_tally(tally))
     bandwidth, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
-    cells = cells_of(tally, count)
-    total = tally.total_weight
-    nodes = _Nodes(residual_nodes(cells)[None, :] * total, on_nodes(cells.weight, cells.sum_score)[None, :])
-    (frequency,), (density,) = _curves(nodes, bandwidth)
-    effective_n = total**2 / tally.weight2.sum()
-    # A reflected Gaussian of this bandwidth averages over about density * 2 sqrt(pi) s of the pairs.
-    seen = effective_n * density / total * 2 * np.sqrt(np.pi) * bandwidth >= 1
+    windows = _windows(_nodes_of(cells_of(tally, count)), bandwidth)
+    near = (tally.low.min() - bandwidth <= SCORES) & (tally.high.max() + bandwidth >= SCORES)
+    effective_n = _effective_n(tally, max(SMALLEST_GRID, count // 8), bandwidth)
+    seen = near & (effective_n >= FEWEST)
+    frequency = np.where(seen, windows.frequency[0], np.nan)
+    low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
     fewer = max(SMALLEST_GRID, count // 4)  # the band need not be exact to 1e-5
     draw = _resampler(tally, fewer)
-    drawn = [
-        _curves(draw(rng, batch), bandwidth)[0][:, seen]
-        for batch in batches(resamples, max(fewer, tally.cluster_count))
-    ]
-    curves = np.concatenate(drawn)
-    low, high = np.full(POINTS, np.nan), np.full(POINTS, np.nan)
+    curves = np.concatenate(
+        [
+            _windows(draw(rng, batch), bandwidth).frequency[:, seen]
+            for batch in batches(resamples, max(fewer, tally.cluster_count))
+        ]
+    )
     tail = (1 - level) / 2
+    # Resamples of labels that are nearly all alike hardly differ: there Wilson's interval is the wider one.
+    least, most = wilson(frequency[seen], effective_n[seen], level)
     # A resample with no pair near a score knows nothing there: it widens the band to both sides.
-    low[seen] = np.quantile(np.nan_to_num(curves, nan=0.0), tail, axis=0)
-    high[seen] = np.quantile(np.nan_to_num(curves, nan=1.0), 1 - tail, axis=0)
+    low[seen] = np.minimum(least, np.quantile(np.nan_to_num(curves, nan=0.0), tail, axis=0))
+    high[seen] = np.maximum(most, np.quantile(np.nan_to_num(curves, nan=1.0), 1 - tail, axis=0))
     return SmoothCurve(
         score=SCORES,
-        frequency=np.where(seen, frequency, np.nan),
+        frequency=frequency,
         low=low,
         high=high,
-        density=np.maximum(density / total, 0.0),
+        density=np.maximum(windows.weight[0] / tally.total_weight, 0.0),
         bandwidth=bandwidth,
         level=level,
         resamples=resamples,
@@ -98,15 +124,51 @@ def smooth_curve_of(
     )
 
 
-def _curves(nodes: _Nodes, bandwidth: float) -> tuple[Floats, Floats]:
-    """Smoothed frequency in [0, 1] and density of the weight at `SCORES` (a subset of the nodes)."""
-    count = nodes.residual.shape[-1] - 1
-    step = count // (POINTS - 1)
-    residual, density = (
-        smoothed(cosine_modes(mass, bandwidth), bandwidth, count)[:, ::step] for mass in nodes
+def _nodes_of(cells: Cells) -> _Nodes:
+    return _Nodes(
+        on_nodes(cells.weight_positives, cells.sum_score_positive)[None, :],
+        on_nodes(cells.weight, cells.sum_score)[None, :],
     )
-    ratio = np.divide(residual, density, out=np.full_like(residual, np.nan), where=density > 0)
-    return np.clip(SCORES + ratio, 0.0, 1.0), density
+
+
+def _windows(nodes: _Nodes, bandwidth: float) -> _Windows:
+    """Sums over the windows of `SCORES` (a subset of the nodes), one row a resample."""
+    count = nodes.weight.shape[-1] - 1
+    step, at = count // (POINTS - 1), np.arange(count + 1) / count
+
+    def total(mass: Floats) -> Floats:
+        return smoothed(cosine_modes(mass, bandwidth), bandwidth, count)[:, ::step]
+
+    weight, moment, moment2 = (total(nodes.weight * at**power) for power in range(3))
+    positives, moment_positives = total(nodes.positives), total(nodes.positives * at)
+    second = moment2 - 2 * SCORES * moment + SCORES**2 * weight
+    return _Windows(
+        weight=weight,
+        first=moment - SCORES * weight,
+        second=np.maximum(second, 0.0) + RIDGE * bandwidth**2 * weight,
+        positives=positives,
+        first_positives=moment_positives - SCORES * positives,
+    )
+
+
+def _effective_n(tally: Tally, count: int, bandwidth: float) -> Floats:
+    """Kish's effective number of pairs behind each point: 1 / sum of the squared weights of its labels."""
+    cells = cells_of(tally, count)
+    mean = np.divide(cells.sum_score, cells.weight, out=np.zeros(count), where=cells.weight > 0)
+    weight2 = on_nodes(cells.weight2, cells.weight2 * mean)
+    windows = _windows(_nodes_of(cells), bandwidth)
+    alone = np.eye(1, count + 1)  # a unit of mass at 0, which the reflection doubles
+    half = smoothed(cosine_modes(alone, bandwidth), bandwidth, count)[0] / 2
+    kernel = np.concatenate([half[:0:-1], half, half[-2::-1]])  # from -1 to 2, in steps of the grid
+    at, squares = np.arange(count + 1) / count, np.zeros(POINTS)
+    for point, score in enumerate(SCORES):
+        place = point * (count // (POINTS - 1))
+        reflected = kernel[place : place + count + 1][::-1] + kernel[place + count : place + 2 * count + 1]
+        height = windows.second[0, point] - windows.first[0, point] * (at - score)
+        squares[point] = weight2 @ (reflected * height) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = windows.determinant[0] ** 2 / squares
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def _resampler(tally: Tally, count: int) -> Callable[[np.random.Generator, int], _Nodes]:
@@ -132,9 +194,8 @@ def _resampled_pairs(cells: Cells, times: int, rng: np.random.Generator) -> _Nod
     )
     mean1 = _ratio(cells.sum_score_positive, cells.weight_positives)
     mean0 = _ratio(cells.sum_score - cells.sum_score_positive, cells.weight - cells.weight_positives)
-    residual1, residual0 = positive * (1 - mean1), -negative * mean0
     return _Nodes(
-        on_nodes(residual1 + residual0, residual1 * mean1 + residual0 * mean0),
+        on_nodes(positive, positive * mean1),
         on_nodes(positive + negative, positive * mean1 + negative * mean0),
     )
 
@@ -158,8 +219,8 @@ class _ClusterDraws:
         both, index = np.unique(tally.cluster * count + cell_of_rows(tally, count), return_inverse=True)
         self.cluster, self.cell = np.divmod(both, count)
         columns = (
-            tally.weight_positives - tally.sum_score,
-            tally.sum_score_positive - tally.sum_score2,
+            tally.weight_positives,
+            tally.sum_score_positive,
             tally.weight,
             tally.sum_score,
         )
@@ -192,8 +253,9 @@ def smooth_curve(
     """Observed frequency as a smooth function of the score, with a pointwise band.
 
     On the diagonal the model is calibrated, above it underconfident, below it overconfident. The band is
-    made by resampling at the curve's own bandwidth: it holds the *smoothed* curve of the population at
-    each score alone, about as often as ``level`` says, and leaves out what smoothing hides.
+    made by resampling at the curve's own bandwidth, and is never narrower than Wilson's interval: it holds
+    the *smoothed* curve of the population at each score alone, about as often as ``level`` says, and leaves
+    out what smoothing hides.
 
     Parameters
     ----------
@@ -215,7 +277,8 @@ def smooth_curve(
     Returns
     -------
     SmoothCurve
-        257 points; frequency and band are NaN where less than one pair is within reach of the kernel.
+        257 points; frequency and band are NaN where fewer than 10 effective pairs carry the point, and more
+        than a bandwidth beyond the lowest and highest scores.
 
     Raises
     ------
@@ -227,11 +290,13 @@ def smooth_curve(
     J. Blasiok and P. Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel smoothing,
     ICLR. arXiv:2309.12236, section 3
 
+    J. Fan (1992), Design-adaptive nonparametric regression, JASA 87, 998-1004
+
     Examples
     --------
-    >>> curve = smooth_curve([0, 1] * 500, [0.4, 0.6] * 500, resamples=50, seed=1)
-    >>> bool(curve.frequency[0] < 0.4 < 0.6 < curve.frequency[-1])
-    True
+    >>> curve = smooth_curve([0, 0, 0, 1, 1, 1, 0, 1] * 99, [0.3, 0.4, 0.6, 0.7] * 198, resamples=50, seed=1)
+    >>> bool(curve.frequency[77] < curve.frequency[179]), bool(np.isnan(curve.frequency[0]))
+    (True, True)
     """
     checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
     return smooth_curve_of(checked, level=level, resamples=resamples, seed=seed)

@@ -159,7 +159,7 @@ def smooth_curve(
 ) -> Axes:
     """Draw label frequency as a smooth function of the predicted probability, with its band.
 
-    Where fewer than one pair is near, nothing is drawn. The strip under the curve shows the
+    Where fewer than 10 effective pairs carry a point, nothing is drawn. The strip under the curve shows the
     density of the scores; the band is pointwise: at each score alone it holds what the curve
     estimates at the stated level.
 

@@ -44,7 +44,7 @@ CURVE_CAPTION = (
 CONSISTENCY_CAPTION = " The grey bars are where a perfectly calibrated model's points would lie."
 SMOOTH_CAPTION = (
     "The {frequency} as a smooth function of the {score}, without bins; the band holds for each {score} "
-    "alone. The strip below is the density of the scores."
+    "alone. It is not drawn where fewer than 10 pairs carry it. The strip below is the density of the scores."
 )
 LOG_ODDS_CAPTION = (
     "The same points on axes of log-odds, because most scores crowd near 0 or 1. Triangles are bins "

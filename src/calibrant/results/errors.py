@@ -10,6 +10,10 @@ import numpy as np
 from calibrant._checks import Floats, Integers
 from calibrant.results._base import Result, plain
 
+TOO_FEW_NEAR = (
+    "null where fewer than 10 effective pairs carry the point, or more than a bandwidth beyond the scores"
+)
+
 
 def _nones(values: Floats) -> list[float | None]:
     """Values with None for NaN."""
@@ -194,11 +198,11 @@ class SmoothCurve(Result):
     score
         (points,) scores, equally spaced from 0 to 1.
     frequency
-        (points,) score + smoothed residual, cut to [0, 1]; NaN (None in a dictionary) where less than
-        one pair is near.
+        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in a dictionary) where
+        fewer than 10 effective pairs carry the point, and more than a bandwidth beyond the scores.
     low, high
-        (points,) the band: pointwise percentiles over resamples, at the bandwidth of the curve; NaN where
-        ``frequency`` is.
+        (points,) the band: pointwise percentiles over resamples, at the bandwidth of the curve, and at
+        least Wilson's interval; NaN where ``frequency`` is.
     density
         (points,) smoothed density of the scores, integrating to one.
     bandwidth
@@ -210,7 +214,7 @@ class SmoothCurve(Result):
     dependence
         ``"independent"`` or ``"clusters"``: what was resampled.
     smooth_error
-        The error that the curve shows: mean absolute distance from the diagonal over the density.
+        The smooth calibration error, which is also the bandwidth unless this is the smallest.
     n
         Pairs.
     """
@@ -229,10 +233,11 @@ class SmoothCurve(Result):
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain Python values, None where no pair is near."""
+        """Return the record as plain Python values, None where too few pairs are near."""
         arrays = {name: _nones(getattr(self, name)) for name in ("frequency", "low", "high")}
         record = {f.name: arrays.get(f.name, getattr(self, f.name)) for f in fields(self)}
-        record["reasons"] = {"frequency": "null where less than one pair is within reach of the kernel"}
+        unseen = bool(np.isnan(self.frequency).any())
+        record["reasons"] = dict.fromkeys(("frequency", "low", "high"), TOO_FEW_NEAR) if unseen else {}
         return {name: plain(value) for name, value in record.items()}
 
     def to_rows(self) -> list[dict[str, Any]]:
