@@ -295,6 +295,39 @@ def test_rows_in_another_order_are_paired_by_item_with_their_clusters() -> None:
     assert differences(columns, shuffled) == pytest.approx(differences(columns, other))
 
 
+@pytest.mark.parametrize(
+    ("in_memory", "named"),
+    [(10**7, "cluster"), (10**7, "item"), (10**7, None), (100, "cluster"), (100, "item")],
+)
+def test_the_order_of_rows_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, in_memory: int, named: str | None
+) -> None:
+    monkeypatch.setattr("calibrant.workflow._sources.IN_MEMORY", in_memory)
+    rng = np.random.default_rng(12)
+    shuffle = rng.permutation(400)
+    columns: dict[str, Any] = {"score": rng.random(400)}
+    columns["label"] = (rng.random(400) < columns["score"] ** 1.4).astype(np.int8)
+    if named is None:
+        p = rng.dirichlet(np.ones(3), 400)
+        columns = {f"p_{name}": p[:, place] for place, name in enumerate("abc")}
+        columns["label"] = np.array(list("abc"))[rng.integers(0, 3, 400)]
+    else:
+        columns[named] = np.array([f"d{n}" for n in rng.integers(0, 60, 400)])
+    if named == "item":
+        columns["class"] = np.array(list("xy"))[np.arange(400) % 2]
+    event = "binary" if named == "cluster" else "pooled"
+    one = measure(pa.table(columns), event=event, smooth=True)[event]
+    columns = {name: values[shuffle] for name, values in columns.items()}
+    other = measure(pa.table(columns), event=event, smooth=True)[event]
+    assert one.clusters
+    assert one.smooth_ece is not None
+    assert other.smooth_ece is not None
+    for first, second in ((one.ece, other.ece), (one.smooth_ece, other.smooth_ece)):
+        assert first.noise_floor.mean == pytest.approx(second.noise_floor.mean, rel=1e-9)
+    assert one.test.p_value == pytest.approx(other.test.p_value, rel=1e-9)
+    assert one.interval.high == pytest.approx(other.interval.high, rel=1e-9)
+
+
 def test_models_with_other_items_or_labels_are_not_compared() -> None:
     columns = long_columns(300)
     assert differences(columns, {**columns, "label": 1 - columns["label"]}) == []

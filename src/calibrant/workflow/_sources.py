@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -27,6 +27,7 @@ Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
 TALLIED_AT_ONCE = 1 << 21
+LEADING_CLASSES = 3  # scores that tell the rows of a wide table apart well enough
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,8 @@ def _in_memory(
 ) -> list[EventSource]:
     found = []
     for event in expanded(events, predictions.classes):
-        pairs, codes = compact(pairs_of(event, table, predictions))
+        found_pairs = pairs_of(event, table, predictions)
+        pairs, codes = compact(found_pairs, _cluster_order(found_pairs, table, predictions))
         if not len(pairs):
             raise _no_pairs(event, predictions)
         found.append(EventSource(event, pairs, threads, rows=_rows(event, table, predictions), codes=codes))
@@ -215,17 +217,52 @@ def _no_pairs(event: str, predictions: Predictions) -> InputError:
     return InputError(f"event {event} has no pairs", hint, code="empty", file=predictions.name)
 
 
-def compact(pairs: Pairs) -> tuple[Pairs, Integers | None]:
-    """Number the clusters that occur from 0, without gaps; also return their numbers before."""
+def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
+    """Number the clusters that occur from 0, without gaps; also return their numbers before.
+
+    ``order`` holds all numbers in the order to give them; as they stand if None.
+    """
     if pairs.cluster is None:
         return pairs, None
     used = np.zeros(pairs.cluster_count, bool)
     used[pairs.cluster] = True
-    codes = np.flatnonzero(used)
-    if len(codes) == pairs.cluster_count:
+    codes = np.flatnonzero(used) if order is None else order[used[order]]
+    if order is None and len(codes) == pairs.cluster_count:
         return pairs, codes
-    place = np.cumsum(used) - 1
+    place = np.zeros(pairs.cluster_count, np.int64)
+    place[codes] = np.arange(len(codes))
     return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
+
+
+def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Integers | None:
+    """Codes of clusters in an order that no shuffling of rows changes: draws go by it.
+
+    Clusters that nobody named are rows of a wide table; they go by what is in them.
+    """
+    if pairs.cluster is None:
+        return None
+    names = _cluster_names(predictions)
+    if names:
+        return np.argsort(np.array(names[: pairs.cluster_count]), kind="stable")
+    return np.lexsort((table.label, *table.score.T[:LEADING_CLASSES]))
+
+
+def _cluster_names(predictions: Predictions) -> list[Any]:
+    return predictions.clusters or predictions.items
+
+
+def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
+    """Number the clusters of a tally in the order of their keys."""
+    assert tally.cluster is not None
+    assert tally.clusters is not None
+    order = np.argsort(keys, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    cluster = place[tally.cluster]
+    rows = np.lexsort((cluster, tally.high, tally.low))
+    apart = ("kind", "cluster", "clusters", "weighted")
+    columns = {each.name: getattr(tally, each.name)[rows] for each in fields(Tally) if each.name not in apart}
+    return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)
 
 
 def _tallied(
@@ -245,10 +282,13 @@ def _tallied(
                 parts[event].add(pairs)
             first_row += len(batch)
         tallies = {event: part.tally() for event, part in parts.items()}
+    found, names = [], np.array(_cluster_names(predictions))
     for event, tally in tallies.items():
         if tally is None:
             raise _no_pairs(event, predictions)
-    return [EventSource(event, tally, threads) for event, tally in tallies.items() if tally is not None]
+        named = len(names) > 0 and tally.clusters is not None
+        found.append(EventSource(event, ordered(tally, names[tally.clusters]) if named else tally, threads))
+    return found
 
 
 class _Parts:

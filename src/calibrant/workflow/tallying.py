@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +13,8 @@ from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.measure.tally import Tally
 from calibrant.workflow._events import asked_events
-from calibrant.workflow._sources import Progress, event_sources, tally_of_pairs
+from calibrant.workflow._measurement import check_threads
+from calibrant.workflow._sources import Progress, event_sources, ordered, tally_of_pairs
 from calibrant.workflow.measuring import Columns
 
 
@@ -64,6 +65,7 @@ def tally(
     >>> (one + other).clusters.tolist(), (one + other).total_n
     (['a', 'b'], 3)
     """
+    check_threads(threads)
     predictions = (columns or Columns()).open(source)
     if event is None and predictions.has_classes:
         hint = "give top, class:NAME or pooled"
@@ -87,11 +89,4 @@ def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
     else:  # rows that nobody named must not be taken for rows of another table
         table = uuid4().hex
         names = np.array([f"{table}#{place}" for place in code])
-    order = np.argsort(names, kind="stable")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    cluster = place[found.cluster]
-    rows = np.lexsort((cluster, found.high, found.low))
-    apart = ("kind", "cluster", "clusters", "weighted")
-    columns = {each.name: getattr(found, each.name)[rows] for each in fields(Tally) if each.name not in apart}
-    return replace(found, cluster=cluster[rows], clusters=names[order], **columns)
+    return replace(ordered(found, names), clusters=np.sort(names))
