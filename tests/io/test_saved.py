@@ -109,3 +109,9 @@ def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
 def test_a_tally_is_not_written_where_there_is_no_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write"):
         save_tally(example("exact"), tmp_path / "no" / "a.parquet")
+
+
+def test_a_tally_is_saved_under_a_name_that_can_be_read_back(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.txt: a tally is a Parquet file: name it NAME\.tally\.parquet"):
+        save_tally(example("exact"), tmp_path / "x.txt")
+    assert not list(tmp_path.iterdir())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.exceptions import FormatError
+from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
 from calibrant.io._origin import locate, reading
@@ -44,7 +44,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
     Raises
     ------
     InputError
-        If the place cannot be written.
+        If the name does not end in ``.parquet``, or the place cannot be written.
 
     Examples
     --------
@@ -58,6 +58,9 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
     import pyarrow as pa
     from pyarrow import parquet
 
+    if not os.fspath(path).endswith(".parquet"):
+        hint = "name it NAME.tally.parquet: a tally is read back by this ending"
+        raise InputError("a tally is a Parquet file", hint, code="file-kind", file=os.fspath(path))
     columns = {field.name: getattr(tally, field.name) for field in fields(tally) if field.name not in APART}
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
