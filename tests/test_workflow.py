@@ -328,6 +328,12 @@ def test_the_order_of_rows_changes_nothing(
     assert one.interval.high == pytest.approx(other.interval.high, rel=1e-9)
 
 
+def test_files_called_alike_are_told_apart_by_folder_or_ending() -> None:
+    assert model_names(["a/x.csv", "b/x.csv"]) == ["a/x", "b/x"]
+    assert model_names(["a/x.csv", "a/x.parquet", "a/y.csv"]) == ["x.csv", "x.parquet", "y"]
+    assert model_names(["a/x.csv", "a/x.parquet", "b/x.csv"]) == ["a/x.csv", "x.parquet", "b/x"]
+
+
 def test_models_with_other_items_or_labels_are_not_compared() -> None:
     columns = long_columns(300)
     assert differences(columns, {**columns, "label": 1 - columns["label"]}) == []
@@ -442,3 +448,40 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
         measure(found, exact=True)
     with pytest.raises(InputError, match="a tally has no columns to name"):
         measure(found, columns=Columns(cluster="doc"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"event": 3}, "event is 3: give binary, top"),
+        ({"event": []}, r"event is \[\]"),
+        ({"event": ["binary", None]}, "event is"),
+        ({"threads": 0}, "threads is 0"),
+        ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(--threads\)"),
+        ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(--ece-bins\)"),
+        ({"bin_size": 41}, r"bin_size is 41, more than the 40 pairs .*\(--bin-size\)"),
+        ({"bin_count": 41}, r"bin_count is 41, more than the 40 pairs .*\(--bins\)"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(arguments: dict[str, Any], match: str) -> None:
+    table = pa.table(long_columns(40))
+    for workflow in (measure, report):
+        with pytest.raises(InputError, match=match):
+            workflow(table, **arguments)
+
+
+def test_a_tally_of_no_event_is_refused() -> None:
+    wrong: Any = 3
+    with pytest.raises(InputError, match="unknown event 3"):
+        tally(pa.table(long_columns(40)), event=wrong)
+    with pytest.raises(InputError, match="threads is 0"):
+        tally(pa.table(long_columns(40)), threads=0)
+
+
+def test_a_single_source_is_a_report_of_one_model(tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    pq.write_table(pa.table(long_columns(300)), path)
+    assert [model.name for model in report(str(path)).models] == ["one"]
+    assert [model.name for model in report(pq.read_table(path)).models] == ["model 1"]
+    with pytest.raises(InputError, match="there are no sources: pass a list"):
+        report([])

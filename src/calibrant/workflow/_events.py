@@ -16,6 +16,27 @@ CLASS = "class:"
 KNOWN = "binary, top, class:NAME, classwise or pooled"
 
 
+def asked_names(event: object) -> list[str] | None:
+    """Return the names of events asked for; None for the defaults.
+
+    Raises
+    ------
+    InputError
+        It is neither a name nor a list of some.
+
+    Examples
+    --------
+    >>> asked_names("top"), asked_names(("top", "pooled"))
+    (['top'], ['top', 'pooled'])
+    """
+    if event is None:
+        return None
+    names = [event] if isinstance(event, str) else event
+    if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+        return list(names)
+    raise InputError(f"event is {event!r}", f"give {KNOWN}, a list of some, or None", code="event")
+
+
 def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
     """Return the events to measure, ``classwise`` still as one; the defaults where none is asked for.
 
@@ -35,7 +56,8 @@ def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[
 
 def _check(event: str, predictions: Predictions) -> None:
     name = predictions.name
-    if event not in ("binary", "top", "classwise", "pooled") and not event.startswith(CLASS):
+    known = ("binary", "top", "classwise", "pooled")
+    if not isinstance(event, str) or not (event in known or event.startswith(CLASS)):
         raise InputError(f"unknown event {event!r}", f"give {KNOWN}", code="event", file=name)
     if predictions.has_classes and event == "binary":
         hint = (

@@ -25,6 +25,8 @@ from calibrant.results.measurement import Binning, EqualWidthError, Measurement,
 from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
+MOST_ECE_BINS = 10_000
+MOST_THREADS = 256
 FEWEST = 200  # pairs; the papers' floor for a bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
@@ -47,7 +49,9 @@ class Settings:
     def check(self) -> None:
         """Raise if a setting is out of range."""
         proportion(self.level, "level")
-        positive_integer(self.ece_bins, "ece_bins")
+        if positive_integer(self.ece_bins, "ece_bins") > MOST_ECE_BINS:
+            message = f"ece_bins is {self.ece_bins}"
+            raise InputError(message, f"give at most {MOST_ECE_BINS} (--ece-bins)", code="parameter")
         for value, name in (
             (self.bin_size, "bin_size"),
             (self.bin_count, "bin_count"),
@@ -60,6 +64,13 @@ class Settings:
         if self.interval not in ("inverted", "sampling", "bootstrap"):
             hint = "give inverted, sampling or bootstrap"
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise unless ``threads`` is None or a number of threads that a machine can have."""
+    if threads is not None and positive_integer(threads, "threads") > MOST_THREADS:
+        message = f"threads is {threads}"
+        raise InputError(message, f"give at most {MOST_THREADS} (--threads)", code="parameter")
 
 
 def measurement_of(
@@ -142,6 +153,13 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
             bin_size=None if settings.bin_size is None else min(settings.bin_size, n),
             bin_count=None if settings.bin_count is None else min(settings.bin_count, n),
         )
+    for value, name, option in (
+        (settings.bin_size, "bin_size", "--bin-size"),
+        (settings.bin_count, "bin_count", "--bins"),
+    ):
+        if value is not None and value > n:
+            message = f"{name} is {value}, more than the {n} pairs of event {event.event}"
+            raise InputError(message, f"give at most {n} ({option})", code="parameter")
     count = settings.bin_count
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)

@@ -15,8 +15,8 @@ from calibrant.io.predictions import Form
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
-from calibrant.workflow._events import CLASS, asked_events
-from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.workflow._events import CLASS, asked_events, asked_names
+from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, check_threads, measurement_of
 from calibrant.workflow._sources import EventSource, Progress, event_sources
 
 
@@ -121,7 +121,7 @@ def measure(
     (6004, True)
     """
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
-    asked = [event] if isinstance(event, str) else event
+    asked = asked_names(event)
     sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
     return measured(sources, recipe, asked, settings, progress)
 
@@ -140,6 +140,7 @@ def read(
 ) -> tuple[list[EventSource], Recipe]:
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
+    check_threads(threads)
     tally = _tally(source, asked)
     if tally is not None:
         name, event, found = tally

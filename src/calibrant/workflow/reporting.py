@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure.noise_floor import consistency_bars
 from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
-from calibrant.workflow._events import CLASS
+from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.comparing import difference_of
@@ -23,7 +23,7 @@ MOST_CLASSES_DRAWN = 4
 
 
 def report(
-    sources: Sequence[Any],
+    sources: Any,
     *,
     names: Sequence[str] | None = None,
     event: str | Sequence[str] | None = None,
@@ -48,7 +48,7 @@ def report(
     Parameters
     ----------
     sources
-        One prediction table a model: paths or dataframes.
+        One prediction table a model: a list of paths or dataframes, or a single one.
     names
         What the report calls the models; file names without their endings if not given.
     event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
@@ -75,12 +75,13 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    sources = source_list(sources)
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
         raise InputError(message, "name each apart from the others: names= (--name)", code="parameter")
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
-    asked = [event] if isinstance(event, str) else event
+    asked = asked_names(event)
     models: list[ReportedModel] = []
     read_sources: list[list[EventSource]] = []
     for name, source in zip(called, sources, strict=True):
@@ -102,6 +103,20 @@ def report(
         models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
         read_sources.append(found)
     return Report(tuple(models), _differences(called, read_sources, level, seed), command)
+
+
+def source_list(sources: Any) -> list[Any]:
+    """Make a list of the sources; anything but a list or tuple is one source.
+
+    Examples
+    --------
+    >>> source_list("dev.csv"), source_list(("a.csv", "b.csv"))
+    (['dev.csv'], ['a.csv', 'b.csv'])
+    """
+    listed = list(sources) if isinstance(sources, (list, tuple)) else [sources]
+    if not listed:
+        raise InputError("there are no sources", "pass a list of tables, one a model", code="empty")
+    return listed
 
 
 def drawn_events(events: Sequence[str]) -> list[str]:
@@ -133,23 +148,34 @@ def _differences(
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:
-    """Name models by their files, without endings, and by the folders too where files are called alike.
+    """Name models by their files, without endings; by folders or endings too where files are called alike.
 
     Examples
     --------
     >>> model_names(["a/dev.csv.gz", "b/dev.parquet"]), model_names(["nb.v2.parquet", "-"])
     (['a/dev', 'b/dev'], ['nb.v2', 'model 2'])
+    >>> model_names(["a/dev.csv", "a/dev.parquet", "a/test.csv"])
+    ['dev.csv', 'dev.parquet', 'test']
     """
     paths = [
         Path(source) if isinstance(source, (str, Path)) and str(source) != "-" else None for source in sources
     ]
-    short = [None if path is None else _without_ending(path) for path in paths]
+    called = [[] if path is None else _possible_names(path) for path in paths]
     return [
-        f"model {place}"
-        if path is None or name is None
-        else (f"{path.absolute().parent.name}/{name}" if short.count(name) > 1 else name)
-        for place, (path, name) in enumerate(zip(paths, short, strict=True), 1)
+        next((name for level, name in enumerate(own) if _unique(name, called, level)), own[-1])
+        if own
+        else f"model {place}"
+        for place, own in enumerate(called, 1)
     ]
+
+
+def _possible_names(path: Path) -> list[str]:
+    folder, short = path.absolute().parent.name, _without_ending(path)
+    return [short, f"{folder}/{short}", path.name, f"{folder}/{path.name}"]
+
+
+def _unique(name: str, called: Sequence[Sequence[str]], level: int) -> bool:
+    return [own[level] for own in called if own].count(name) == 1
 
 
 def _without_ending(path: Path) -> str:
