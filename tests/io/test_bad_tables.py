@@ -31,6 +31,21 @@ TEXT = [
     ("a.csv", "score,label\n0.1,0\n,1\n", "row 2, column score: the value is missing"),
     ("a.csv", "score,label\n0.1,0\n0.2,\n", "row 2, column label: the value is missing"),
     ("a.csv", "score,label\n0.1,0\nhigh,1\n", "row 2, column score: 'high' is not a number"),
+    ("a.csv", "score,label\n0.1,0\n1_0,1\n", "row 2, column score: '1_0' is not a number: .*digits 0 to 9"),
+    ("a.csv", "score,label\n0.1,0\n\u0660,1\n", "row 2, column score: '\u0660' is not a number"),
+    ("a.csv", "score,label\n0.1,0\n0x1,1\n", "row 2, column score: '0x1' is not a number"),
+    ("a.csv", 'score,label\n0.1,0\n"0.5\n",1\n', "row 2, column score: '0.5..' is not a number"),
+    ("a.csv", 'score,label\n0.1,0\n0.5,"1\n"\n', "row 2, column label: label '1..' is not 0 or 1"),
+    ("a.csv", "score,label\n0.1," + "x" * 5000 + "\n", "label 'x{60}[.]{3}' is not"),
+    ("a.csv", "p_a,p_b,label\n0.1,0.9," + "x" * 5000 + "\n", "label 'x{60}[.]{3}' is not"),
+    ("a.csv", "score,label\n" + "x" * 5000 + ",1\n", "'x{60}[.]{3}' is not a number"),
+    ("a.csv", "score,label", "there are no rows"),
+    ("a.csv", "# calibrant threshold=0.1\nscore,label", "there are no rows"),
+    ("a.csv", "\n\n", "the file is empty"),
+    ("a.tsv", " \n", "the file is empty"),
+    ("a.jsonl", "\n\n", "the file is empty"),
+    ("a.jsonl", "{}\n", "the file is empty: it has no object"),
+    ("a.csv", "\n" * 600, "the file is empty: it has no line of column"),
     ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with score= .*the columns are prob, label"),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
     ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with label= .*the columns are score, gold"),
@@ -106,6 +121,17 @@ def test_a_bad_table_is_refused(tmp_path: Path, name: str, text: str, message: s
 def test_a_lone_quote_inside_a_field_is_no_open_quote(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('score,label,item\n0.1,0,5" pipe\n0.2,1,"two\nlines"\n')
     assert len(open_predictions(tmp_path / "a.csv").read()) == 2
+
+
+def test_quoted_text_may_hold_lines_wherever_the_reader_cuts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calibrant.io._tables.BLOCK", 1000)
+    rows = "".join(f'0.5,1,"some\nlines, {row}\n"\n' for row in range(2000))
+    (tmp_path / "a.csv").write_text("score,label,item\n" + rows)
+    predictions = open_predictions(tmp_path / "a.csv")
+    assert len(predictions.read(items=True)) == 2000
+    assert predictions.items[7] == "some\nlines, 7\n"
 
 
 def test_a_row_number_counts_over_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

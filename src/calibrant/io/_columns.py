@@ -60,7 +60,9 @@ class Column:
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if len(self.values) == 0:
                 return np.empty(0)
-            raise self.error(0, f"{self.values[0].as_py()!r} is not a number", "write numbers", "column-type")
+            raise self.error(
+                0, f"{shown(self.values[0].as_py())} is not a number", "write numbers", "column-type"
+            )
         self.complete()
         values = self.values.cast(pa.float64()) if pa.types.is_decimal(kind) else self.values
         array = as_numpy(values)
@@ -117,7 +119,7 @@ class Column:
 
     def _worded_labels(self) -> NDArray[np.bool_]:
         words, index = distinct(self.values)
-        known = [ZERO_ONE.get(str(word).strip()) for word in words]
+        known = [ZERO_ONE.get(str(word).strip(" \t\r")) for word in words]
         for code, value in enumerate(known):
             if value is None:
                 row = int(np.flatnonzero(index == code)[0])
@@ -126,7 +128,7 @@ class Column:
 
     def _not_a_label(self, row: int, value: object) -> InputError:
         hint = "write whether the event happened; a table with class names needs one p_<class> column a class"
-        return self.error(row, f"label {value!r} is not 0 or 1", hint, "label-value")
+        return self.error(row, f"label {shown(value)} is not 0 or 1", hint, "label-value")
 
     def codes(self, codes: Codes) -> Integers:
         """Codes of the values, equal for equal values over all batches."""
@@ -151,7 +153,7 @@ class Column:
         if -1 in found:
             row = int(np.flatnonzero(np.array(found)[index] < 0)[0])
             known = ", ".join(list(classes)[:12]) + (", ..." if len(classes) > 12 else "")
-            message = f"label {class_name(words[index[row]])!r} is not one of the classes {known}"
+            message = f"label {shown(class_name(words[index[row]]))} is not one of the classes {known}"
             raise self.error(row, message, "add its score column, or repair the label", "class-unknown")
         return np.array(found, np.int64)[index]
 
@@ -231,3 +233,17 @@ def class_name(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Write a value for a message, a long one shortened.
+
+    Examples
+    --------
+    >>> shown("spam"), shown("a long text", most=6)
+    ("'spam'", "'a long...'")
+    """
+    if isinstance(value, str) and len(value) > most:
+        return repr(value[:most] + "...")
+    text = repr(value)
+    return text if isinstance(value, str) or len(text) <= most else text[:most] + "..."

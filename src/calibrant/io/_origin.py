@@ -108,7 +108,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
         )
         raise InputError(reason, "check the path", code="file-missing", file=name) from error
-    if not head:
+    if not head.strip() and size == len(head):
         raise InputError("the file is empty", "write it again", code="empty", file=name)
     _agree(name, kind[0], packed, head, tail)
     return Origin(name, file, None, kind[0], packed)

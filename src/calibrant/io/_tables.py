@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io._columns import shown
 from calibrant.io._origin import Origin, reading
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ BLOCK = 4 << 20
 PEEK = 1000
 THRESHOLD_KEY = b"calibrant.threshold"
 THRESHOLD_LINE = "# calibrant threshold="
+# Python's float also takes 1_0 and the digits of other scripts, which the reader refuses.
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 
 
 class Table(Protocol):
@@ -134,8 +137,14 @@ class CsvTable:
         )
         with origin.open() as stream:
             lines = stream.read(1 << 20).decode("utf-8-sig", "replace").splitlines()[self._skip :]
+        while lines and not lines[0].strip():
+            del lines[0]
+        if not lines:
+            message = "the file is empty: it has no line of column names"
+            raise InputError(message, "write it again", code="empty", file=self.name)
         tabbed = origin.format == "tsv"
-        self.columns = tuple(lines[0].split("\t") if tabbed else next(csv.reader(lines))) if lines else ()
+        self._header_only = not any(line.strip() for line in lines[1:])
+        self.columns = tuple(lines[0].split("\t") if tabbed else next(csv.reader(lines)))
         self.rows: int | None = None
 
     def _open(self, columns: Mapping[str, Kind], *, strings: bool, threads: bool = True) -> Any:
@@ -150,7 +159,9 @@ class CsvTable:
             self._origin.open(),
             read_options=reader.ReadOptions(use_threads=threads, block_size=BLOCK, skip_rows=self._skip),
             parse_options=reader.ParseOptions(
-                delimiter="\t" if tabbed else ",", quote_char=False if tabbed else '"'
+                delimiter="\t" if tabbed else ",",
+                quote_char=False if tabbed else '"',
+                newlines_in_values=not tabbed,
             ),
             convert_options=reader.ConvertOptions(
                 column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=True
@@ -161,6 +172,8 @@ class CsvTable:
         """Yield record batches of the columns asked for, in file order."""
         import pyarrow as pa
 
+        if self._header_only:
+            return  # the reader takes a header without a line end for nothing at all
         with reading(self.name):
             try:
                 yield from self._open(columns, strings=False)
@@ -232,6 +245,9 @@ class JsonTable:
                     self._types.setdefault(column, type(None))
             if row == PEEK:
                 break
+        if not self._types:
+            message = "the file is empty: it has no object with columns"
+            raise InputError(message, "write one object a line", code="empty", file=self.name)
         self.columns = tuple(self._types)
 
     def _records(self) -> Iterator[dict[str, Any]]:
@@ -291,7 +307,9 @@ class JsonTable:
                 if type(value) is not first and not (
                     kind == "label" and {type(value), first} <= {int, float}
                 ):
-                    message = f"{value!r} is not of the same type as in the rows before ({first.__name__})"
+                    message = (
+                        f"{shown(value)} is not of the same type as in the rows before ({first.__name__})"
+                    )
                     hint = "write one type a column"
                     raise InputError(
                         message, hint, code="column-type", file=self.name, row=row, column=column
@@ -317,12 +335,13 @@ def _raise_first_non_number(
             continue
         try:
             good = not isinstance(value, bool) and (strings or not isinstance(value, str))
-            good = (
-                good and not (isinstance(value, str) and not value.strip()) and float(value) == float(value)
-            )
-            good = good or str(value).strip().lower() in ("nan", "-nan")
+            if isinstance(value, str):
+                good = good and bool(NUMBER.fullmatch(value.strip(" \t")))
+            else:
+                float(value)
         except (TypeError, ValueError):
             good = False
         if not good:
-            message = f"{value!r} is not a number"
-            raise InputError(message, "write a number", code="column-type", file=name, row=row, column=column)
+            message = f"{shown(value)} is not a number"
+            hint = "write a number in digits 0 to 9, such as 0.25"
+            raise InputError(message, hint, code="column-type", file=name, row=row, column=column)
