@@ -43,6 +43,14 @@ DESIGNED = [
 ]
 
 
+def test_each_event_says_what_it_takes_as_independent(run: Run, tmp_path: Path) -> None:
+    columns = {"score": [0.2, 0.8] * 300, "label": [0, 1] * 300, "item": np.arange(600) // 2}
+    path = tmp_path / "long.parquet"
+    pq.write_table(pa.table({**columns, "class": ["no", "yes"] * 300}), path)
+    said = run("measure", path).out
+    assert "pooled: 300 clusters; class:no, class:yes: pairs independent" in said
+
+
 @pytest.fixture(scope="session")
 def validator(root: Path) -> jsonschema.Draft202012Validator:
     schema = json.loads((root / "src/calibrant/schemas/measure.schema.json").read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from calibrant.cli import _text as text
+from calibrant.io.predictions import listed
 from calibrant.results.errors import NoiseFloor
 from calibrant.results.measurement import Measured, Measurement
 
@@ -171,10 +172,15 @@ def _recipe_of(found: Measurement) -> list[tuple[str, str, str]]:
 
 def _recipe_of_several(measured: Measured) -> list[tuple[str, str, str]]:
     first = measured.events[0]
-    units = list(dict.fromkeys(_units(each) for each in measured.events))
+    units: dict[str, list[str]] = {}
+    for each in measured.events:
+        units.setdefault(_units(each), []).append(each.event)
+    taken = [
+        unit if len(units) == 1 else f"{listed(events, most=3)}: {unit}" for unit, events in units.items()
+    ]
     counts = "number of bins of so many pairs" if first.binning.size is not None else "number of bins"
     return [
-        ("events", f"{len(measured.events)}", f"{_weights(first)}; {', '.join(units[:3])}"),
+        ("events", f"{len(measured.events)}", f"{_weights(first)}; {'; '.join(taken[:3])}"),
         ("bins", f"{first.binning.kind}, {counts} in the table", HOW[first.tally]),
         ("norm", f"{NORM}; ECE on {first.ece.bins} equal-width bins", ""),
     ]
