@@ -13,14 +13,17 @@ import pytest
 from numpy.typing import NDArray
 from pyarrow import parquet as pq
 
+from calibrant.cli._report import lines_of
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
 from calibrant.measure.binning import adaptive_bins
 from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.measure.debiased import debiased_squared_error
+from calibrant.report import page
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.workflow import Columns, measure, plan, report, tally
 from calibrant.workflow._events import asked_events, expanded
+from calibrant.workflow.reporting import model_names
 
 CLASSES = ["a", "b", "c"]
 
@@ -341,6 +344,31 @@ def test_models_with_other_items_or_labels_are_not_compared() -> None:
     assert differences(named, {**columns, "item": np.arange(1, 301)}) == []
     with pytest.raises(InputError, match="disagree about the label of item 0"):
         differences(named, {**named, "label": 1 - columns["label"]})
+
+
+def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
+    columns = long_columns(300, item=["t7", "t7", *range(2, 300)])
+    columns["item"] = [str(name) for name in columns["item"]]
+    found = report([pa.table(columns), pa.table(columns)], names=["one", "other"])
+    assert found.differences == ()
+    assert found.notes == ("No difference of one and other (binary): items stand in more than one row: t7.",)
+
+
+def test_models_with_other_events_or_clusters_are_named_in_notes() -> None:
+    columns = long_columns(300)
+    clustered = {**columns, "cluster": np.arange(300) // 2}
+    wide = {"p_no": 1 - np.array(columns["score"]), "p_yes": columns["score"], "label": ["no", "yes"] * 150}
+    found = report([pa.table(columns), pa.table(clustered), pa.table(wide)], names=["plain", "cw", "wide"])
+    assert found.notes == (
+        "binary was measured of plain, cw alone.",
+        "top was measured of wide alone.",
+        "The table of classes leaves out plain, cw: not measured for these classes.",
+        "No difference of plain and cw (binary): one of them has clusters and the other has none.",
+    )
+    assert "No difference of plain and cw" in page(found).to_html()
+    same = report([pa.table(columns), pa.table(columns)], names=["plain", "again"])
+    assert "do not differ at all" in page(same).sections[0].contrasts[0].p_reason
+    assert "undefined (the two models' residuals do not differ at all)" in "\n".join(lines_of(same))
 
 
 def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> None:

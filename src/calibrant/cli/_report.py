@@ -34,6 +34,10 @@ def lines_of(report: Report) -> list[str]:
             f"Difference of the errors, {found.first} - {found.second}, event {found.event}",
             f"  {text.number(difference.rms_difference)}, {level} interval "
             f"{text.between(difference.rms_low, difference.rms_high)}; squared errors equal: "
-            f"{text.p_value(difference.p_value)}",
+            + (
+                f"undefined ({difference.reasons.get('p_value', 'the data do not say')})"
+                if difference.p_value is None
+                else text.p_value(difference.p_value)
+            ),
         ]
-    return lines
+    return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]

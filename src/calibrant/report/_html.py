@@ -32,6 +32,7 @@ def render(
     recipes: Sequence[tuple[str, Lines]],
     command: str | None,
     version: str,
+    notes: Sequence[str],
 ) -> str:
     """Return a page as one HTML document."""
     kinds = _kinds(sections)
@@ -56,6 +57,7 @@ def render(
             recipes=recipes,
             command=command,
             version=version,
+            notes=notes,
         )
     )
 

@@ -71,6 +71,7 @@ class Page:
             "title": self.title,
             "version": self.version,
             "command": self.command,
+            "notes": list(self.report.notes),
             "sections": sections,
             "classes": None if self.classes is None else [name for name, _ in self.classes.rows],
             "recipes": [{"model": name, "recipe": dict(recipe)} for name, recipe in self.recipes],
@@ -88,6 +89,7 @@ class Page:
             recipes=self.recipes,
             command=self.command,
             version=self.version,
+            notes=self.report.notes,
         )
 
 
@@ -216,6 +218,7 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
             root_difference=text.number(compared.difference.rms_difference),
             root_interval=text.span(compared.difference.rms_low, compared.difference.rms_high),
             p_value=text.p_value(compared.difference.p_value),
+            p_reason=compared.difference.reasons.get("p_value", ""),
             verdict=text.difference_verdict(compared),
         )
         for compared in report.differences
@@ -250,6 +253,8 @@ def _recipe(measured: Measured) -> list[tuple[str, str]]:
     units = "each pair is taken as independent"
     if first.clusters is not None:
         units = f"{text.count(first.clusters)} clusters, each taken as one unit"
+        if any(m.clusters is None for m in measured.events):
+            units += f" ({first.event}); in the events without clusters each pair is taken as independent"
     interval = first.interval
     lines = [
         ("File", recipe.file),

@@ -52,8 +52,8 @@ class Contrast:
         Of the debiased squared errors.
     root_difference, root_interval
         The same for the errors themselves; the interval is conservative.
-    p_value
-        Of the test that the squared errors are equal.
+    p_value, p_reason
+        Of the test that the squared errors are equal; why it has none, or empty.
     verdict
         What they say, in a sentence.
     """
@@ -64,6 +64,7 @@ class Contrast:
     root_difference: str
     root_interval: str
     p_value: str
+    p_reason: str
     verdict: str
 
 

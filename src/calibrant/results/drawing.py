@@ -114,13 +114,16 @@ class Report(Result):
     Attributes
     ----------
     models
-        At least one; all measured for the same events.
+        At least one; not always measured for the same events.
     differences
         Paired differences; empty for one model, or where the items are not the same.
     command
         The command line that made the report; None where there is none.
+    notes
+        What is left out, and why: differences that cannot be told, events that not all models have.
     """
 
     models: tuple[ReportedModel, ...]
     differences: tuple[ModelDifference, ...] = ()
     command: str | None = None
+    notes: tuple[str, ...] = ()

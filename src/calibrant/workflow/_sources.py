@@ -40,10 +40,13 @@ class Rows:
         The gold label of the pair's row: 0 / 1, or a class.
     item
         Names of items; None where the table has none, so that only the order of rows tells.
+    repeated
+        Items that stand in more than one row: nothing tells these rows apart.
     """
 
     truth: NDArray[Any]
     item: NDArray[Any] | None
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -201,12 +204,17 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
     """Identify the pairs of events that hold every row."""
     if event.startswith(CLASS) or (event == "pooled" and predictions.threshold is not None):
         return None
-    item = None if table.item is None else np.array(predictions.items)[table.item]
+    item: NDArray[Any] | None = None
+    repeated: tuple[str, ...] = ()
+    if table.item is not None:
+        names = predictions.items
+        item = np.array(names)[table.item]
+        repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
     if event != "pooled":
-        return Rows(table.label, item)
+        return Rows(table.label, item, repeated)
     if predictions.form == "wide":
         width = len(predictions.classes)
-        return Rows(np.repeat(table.label, width), None if item is None else np.repeat(item, width))
+        return Rows(np.repeat(table.label, width), None if item is None else np.repeat(item, width), repeated)
     return Rows(table.label, None)
 
 

@@ -1,7 +1,8 @@
-"""Two models on the same items: pairing their rows."""
+"""Two models on the same items: pairing their rows, or saying why they cannot be paired."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +11,15 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.io.predictions import listed
 from calibrant.measure.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
+from calibrant.workflow._events import CLASS
 from calibrant.workflow._sources import EventSource, Rows
 
 
-def difference_of(
-    one: EventSource, other: EventSource, *, level: float, seed: Seed
-) -> ErrorDifference | None:
-    """Compare two models' errors for one event; None where their rows are not of the same items.
+def difference_of(one: EventSource, other: EventSource, *, level: float, seed: Seed) -> ErrorDifference | str:
+    """Compare two models' errors for one event; say why where their rows cannot be paired.
 
     Raises
     ------
@@ -26,30 +27,43 @@ def difference_of(
         If the tables disagree about the gold label of an item.
     """
     both = paired(one, other)
-    if both is None:
-        return None
-    first, second = both
-    return error_difference(first, _clustered_as(first, second), level=level, seed=seed)
+    if isinstance(both, str):
+        return both
+    first, second = both[0], _clustered_as(*both)
+    for name, mine, theirs in (
+        ("clusters", first.cluster, second.cluster),
+        ("weights", first.weight, second.weight),
+    ):
+        if (mine is None) != (theirs is None):
+            return f"one of them has {name} and the other has none"
+        if not np.array_equal(
+            np.zeros(0) if mine is None else mine, np.zeros(0) if theirs is None else theirs
+        ):
+            return f"their {name} differ"
+    return error_difference(first, second, level=level, seed=seed)
 
 
-def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | None:
+def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | str:
     """Put the pairs of two models in the same order: by item where both name items, else as they stand.
 
-    Returns None for tallies, and where items differ: their names, or (without names) their number or gold
-    labels.
+    Returns a reason for tallies, where items are repeated, and where they differ: their names, or (without
+    names) their number or gold labels.
     """
-    if one.rows is None or other.rows is None:
-        return None
     if not isinstance(one.source, Pairs) or not isinstance(other.source, Pairs):
-        return None
+        return "a tally does not keep its items apart"
+    if one.rows is None or other.rows is None:
+        return "scores below a threshold were dropped, so their pairs are not of the same items and classes"
     if len(one.source) != len(other.source):
-        return None
+        return f"they have {len(one.source):,} and {len(other.source):,} pairs"
+    repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
+    if repeated:
+        return f"items stand in more than one row: {listed(repeated, most=5)}"
     if one.rows.item is None or other.rows.item is None:
         same = bool(np.array_equal(one.rows.truth, other.rows.truth))
-        return (one.source, other.source) if same else None
+        return (one.source, other.source) if same else "without item columns on both, their labels differ"
     order = _orders(one.rows.item, other.rows.item)
     if order is None:
-        return None
+        return "their items differ"
     _check_truth(one.rows, other.rows, order, one.event)
     return _taken(one.source, order[0]), _taken(other.source, order[1])
 
@@ -97,3 +111,26 @@ def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
         None if pairs.cluster is None else pairs.cluster[order],
         pairs.cluster_count,
     )
+
+
+def event_notes(names: Sequence[str], events: Sequence[Sequence[str]]) -> list[str]:
+    """Say which models were not measured for an event of the others, and what that leaves out.
+
+    Examples
+    --------
+    >>> event_notes(["a", "b"], [["binary"], ["top", "binary"]])
+    ['top was measured of b alone.']
+    """
+    every = list(dict.fromkeys(event for found in events for event in found))
+    notes = []
+    for event in every:
+        having = [name for name, found in zip(names, events, strict=True) if event in found]
+        if not event.startswith(CLASS) and len(having) < len(names):
+            notes.append(f"{event} was measured of {listed(having)} alone.")
+    classes = {event for event in every if event.startswith(CLASS)}
+    lacking = [name for name, found in zip(names, events, strict=True) if not classes <= set(found)]
+    if len(classes) > 1 and len(lacking) == len(names):
+        notes.append("There is no table of classes: no model was measured for the classes of all models.")
+    elif len(classes) > 1 and lacking:
+        notes.append(f"The table of classes leaves out {listed(lacking)}: not measured for these classes.")
+    return notes

@@ -15,7 +15,7 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._sources import EventSource, Progress
-from calibrant.workflow.comparing import difference_of
+from calibrant.workflow.comparing import difference_of, event_notes
 from calibrant.workflow.measuring import Columns, read, together
 
 CURVE_RESAMPLES = 200
@@ -43,7 +43,8 @@ def report(
     """Measure one or several models and gather what a report draws of them.
 
     Models whose tables hold the same items (by the item column, or row by row where there is none) are also
-    compared, each with each later one.
+    compared, each with each later one. Models of different events or items stand side by side without a
+    difference, and the notes say why.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def report(
     Raises
     ------
     InputError
-        As `calibrant.workflow.measure`; or the models share a name or have different events.
+        As `calibrant.workflow.measure`; the models share a name; or two tables disagree
+        about the label of an item.
 
     Examples
     --------
@@ -102,7 +104,9 @@ def report(
                 drawings.append(Drawing(each.event, widths, consistency_bars(bins, level=level), curve))
         models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
         read_sources.append(found)
-    return Report(tuple(models), _differences(called, read_sources, level, seed), command)
+    differences, unpaired = _differences(called, read_sources, level, seed)
+    notes = event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
+    return Report(tuple(models), differences, command, tuple(notes))
 
 
 def source_list(sources: Any) -> list[Any]:
@@ -133,8 +137,8 @@ def drawn_events(events: Sequence[str]) -> list[str]:
 
 def _differences(
     names: Sequence[str], sources: Sequence[Sequence[EventSource]], level: float, seed: Seed
-) -> tuple[ModelDifference, ...]:
-    found = []
+) -> tuple[tuple[ModelDifference, ...], list[str]]:
+    found, notes = [], []
     for first in range(len(names)):
         for second in range(first + 1, len(names)):
             others = {each.event: each for each in sources[second]}
@@ -142,9 +146,12 @@ def _differences(
                 if one.event not in others or one.event.startswith(CLASS):
                     continue
                 difference = difference_of(one, others[one.event], level=level, seed=seed)
-                if difference is not None:
+                if isinstance(difference, str):
+                    both = f"{names[first]} and {names[second]}"
+                    notes.append(f"No difference of {both} ({one.event}): {difference}.")
+                else:
                     found.append(ModelDifference(one.event, names[first], names[second], difference))
-    return tuple(found)
+    return tuple(found), notes
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:
