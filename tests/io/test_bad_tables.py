@@ -82,6 +82,11 @@ TEXT = [
     ("a.csv", "p_a,label\n0.1,a\n", "no wide table: write one p_<class> column a class"),
     ("a.csv", "# calibrant threshold=high\nscore,label\n0.1,0\n", "the noted threshold 'high' is not"),
     ("a.csv", "# calibrant threshold=0.1\nscore,label\n0.1,0\n0.1,0,1\n", "row 2: 3 fields"),
+    (
+        "a.csv",
+        "# calibrant threshold=0.9\nscore,label\n0.95,1\n0.5,0\n",
+        "row 2, column score: 0.5 is below the noted threshold 0.9",
+    ),
     ("a.tsv", "score\tlabel\n0.1\t0\n0.2\t5\n", "row 2, column label: label '5' is not 0 or 1"),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": NaN, "label": 1}\n', "row 2, column score: nan"),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": 0.2}\n', "row 2, column label: the value is missing"),

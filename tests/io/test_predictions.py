@@ -240,3 +240,9 @@ def test_what_is_not_read_may_be_anything(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"score": 0.5, "label": 1, "x": [1]}\n\n{"label": 0, "score": 1, "x": "a"}\n')
     assert open_predictions(path).read().score.tolist() == [0.5, 1.0]
+
+
+def test_a_score_at_the_threshold_may_have_been_rounded() -> None:
+    score = pa.array([0.01, 0.5], pa.float32())
+    table = pa.table({"score": score, "label": [0, 1]}, metadata={"calibrant.threshold": "0.01"})
+    assert len(open_predictions(table).read()) == 2

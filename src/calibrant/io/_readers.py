@@ -16,6 +16,7 @@ from calibrant.io._tables import Kind, Table
 
 Floats = NDArray[np.float64]
 SUM_TOLERANCE = 0.01
+ROUNDING = 1e-6
 
 
 @dataclass
@@ -56,8 +57,8 @@ class TableReader:
         What the columns mean.
     classes
         Position of each class of a wide table.
-    partial
-        Whether scores under a threshold were dropped, so that a wide row need not add up to 1.
+    threshold
+        Scores below it were dropped, so that a wide row need not add up to 1; None when none were.
     cluster_codes, item_codes, class_codes
         Names met so far.
     """
@@ -65,7 +66,7 @@ class TableReader:
     table: Table
     columns: Columns
     classes: dict[str, int] = field(default_factory=dict)
-    partial: bool = False
+    threshold: float | None = None
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
@@ -98,6 +99,7 @@ class TableReader:
         names = self.columns
         if names.score is not None:
             score: NDArray[Any] = column(names.score).scores()
+            self._check_threshold(score, first)
             label: NDArray[Any] = column(names.label).labels()
         else:
             parts = [column(name) for name in names.class_scores]
@@ -105,7 +107,7 @@ class TableReader:
                 score = softmax(np.column_stack([part.finite() for part in parts]))
             else:
                 score = np.column_stack([part.scores() for part in parts])
-                check_sums(score, self.table.name, first, self.partial)
+                check_sums(score, self.table.name, first, self.threshold is not None)
             label = column(names.label).class_index(self.classes)
         return Batch(
             score,
@@ -115,6 +117,23 @@ class TableReader:
             None if names.item is None or not items else column(names.item).codes(self.item_codes),
             None if names.class_column is None else column(names.class_column).codes(self.class_codes),
         ).without_weightless()
+
+    def _check_threshold(self, score: NDArray[Any], first: int) -> None:
+        """Raise if a long table has a score that its own note says was dropped."""
+        if self.threshold is None:
+            return
+        # A score at the threshold may have been rounded down to float32.
+        below = np.flatnonzero(score < self.threshold * (1 - ROUNDING))
+        if len(below):
+            row = int(below[0])
+            raise InputError(
+                f"{score[row].item()!r} is below the noted threshold {self.threshold:g}",
+                "correct the note calibrant.threshold, or drop the row",
+                code="threshold",
+                file=self.table.name,
+                row=first + row,
+                column=self.columns.score,
+            )
 
 
 @dataclass

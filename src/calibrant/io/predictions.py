@@ -163,9 +163,7 @@ def open_predictions(
         table = FrameTable(source)
     columns, wide = _resolve(table, form, score, label, named)
     threshold = _threshold(table)
-    reader = TableReader(
-        table, columns, {name: place for place, name in enumerate(wide)}, threshold is not None
-    )
+    reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, threshold)
     return Predictions(
         reader,
         name=table.name,
