@@ -66,6 +66,21 @@ def test_fewer_labels_would_not_do() -> None:
     assert drawn_power(plan.labels // 2, 0.1) < 0.65
 
 
+def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
+    dependence: dict[str, Any] = {"cluster_size": 10, "label_correlation": 0.2}
+    pilot = np.linspace(0.2, 0.8, 1001)
+    alone, plan = (
+        labels_needed(error=0.05, scores=pilot),
+        labels_needed(error=0.05, scores=pilot, **dependence),
+    )
+    assert alone.labels is not None
+    assert plan.labels is not None
+    assert alone.labels < plan.labels < 1.3 * alone.labels
+    assert plan.design_effect == pytest.approx(2.8)
+    assert any("less than the design effect" in sentence for sentence in plan.assumptions)
+    assert drawn_power(plan.labels, 0.05, **dependence) == pytest.approx(0.8, abs=0.08)
+
+
 def test_clusters_are_whole() -> None:
     plan = labels_needed(error=0.05, cluster_size=30, label_correlation=0.2)
     assert plan.labels is not None
@@ -98,6 +113,8 @@ def test_a_hopeless_goal_has_no_number_but_a_reason() -> None:
     [
         ({}, "no goal"),
         ({"error": 2.0}, "error"),
+        ({"error": 0.0}, "error is 0.0: give a number between 0 and 1, such as 0.02"),
+        ({"difference": 0}, "difference is 0: .* such as 0.02"),
         ({"error": 0.02, "difference": 0.05}, "larger error"),
         ({"error": 0.1, "label_correlation": 2.0}, "label_correlation"),
         ({"error": 0.1, "beta": (0.0, 1.0)}, "beta"),

@@ -18,6 +18,10 @@ from calibrant.results.intervals import LabelPlan
 SMALLEST = 40
 LARGEST = 10**9
 USUAL_ERROR = 0.05
+WHY_FEWER = (
+    "labels grow by less than the design effect: the squared error is estimated from pairs of different "
+    "clusters, so that clusters hardly add to the noise of a calibrated model"
+)
 
 
 def labels_needed(
@@ -35,6 +39,11 @@ def labels_needed(
 
     Uses the large-sample variance of the debiased squared error that the intervals use; checked by
     simulation in the tests.
+
+    With clusters, labels grow by less than the design effect, and for a small error by little: the squared
+    error is estimated from products of residuals of different clusters at like scores, so that the noise
+    of a calibrated model hardly grows. The design effect multiplies only the noise that comes with
+    the error itself, whose share grows with the error.
 
     Parameters
     ----------
@@ -84,8 +93,8 @@ def labels_needed(
         )
     if error is None and difference is None:
         raise InputError("no goal is given", "give error or difference", code="parameter")
-    worse = proportion(USUAL_ERROR if error is None else error, "error")
-    if difference is not None and not proportion(difference, "difference") <= worse:
+    worse = _goal(USUAL_ERROR if error is None else error, "error")
+    if difference is not None and not _goal(difference, "difference") <= worse:
         raise InputError(
             f"difference is {difference}, more than the worse model's error {worse}",
             "give a larger error",
@@ -124,6 +133,15 @@ def labels_needed(
         assumptions=_assumptions(scores, beta, difference, worse, cluster_size),
         reasons={} if labels is not None else {"labels": f"more than {LARGEST:,} labels would be needed"},
     )
+
+
+def _goal(value: float, name: str) -> float:
+    """Return an error strictly between 0 and 1, or raise."""
+    try:
+        return proportion(value, name)
+    except InputError as error:
+        hint = "give a number between 0 and 1, such as 0.02"
+        raise InputError(error.message, hint, code=error.code) from None
 
 
 def _label_variance(scores: ArrayLike | None, beta: tuple[float, float]) -> tuple[float, float]:
@@ -182,6 +200,7 @@ def _assumptions(
         ]
     if cluster_size > 1:
         found.append("scores of one cluster are as different as those of different clusters")
+        found.append(WHY_FEWER)
     else:
         found.append("pairs are independent")
     return found
