@@ -83,8 +83,10 @@ def percent(level: float) -> str:
     --------
     >>> percent(0.95), percent(0.975)
     ('95 %', '97.5 %')
+    >>> percent(0.9999999)
+    '99.99999 %'
     """
-    return f"{100 * level:.4g} %"
+    return f"{100 * level:.12g} %"
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> list[str]:

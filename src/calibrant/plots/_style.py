@@ -115,7 +115,7 @@ def plain_title(ax: Axes, text: str) -> None:
 
 def percent(level: float) -> str:
     """Return a level as a text: 0.95 as 95 %."""
-    return f"{100 * level:g} %"
+    return f"{100 * level:.12g} %"
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:
