@@ -54,7 +54,7 @@ def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[
     return list(dict.fromkeys(asked))
 
 
-def _check(event: str, predictions: Predictions) -> None:
+def _check(event: object, predictions: Predictions) -> None:
     name = predictions.name
     known = ("binary", "top", "classwise", "pooled")
     if not isinstance(event, str) or not (event in known or event.startswith(CLASS)):
