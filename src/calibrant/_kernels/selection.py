@@ -88,6 +88,14 @@ def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint
 
 
 @jit
+def _row_of_node(
+    key: int, node: Any, low: NDArray[np.int64], shift: NDArray[np.int64], offset: NDArray[np.int64]
+) -> int:
+    last = offset[node + 1] - offset[node] - 1
+    return int(offset[node] + min(max((key >> shift[node]) - low[node], 0), last))
+
+
+@jit
 def count_nodes(
     score: NDArray[Any],
     table: NDArray[np.int32],
@@ -109,7 +117,7 @@ def count_nodes(
             row = min(max((key[i] >> shift[0]) - low[0], 0), last)
             node = -2 - table[row]
             while node > 0:
-                row = offset[node] + (key[i] >> shift[node]) - low[node]
+                row = _row_of_node(key[i], node, low, shift, offset)
                 if node >= first_new:
                     count[row] += np.uint32(1)
                     break
@@ -160,7 +168,7 @@ def accumulate(
                 key = _key(q, buffer, bits)
                 while cell <= -2:
                     node = -2 - cell
-                    cell = np.int64(table[offset[node] + (key >> shift[node]) - low[node]])
+                    cell = np.int64(table[_row_of_node(key, node, low, shift, offset)])
                 if cell == -1:
                     gathered[used] = key * 2 + y
                     used += 1

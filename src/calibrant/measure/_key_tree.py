@@ -18,7 +18,8 @@ Integers = NDArray[np.int64]
 
 _LOWEST_EXPONENT = 64  # scores below 2^-64 share the root's first row, refined only when a cut falls there
 _HIGHEST_EXPONENT = 53  # 1 - q is 0 or at least 2^-53
-_CHILD_BITS = 14
+_MOST_BITS, _FEWEST_BITS = 14, 4  # rows of an inner node, as powers of two
+_TIE_SHARE, _TIE_HITS = 4, 8  # a score is split off where it has a quarter of a row's sample, and 8 hits
 
 
 def keys_of(score: NDArray[np.floating[Any]]) -> Integers:
@@ -37,15 +38,23 @@ def scores_of(key: Integers) -> Floats:
 
 @dataclass
 class Tree:
-    """Key ranges: node 0 is the root; a row of a node is a leaf or another node."""
+    """Key ranges: node 0 is the root; a row of a node is a leaf or another node.
 
+    A node covers the keys ``first <= key < beyond``; a key's row is ``(key >> shift) - low``, cut to the rows
+    that there are.
+    """
+
+    first: list[int] = field(default_factory=list)
+    beyond: list[int] = field(default_factory=list)
     low: list[int] = field(default_factory=list)
     shift: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=lambda: [0])
     count: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     child: dict[int, int] = field(default_factory=dict)  # row of the whole table -> node
 
-    def add(self, low: int, shift: int, rows: int) -> int:
+    def add(self, first: int, beyond: int, low: int, shift: int, rows: int) -> int:
+        self.first.append(first)
+        self.beyond.append(beyond)
         self.low.append(low)
         self.shift.append(shift)
         self.offset.append(self.offset[-1] + rows)
@@ -60,9 +69,10 @@ class Tree:
         node = self.nodes_of(rows)
         first = (rows - offset[node] + low[node]) << shift[node]
         beyond = first + (np.int64(1) << shift[node])
-        first[rows == 0] = -kernels.TOP_KEY
-        last = rows == self.offset[1] - 1  # holds nothing but the key of 1.0
-        first[last], beyond[last] = kernels.TOP_KEY, kernels.TOP_KEY + 1
+        at_start, at_end = rows == offset[node], rows == offset[node + 1] - 1
+        first[at_start] = np.array(self.first)[node[at_start]]
+        beyond[at_end] = np.array(self.beyond)[node[at_end]]
+        first[rows == offset[1] - 1] = kernels.TOP_KEY  # the root's last row holds nothing but the key of 1.0
         return first, beyond
 
     @classmethod
@@ -70,7 +80,8 @@ class Tree:
         """A root that cuts every octave of min(q, 1 - q) in 2^bits rows, with an end row on either side."""
         tree = cls()
         lowest, highest = 1 - _LOWEST_EXPONENT, _HIGHEST_EXPONENT - 1
-        tree.add((lowest << bits) - 1, 52 - bits, ((highest - lowest) << bits) + 3)
+        rows = ((highest - lowest) << bits) + 3
+        tree.add(-kernels.TOP_KEY, kernels.TOP_KEY + 1, (lowest << bits) - 1, 52 - bits, rows)
         return tree
 
     def nodes_of(self, rows: Integers) -> Integers:
@@ -84,11 +95,30 @@ class Tree:
         single: NDArray[np.bool_] = beyond - first == 1
         return single
 
-    def split(self, row: int) -> None:
-        """Give a row a node of its own, with at most 2^14 rows."""
+    def split(self, row: int, parts: float, sample: Integers) -> None:
+        """Give a row a node of its own: one part for a heavy tie, if the sample has one, else many.
+
+        Parameters
+        ----------
+        row
+            Row of the whole table.
+        parts
+            Into how many parts the row's scores should fall, about.
+        sample
+            Sorted keys of some of the scores.
+        """
         first, beyond = (int(key[0]) for key in self.key_ranges(np.array([row])))
-        shift = max(0, (beyond - first - 1).bit_length() - _CHILD_BITS)
-        self.child[row] = self.add(first >> shift, shift, ((beyond - 1) >> shift) - (first >> shift) + 1)
+        inside = sample[np.searchsorted(sample, first) : np.searchsorted(sample, beyond)]
+        values, hits = np.unique(inside, return_counts=True)
+        if len(values) and hits.max() >= max(_TIE_HITS, len(inside) / _TIE_SHARE):
+            tie = int(values[np.argmax(hits)])
+            low = tie - (tie > first)
+            self.child[row] = self.add(first, beyond, low, 0, 1 + (tie > first) + (tie < beyond - 1))
+            return
+        bits = int(np.clip(np.ceil(np.log2(parts)) + 3, _FEWEST_BITS, _MOST_BITS))
+        shift = max(0, (beyond - first - 1).bit_length() - bits)
+        low = first >> shift
+        self.child[row] = self.add(first, beyond, low, shift, ((beyond - 1) >> shift) - low + 1)
 
     def locate(self, ranks: Integers) -> tuple[Integers, Integers]:
         """The leaf (row of the whole table) that holds each rank, and the rank's position inside it."""
@@ -117,6 +147,7 @@ class Tree:
             row = min(max((key >> self.shift[0]) - self.low[0], 0), self.offset[1] - 1)
             while row in self.child:
                 node = self.child[row]
-                row = self.offset[node] + (key >> self.shift[node]) - self.low[node]
+                last = self.offset[node + 1] - self.offset[node] - 1
+                row = self.offset[node] + min(max((key >> self.shift[node]) - self.low[node], 0), last)
             leaves[i] = row
         return leaves

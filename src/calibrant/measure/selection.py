@@ -26,6 +26,9 @@ ScoresAndLabels = tuple[NDArray[Any], NDArray[Any]]
 Chunks = Callable[[], Iterable[ScoresAndLabels]]
 
 
+_SAMPLED = 512  # scores a chunk, in which heavy ties are looked for
+
+
 class UncheckedValuesError(Exception):
     """A score or label is out of range: whoever passed the pairs knows their rows and names the one."""
 
@@ -90,16 +93,18 @@ def _count(chunks: Chunks, ranks: Integers, edges: Floats, threads: int, limit: 
     """Count scores by key range, finer where cuts fall, until what must be gathered is within the limit."""
     bits = int(np.clip(np.ceil(np.log2(4 * (len(ranks) + 1))), 10, 15))
     tree = Tree.rooted(bits)
-    tree.count = _counted(chunks, tree.offset[1], partial(_count_root, tree), threads)
+    samples: list[NDArray[Any]] = []
+    tree.count = _counted(chunks, tree.offset[1], partial(_count_root, tree, samples), threads)
+    sample = np.sort(np.concatenate([keys_of(some) for some in samples]))
     while True:
         leaves = np.unique(np.concatenate([tree.locate(ranks)[0], tree.locate_keys(keys_of(edges))]))
         leaves = leaves[~tree.are_single(leaves)]
         if tree.count[leaves].sum() <= limit:
             return tree
-        heavy = leaves[tree.count[leaves] > limit // (2 * len(leaves))]
+        allowed = limit // (2 * len(leaves))
         first_new = len(tree.low)
-        for row in heavy:
-            tree.split(int(row))
+        for row in leaves[tree.count[leaves] > allowed].tolist():
+            tree.split(row, tree.count[row] / max(1, allowed), sample)
         low, shift, offset = tree.arrays()
         table = np.zeros(offset[-1], np.int32)
         for row, node in tree.child.items():
@@ -145,7 +150,10 @@ def _counted(
     return total
 
 
-def _count_root(tree: Tree, count: NDArray[np.uint32], score: NDArray[Any]) -> None:
+def _count_root(
+    tree: Tree, samples: list[NDArray[Any]], count: NDArray[np.uint32], score: NDArray[Any]
+) -> None:
+    samples.append(score[:: len(score) // _SAMPLED + 1].copy())
     if kernels.count_root(score, tree.low[0], tree.shift[0], count):
         raise UncheckedValuesError("a score is not in [0, 1]")
 
