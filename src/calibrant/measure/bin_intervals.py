@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._checks import Floats, proportion
 from calibrant.exceptions import InputError
+from calibrant.measure._tails import quantile
 from calibrant.measure.tally import Tally
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import BinIntervals
@@ -77,7 +78,7 @@ def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     >>> [end.round(3).tolist() for end in wilson(np.array([0.0, 0.5]), np.array([40.0, 40.0]), 0.95)]
     [[0.0, 0.352], [0.088, 0.648]]
     """
-    z = _normal_quantile(level)
+    z = quantile(level)
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     # Rounding must not push the frequency of a bin of equal labels out of its interval.
@@ -85,14 +86,8 @@ def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    half = _normal_quantile(level) * np.sqrt(p * (1 - p) / n)
+    half = quantile(level) * np.sqrt(p * (1 - p) / n)
     return np.clip(p - half, 0, 1), np.clip(p + half, 0, 1)
-
-
-def _normal_quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))
 
 
 def design_effects(bins: Bins, clustered: Tally) -> Floats:
