@@ -17,6 +17,7 @@ LAYERS: list[set[str]] = [
     {"exceptions", "_checks", "_rng", "_parallel", "_kernels"},
     {"results", "synthetic", "data"},
     {"measure"},
+    {"posterior"},
     {"models"},
     {"io"},
     {"plots"},

@@ -1,0 +1,141 @@
+"""Forward and backward messages of some sentences: what every probability of a chain is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels import chain as kernels
+from calibrant._parallel import default_threads, fold
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Found = TypeVar("Found")
+
+BLOCK = 4096  # tokens: messages of a block stay in a processor's cache
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Transitions, padded to a multiple of 8 tags and shifted so that the largest is 0."""
+
+    logarithm: Floats
+    plain: Floats
+    top: float
+    spread: float
+    forbids: bool
+    independent: bool
+
+    @classmethod
+    def of(cls, transition: Floats | None, tags: int) -> Steps:
+        """Pad and shift; no transitions means that tags are independent."""
+        width = -(-tags // 8) * 8
+        logarithm = np.full((width, width), -np.inf)
+        values = np.zeros((tags, tags)) if transition is None else transition
+        allowed = values[values > -np.inf]
+        top, low = (float(allowed.max()), float(allowed.min())) if len(allowed) else (0.0, 0.0)
+        logarithm[:tags, :tags] = values - top
+        forbids = len(allowed) < values.size
+        return cls(logarithm, np.exp(logarithm), top, top - low, forbids, transition is None)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sentences ``first:last`` of a batch, with their tokens ``tokens``; ``offsets`` count from the first."""
+
+    first: int
+    last: int
+    tokens: slice
+    offsets: Integers
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages of a block of sentences; W is the number of tags padded to a multiple of 8.
+
+    Attributes
+    ----------
+    block
+        Which sentences.
+    alpha, future
+        (n, W). The probability of tags i, j at consecutive tokens t, t + 1 of a sentence is
+        ``alpha[t, i] * steps.plain[i, j] * future[t + 1, j]``, or, in a sentence in logarithms,
+        ``exp(alpha[t, i] + steps.logarithm[i, j] + future[t + 1, j])``. alpha[t] alone is the distribution of
+        tag t given the words up to t.
+    marginal
+        (n, K) probability of each tag at each token.
+    log_partition
+        (sentences,)
+    state
+        (sentences,) `kernels.PLAIN`, `kernels.LOGARITHMS`, or `kernels.FORBIDDEN`.
+    """
+
+    block: Block
+    alpha: Floats
+    future: Floats
+    marginal: Floats
+    log_partition: Floats
+    state: NDArray[np.int8]
+
+
+def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
+    """Cut a batch into blocks of whole sentences with about ``size`` tokens each."""
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        last = max(last, first + 1)
+        tokens = slice(int(offsets[first]), int(offsets[last]))
+        yield Block(first, last, tokens, offsets[first : last + 1] - offsets[first])
+        first = last
+
+
+def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None = None) -> Messages:
+    """Compute the messages of a block; ``unary`` is that of the whole batch."""
+    values = unary[block.tokens]
+    n, tags = values.shape
+    width = len(steps.plain)
+    shifted, top, low = np.empty((n, width)), np.empty(n), np.empty(n)
+    kernels.shift_rows(values, shifted, top, low)
+    future = np.exp(shifted)
+    if marginal is None:
+        marginal = np.empty((n, tags))
+    sentences = block.last - block.first
+    state = np.zeros(sentences, np.int8)
+    if steps.independent:
+        total = np.empty(n)
+        kernels.normalise_rows(future, top, marginal, total)
+        log_partition = np.add.reduceat(total, block.offsets[:-1])
+        state[~np.isfinite(log_partition)] = kernels.FORBIDDEN
+        return Messages(block, future, future, marginal, log_partition, state)
+    log_partition = np.empty(sentences)
+    alpha = np.empty((n, width))
+    kernels.forward_backward(
+        shifted,
+        top,
+        low,
+        future,
+        steps.logarithm,
+        steps.plain,
+        steps.spread,
+        steps.forbids,
+        block.offsets,
+        alpha,
+        marginal,
+        log_partition,
+        state,
+    )
+    log_partition += (np.diff(block.offsets) - 1) * steps.top
+    return Messages(block, alpha, future, marginal, log_partition, state)
+
+
+def each_block(offsets: Integers, work: Callable[[Block], None], threads: int | None) -> None:
+    """Call ``work`` once for each block of a batch, on some threads; blocks write to places of their own."""
+
+    def update(_: None, block: Block) -> None:
+        work(block)
+
+    fold(blocks(offsets), lambda: None, update, default_threads() if threads is None else threads)

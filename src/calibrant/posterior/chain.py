@@ -1,0 +1,372 @@
+"""Posteriors over tag sequences, from the log-potentials of a linear chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._kernels import chain as kernels
+from calibrant.exceptions import InputError
+from calibrant.posterior._messages import Block, Messages, Steps, each_block, messages
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class ChainPosterior:
+    """The distribution over tag sequences of one sentence or of a batch of sentences.
+
+    P(y | x) is proportional to exp(start[y_1] + sum_t unary[t, y_t] + sum_t transition[y_(t-1), y_t] + end[y_n]),
+    whatever model the potentials come from. Everything is exact, and safe from overflow: where plain
+    probabilities could underflow, logarithms are used.
+
+    Parameters
+    ----------
+    unary
+        Log-potentials of tags: (n, K) for one sentence; for several a list of such arrays, or (N, K) with
+        ``lengths``. Minus infinity forbids a tag.
+    transition
+        (K, K) log-potentials of consecutive tags, ``[from, to]``. Minus infinity forbids a pair. None: tags
+        are independent given the text.
+    start, end
+        (K,) log-potentials of the first and of the last tag; none if not given.
+    lengths
+        (S,) tokens a sentence, if ``unary`` is one array of all sentences.
+    tags
+        K different names; ``"0"``, ``"1"``, ... if not given.
+
+    Attributes
+    ----------
+    unary
+        (N, K) float64, sentences one after another, ``start`` and ``end`` included.
+    transition
+        (K, K) float64, or None.
+    offsets
+        (S + 1,) int64: sentence s has the tokens ``offsets[s]:offsets[s + 1]``.
+    tags
+        The K names.
+
+    Raises
+    ------
+    InputError
+        If a sentence is empty, shapes do not fit, or a potential is NaN or plus infinity.
+
+    References
+    ----------
+    Rabiner (1989), "A tutorial on hidden Markov models"; Lafferty, McCallum and Pereira (2001), "Conditional
+    random fields"; Nguyen and O'Connor (2015), section 4.2.
+
+    Examples
+    --------
+    >>> unary = np.log([[0.9, 0.1], [0.5, 0.5]])
+    >>> posterior = ChainPosterior(unary, np.log([[0.8, 0.2], [0.3, 0.7]]), tags=["N", "V"])
+    >>> posterior.marginals().round(3).tolist()
+    [[0.9, 0.1], [0.75, 0.25]]
+    >>> posterior.pair_marginals(0)[0].round(3).tolist()
+    [[0.72, 0.18], [0.03, 0.07]]
+    """
+
+    def __init__(
+        self,
+        unary: ArrayLike | Sequence[ArrayLike],
+        transition: ArrayLike | None = None,
+        *,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> None:
+        self.unary, self.offsets = _batch(unary, lengths)
+        count = self.unary.shape[1]
+        self.tags = tuple(str(code) for code in range(count)) if tags is None else tuple(tags)
+        if len(self.tags) != count or len(set(self.tags)) != count:
+            message = f"there are {len(set(self.tags))} different tags for {count} columns of potentials"
+            raise InputError(message, "name each column once", code="length")
+        self.transition = (
+            None if transition is None else _potentials(transition, "transition", (count, count))
+        )
+        if start is not None or end is not None:
+            self.unary = self.unary.copy()
+            for given, name, at in ((start, "start", self.offsets[:-1]), (end, "end", self.offsets[1:] - 1)):
+                if given is not None:
+                    self.unary[at] += _potentials(given, name, (count,))
+        self._steps = Steps.of(self.transition, count)
+        self._marginals: Floats | None = None
+        self._log_partition: Floats | None = None
+
+    @property
+    def tag_count(self) -> int:
+        """K, the number of tags."""
+        return int(self.unary.shape[1])
+
+    @property
+    def token_count(self) -> int:
+        """N, the number of tokens of all sentences."""
+        return int(self.unary.shape[0])
+
+    @property
+    def sentence_count(self) -> int:
+        """S, the number of sentences."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Integers:
+        """(S,) tokens a sentence."""
+        return np.diff(self.offsets)
+
+    @property
+    def log_partition(self) -> Floats:
+        """(S,) logarithm of the sum over all tag sequences of their exponentiated scores."""
+        if self._log_partition is None:
+            self.marginals()
+        assert self._log_partition is not None
+        return self._log_partition
+
+    def marginals(self, *, threads: int | None = None) -> Floats:
+        """Probability of each tag at each token, by the forward-backward algorithm.
+
+        Parameters
+        ----------
+        threads
+            Threads to use; all processors if not given. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of float64, shape (N, K)
+            Rows sum to 1. Computed once; do not write to it.
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden; it names the sentence.
+        """
+        if self._marginals is None:
+            marginal = np.empty(self.unary.shape)
+            log_partition = np.empty(self.sentence_count)
+
+            def work(block: Block) -> None:
+                found = self.messages(block, marginal[block.tokens])
+                log_partition[block.first : block.last] = found.log_partition
+
+            each_block(self.offsets, work, threads)
+            self._marginals, self._log_partition = marginal, log_partition
+        return self._marginals
+
+    def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
+        """Forward and backward messages of some sentences, for sums over parts of structures.
+
+        Parameters
+        ----------
+        block
+            Which sentences; from `calibrant.posterior._messages.blocks`.
+        marginal
+            Where to write the marginals; a new array if not given.
+
+        Returns
+        -------
+        Messages
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden.
+        """
+        found = messages(self.unary, self._steps, block, marginal)
+        forbidden = np.flatnonzero(found.state == kernels.FORBIDDEN)
+        if len(forbidden):
+            raise _no_path(block.first + int(forbidden[0]))
+        return found
+
+    def pair_marginals(self, sentence: int) -> Floats:
+        """Probability of each pair of tags at each two consecutive tokens of a sentence.
+
+        `calibrant.posterior.queries.tag_pairs` streams those of many sentences into tallies.
+
+        Parameters
+        ----------
+        sentence
+            Its number, from 0.
+
+        Returns
+        -------
+        ndarray of float64, shape (n - 1, K, K)
+            ``[t, i, j]``: tag i at token t and tag j at token t + 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such sentence, or every tag sequence is forbidden.
+        """
+        if not 0 <= sentence < self.sentence_count:
+            message = f"there is no sentence {sentence}"
+            raise InputError(message, f"give 0 to {self.sentence_count - 1}", code="parameter")
+        first, last = int(self.offsets[sentence]), int(self.offsets[sentence + 1])
+        offsets = np.array([0, last - first])
+        found = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
+        pair = np.empty((last - first - 1, self.tag_count, self.tag_count))
+        logarithms = bool(found.state[0] == kernels.LOGARITHMS)
+        step = self._steps.logarithm if logarithms else self._steps.plain
+        kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
+        return pair
+
+    def log_probability(self, codes: ArrayLike) -> Floats:
+        """Logarithm of the probability of one tag sequence a sentence.
+
+        Parameters
+        ----------
+        codes
+            (N,) codes of tags, 0 to K - 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (S,)
+
+        Raises
+        ------
+        InputError
+            If there is not one code a token, or a code is none of a tag.
+
+        Examples
+        --------
+        >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]))
+        >>> round(float(np.exp(posterior.log_probability([0, 1])[0])), 3)
+        0.45
+        """
+        path = np.asarray(codes)
+        if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
+            message = f"codes have shape {path.shape} and dtype {path.dtype}"
+            raise InputError(message, f"give one integer a token, shape ({self.token_count},)", code="shape")
+        wrong = np.flatnonzero((path < 0) | (path >= self.tag_count))
+        if len(wrong):
+            message = f"code {path[wrong[0]]} is none of the {self.tag_count} tags"
+            raise InputError(message, "give codes of tags", code="parameter", row=int(wrong[0]))
+        score = np.empty(self.sentence_count)
+        kernels.path_scores(self.unary, self._transitions(), self.offsets, path.astype(np.int64), score)
+        difference: Floats = score - self.log_partition
+        return difference
+
+    def viterbi(self) -> Integers:
+        """The most probable tag sequence of each sentence.
+
+        Returns
+        -------
+        ndarray of int64, shape (N,)
+            Codes of tags.
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden.
+
+        References
+        ----------
+        Viterbi (1967), "Error bounds for convolutional codes".
+
+        Examples
+        --------
+        >>> posterior = ChainPosterior(np.log([[0.6, 0.4], [0.5, 0.5]]), np.log([[0.5, 0.5], [0.1, 0.9]]))
+        >>> posterior.viterbi().tolist()
+        [1, 1]
+        """
+        if self.transition is None:
+            best = self.unary.max(axis=1)
+            codes: Integers = self.unary.argmax(axis=1)
+            score = np.add.reduceat(best, self.offsets[:-1])
+        else:
+            codes, score = np.empty(self.token_count, np.int64), np.empty(self.sentence_count)
+
+            def work(block: Block) -> None:
+                place = slice(block.first, block.last)
+                values = self.unary[block.tokens]
+                kernels.viterbi(values, self._transitions(), block.offsets, codes[block.tokens], score[place])
+
+            each_block(self.offsets, work, None)
+        forbidden = np.flatnonzero(score == -np.inf)
+        if len(forbidden):
+            raise _no_path(int(forbidden[0]))
+        return codes
+
+    def minimum_bayes_risk(self) -> Integers:
+        """The most probable tag of each token: the sequence with the fewest wrong tags expected.
+
+        Returns
+        -------
+        ndarray of int64, shape (N,)
+            Codes of tags; of equally probable ones the first.
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden.
+
+        References
+        ----------
+        Goodman (1996), "Parsing algorithms and metrics".
+
+        Examples
+        --------
+        >>> ChainPosterior(np.log([[0.6, 0.4], [0.2, 0.8]])).minimum_bayes_risk().tolist()
+        [0, 1]
+        """
+        best: Integers = self.marginals().argmax(axis=1)
+        return best
+
+    def _transitions(self) -> Floats:
+        count = self.tag_count
+        return np.zeros((count, count)) if self.transition is None else self.transition
+
+
+def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
+    """One array of all sentences' potentials, and where each sentence begins."""
+    if lengths is None and isinstance(unary, (list, tuple)) and len(unary) and np.ndim(unary[0]) == 2:
+        parts = [np.asarray(part) for part in unary]
+        for sentence, part in enumerate(parts):
+            if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
+                message = f"the potentials of sentence {sentence} have shape {part.shape}"
+                raise InputError(message, f"expected (n, {parts[0].shape[1]})", code="shape")
+        sizes = np.array([len(part) for part in parts])
+        values = np.concatenate(parts)
+    else:
+        values = np.asarray(unary)
+        sizes = np.array([len(values)]) if lengths is None else np.asarray(lengths)
+    if values.ndim != 2 or not values.shape[1]:
+        message = f"unary potentials have shape {values.shape}"
+        raise InputError(message, "expected (tokens, tags)", code="shape")
+    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu":
+        raise InputError("lengths are no list of integers", "give the tokens of each sentence", code="shape")
+    if (sizes < 1).any():
+        message = f"sentence {int(np.flatnonzero(sizes < 1)[0])} has no tokens"
+        raise InputError(message, "drop empty sentences", code="empty")
+    if sizes.sum() != len(values):
+        message = f"the lengths sum to {int(sizes.sum())} and there are {len(values)} rows of potentials"
+        raise InputError(message, "give one row a token", code="length")
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return _potentials(values, "unary", values.shape, offsets), offsets
+
+
+def _potentials(
+    values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
+) -> Floats:
+    """Return log-potentials as float64, or say where one is NaN or plus infinity."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape != shape:
+        message = f"{name} has shape {array.shape} and dtype {array.dtype}"
+        raise InputError(message, f"expected numbers of shape {shape}", code="shape")
+    array = np.ascontiguousarray(array, np.float64)
+    wrong = kernels.first_not_potential(array.ravel())
+    if wrong >= 0:
+        place = np.unravel_index(wrong, shape)
+        where = f"{name}[{', '.join(str(int(index)) for index in place)}]"
+        if offsets is not None:
+            sentence = int(np.searchsorted(offsets, place[0], side="right")) - 1
+            where += f" (sentence {sentence}, token {int(place[0] - offsets[sentence])})"
+        message = f"{where} is {array[place]}"
+        raise InputError(message, "a potential is a finite number, or -inf to forbid", code="potential")
+    return array
+
+
+def _no_path(sentence: int) -> InputError:
+    message = f"sentence {sentence}: every tag sequence is forbidden"
+    return InputError(message, "allow some transition or tag in it", code="no-path", row=sentence)
