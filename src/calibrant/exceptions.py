@@ -42,9 +42,9 @@ class InputError(CalibrantError, ValueError):
     ----------
     message, hint, code
         As in `CalibrantError`.
-    file, row, column
+    file, line, row, column
         Where the value stands, if known. Rows count from 0 in arrays and from 1 in files
-        (the first row of data is row 1).
+        (the first row of data is row 1); lines of text count from 1, blank ones too.
 
     Examples
     --------
@@ -59,16 +59,19 @@ class InputError(CalibrantError, ValueError):
         *,
         code: str = "input",
         file: str | None = None,
+        line: int | None = None,
         row: int | None = None,
         column: str | None = None,
     ) -> None:
         super().__init__(message, hint, code=code)
         self.file = file
+        self.line = line
         self.row = row
         self.column = column
 
     def __str__(self) -> str:
         place = [self.file] if self.file is not None else []
+        place += [f"line {self.line}"] if self.line is not None else []
         place += [f"row {self.row}"] if self.row is not None else []
         place += [f"column {self.column}"] if self.column is not None else []
         text = super().__str__()
