@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +41,11 @@ def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags") -> None
 
 def distinct(sentences: Sentences, name: str) -> list[str]:
     """Return what occurs in the sentences, sorted; refuse what is not text."""
-    found = set(chain.from_iterable(sentences))
+    found: set[object] = set(chain.from_iterable(sentences))
     other = [value for value in found if not isinstance(value, str)]
     if other:
         raise InputError(f"{name} hold {other[0]!r}", "pass text", code="dtype")
-    return sorted(found)
+    return sorted(map(str, found))
 
 
 def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: int) -> Integers:
@@ -62,4 +62,4 @@ def codes_of(names: Sequence[str]) -> dict[str, int]:
 def split(values: Sequence[str], lengths: Integers) -> list[list[str]]:
     """Cut a flat sequence into sentences."""
     edges = np.concatenate(([0], np.cumsum(lengths))).tolist()
-    return [list(values[start:stop]) for start, stop in zip(edges, edges[1:], strict=False)]
+    return [list(values[start:stop]) for start, stop in pairwise(edges)]

@@ -18,7 +18,8 @@ Integers = NDArray[np.int64]
 class ChainPosterior:
     """The distribution over tag sequences of one sentence or of a batch of sentences.
 
-    P(y | x) is proportional to exp(start[y_1] + sum_t unary[t, y_t] + sum_t transition[y_(t-1), y_t] + end[y_n]),
+    P(y | x) is proportional to
+    exp(start[y_1] + sum_t unary[t, y_t] + sum_t transition[y_(t-1), y_t] + end[y_n]),
     whatever model the potentials come from. Everything is exact, and safe from overflow: where plain
     probabilities could underflow, logarithms are used.
 
