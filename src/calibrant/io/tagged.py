@@ -170,6 +170,10 @@ def _is_conllu(name: str, lines: Sequence[str]) -> bool:
     return len(columns) >= STANDARD and columns[0].partition("-")[0] in ("1", "0.1")
 
 
+def _columns(fields: Sequence[str]) -> str:
+    return "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+
+
 @dataclass
 class _Reader:
     """What both kinds of files share: the sentence being read, and those read."""
@@ -290,7 +294,7 @@ class _ColumnReader(_Reader):
         fields = self.fields(line)
         if len(fields) != self.width:
             by = "tabs" if self.tabbed else "spaces"
-            message = f"{len(fields)} columns where the first line has {self.width}, between {by}"
+            message = f"{_columns(fields)} where the first line has {self.width}, between {by}"
             raise self.broken(number, message, "give every token the same columns")
         self.take(number, fields[0], None if self.place is None else fields[self.place])
 
@@ -319,6 +323,7 @@ class _ConlluReader(_Reader):
         super().__init__(name, chosen, require_tags)
         self.place = place - 1
         self.last_id = self.covered = 0  # the last word, and the last that a multiword token holds
+        self.last_line = len(lines)
         self.first_line: dict[str, int] = {}
 
     def add(self, number: int, line: str) -> None:
@@ -331,9 +336,8 @@ class _ConlluReader(_Reader):
             return
         fields = line.split("\t")
         if len(fields) != self.width:
-            message = f"{len(fields)} columns where CoNLL-U has {self.width}"
-            if self.width != STANDARD:
-                message = f"{len(fields)} columns where the first line has {self.width}"
+            expected = "CoNLL-U has" if self.width == STANDARD else "the first line has"
+            message = f"{_columns(fields)} where {expected} {self.width}"
             raise self.broken(number, message, "separate the columns by single tabs")
         if self.is_word(number, fields[0]):
             self.take(number, fields[FORM - 1], self.tag(number, fields))
@@ -399,5 +403,5 @@ class _ConlluReader(_Reader):
 
     def finish(self) -> TaggedText:
         """Return everything."""
-        self.end_sentence_at(0)
+        self.end_sentence_at(self.last_line)
         return super().finish()
