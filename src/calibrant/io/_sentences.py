@@ -1,0 +1,266 @@
+"""Readers of sentences, line by line: CoNLL-U, and a token and its tags a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from calibrant.exceptions import FormatError, InputError
+
+Column = str | int
+
+FORM, UPOS, XPOS, FEATS = 2, 4, 5, 6  # columns of CoNLL-U, from 1
+NAMED = {"upos": UPOS, "xpos": XPOS, "upos+feats": UPOS}
+STANDARD = 10
+STANDARD_NAMES = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
+CONLLU = (".conllu", ".conllulex", ".conllup")
+DOCUMENT_START = "-DOCSTART-"  # in the files of CoNLL-2003 and what follows them
+
+
+def reader_of(name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> Reader:
+    """Choose the reader by the file's name or its first line with a token; see `read_tagged`."""
+    kind = ConlluReader if _is_conllu(name, lines) else ColumnReader
+    return kind(name, lines, column, require_tags)
+
+
+def _is_conllu(name: str, lines: Sequence[str]) -> bool:
+    if name.removesuffix(".gz").endswith(CONLLU):
+        return True
+    comments = (line.startswith("# ") or (line.startswith("#") and "\t" not in line) for line in lines)
+    words = (line for line, comment in zip(lines, comments, strict=True) if line.strip() and not comment)
+    columns = next(words, "").split("\t")
+    return len(columns) >= STANDARD and columns[0].partition("-")[0] in ("1", "0.1")
+
+
+def _columns(fields: Sequence[str]) -> str:
+    return "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+
+
+@dataclass
+class Reader:
+    """What both kinds of files share: the sentence being read, and those read."""
+
+    name: str
+    column: Column | None
+    require_tags: bool
+    sentences: list[list[str]] = field(default_factory=list)
+    tags: list[list[str]] = field(default_factory=list)
+    sentence_ids: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+    document: str = "0"  # of sentences before the first start of a document
+    document_count: int = 0
+    tokens: list[str] = field(default_factory=list)
+    token_tags: list[str] = field(default_factory=list)
+    sentence_id: str | None = None
+    missing_line: int | None = None
+    tagged: bool = False
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line."""
+        raise NotImplementedError
+
+    def broken(self, line: int, message: str, hint: str, code: str = "file-row") -> FormatError:
+        """Make an error about a line."""
+        return FormatError(message, hint, code=code, file=self.name, line=line)
+
+    def start_document(self, identity: str | None) -> None:
+        """What follows belongs to another document, which has a name or is counted."""
+        self.document_count += 1
+        self.document = identity or str(self.document_count)
+
+    def take(self, line: int, token: str, tag: str | None) -> None:
+        """Add a token; its tag is None where the file has none."""
+        if not token.strip(" "):
+            raise self.broken(line, "the token is empty", "fill it in or drop the line", "missing-value")
+        if tag is None:
+            self.missing_line = self.missing_line or line
+        elif not tag.strip(" "):
+            raise self.broken(line, "the tag is empty", "fill it in or drop the line", "missing-value")
+        else:
+            self.tagged = self.tagged or tag != "_"
+        self.tokens.append(token)
+        self.token_tags.append(tag or "")
+
+    def end_sentence(self) -> None:
+        """Put the sentence away, if there is one."""
+        if self.tokens:
+            self.sentences.append(self.tokens)
+            self.tags.append(self.token_tags)
+            self.sentence_ids.append(self.sentence_id or str(len(self.sentences)))
+            self.documents.append(self.document)
+            self.tokens, self.token_tags = [], []
+        self.sentence_id = None
+
+    def finish(self) -> None:
+        """Take the end of the file."""
+        self.end_sentence()
+        if not self.sentences:
+            raise InputError("the file has no sentence", "write it again", code="empty", file=self.name)
+
+    def has_tags(self) -> bool:
+        """Whether every token has a tag; raise where some have one, or tags are required."""
+        if self.tagged and self.missing_line is not None:
+            message, hint = f"the token has no {self.column}", "fill it in, or choose another column"
+            raise self.broken(self.missing_line, message, hint, "missing-value")
+        if not self.tagged and self.require_tags:
+            what = self.column if isinstance(self.column, str) else f"tags in column {self.column}"
+            message, hint = f"the file has no {what}: it is _ throughout", "choose another column"
+            raise InputError(message, hint, code="missing-value", file=self.name)
+        return self.tagged
+
+
+class ColumnReader(Reader):
+    """A token and its tags a line."""
+
+    def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
+        if isinstance(column, str):
+            hint = "choose a column by its number; only CoNLL-U has columns with names"
+            message = f"the file is no CoNLL-U, so it has no column {column!r}"
+            raise InputError(message, hint, code="column-missing", file=name)
+        first = next(line for line in lines if line.strip(" "))
+        self.tabbed = "\t" in first
+        self.width = len(self.fields(first))
+        chosen = 2 if column is None else column
+        super().__init__(name, chosen, require_tags)
+        if column is None and not require_tags and self.width == 1:
+            self.place = None
+            return
+        if not 2 <= chosen <= self.width:
+            hint = f"choose one from 2 to {self.width}; column 1 is the token"
+            message = f"there is no column {chosen} with tags"
+            if self.width == 1:
+                message = "the file has one column, the token, and no tags"
+                hint = "separate token and tag by a tab or a space"
+            raise InputError(message, hint, code="column-missing", file=name)
+        self.place = chosen - 1
+
+    def fields(self, line: str) -> list[str]:
+        """Split a line; spaces may be several, and no other blanks count."""
+        return line.split("\t") if self.tabbed else [part for part in line.split(" ") if part]
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line."""
+        if not line.strip(" "):
+            self.end_sentence()
+            return
+        fields = self.fields(line)
+        if len(fields) != self.width:
+            by = "tabs" if self.tabbed else "spaces"
+            message = f"{_columns(fields)} where the first line has {self.width}, between {by}"
+            raise self.broken(number, message, "give every token the same columns")
+        self.take(number, fields[0], None if self.place is None else fields[self.place])
+
+    def end_sentence(self) -> None:
+        """Put the sentence away, unless it is the mark of a document's start."""
+        if self.tokens == [DOCUMENT_START]:
+            self.start_document(None)
+            self.tokens, self.token_tags = [], []
+        super().end_sentence()
+
+
+class ConlluReader(Reader):
+    """CoNLL-U, and formats that add columns to it.
+
+    The library conllu reads ids and comments. Its reader of whole sentences also splits at two spaces,
+    takes lines with too few columns, and does not know the line, so lines are split here.
+    """
+
+    def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
+        from conllu.parser import parse_comment_line, parse_id_value
+
+        self._parse_id, self._parse_comment = parse_id_value, parse_comment_line
+        plain = name.removesuffix(".gz").endswith(".conllu")
+        first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+        self.width = STANDARD if plain else max(STANDARD, first.count("\t") + 1)
+        chosen: Column = "upos" if column is None else column
+        chosen = {UPOS: "upos", XPOS: "xpos"}.get(chosen, chosen) if isinstance(chosen, int) else chosen
+        place = NAMED.get(chosen, 0) if isinstance(chosen, str) else chosen
+        if not FORM < place <= self.width:
+            hint = f"choose one of {', '.join(NAMED)}, or a number from {FORM + 1} to {self.width}"
+            message = f"there is no column {column!r} with tags"
+            raise InputError(message, hint, code="column-missing", file=name)
+        super().__init__(name, chosen, require_tags)
+        self.place = place - 1
+        self.last_id = self.covered = 0  # the last word, and the last that a multiword token holds
+        self.last_line = len(lines)
+        self.first_line: dict[str, int] = {}
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line."""
+        if line.startswith("#"):
+            self.comment(number, line)
+            return
+        if not line.strip(" "):
+            self.end_sentence_at(number)
+            return
+        fields = line.split("\t")
+        if len(fields) != self.width:
+            expected = "CoNLL-U has" if self.width == STANDARD else "the first line has"
+            message = f"{_columns(fields)} where {expected} {self.width}"
+            raise self.broken(number, message, "separate the columns by single tabs")
+        if self.is_word(number, fields[0]):
+            self.take(number, fields[FORM - 1], self.tag(number, fields))
+
+    def is_word(self, number: int, text: str) -> bool:
+        """Check the order of ids; return whether the line is a word."""
+        from conllu.exceptions import ParseException
+
+        try:
+            identity = self._parse_id(text)
+        except ParseException:
+            identity = None
+        following = self.last_id + 1
+        if isinstance(identity, int):
+            if identity == following:
+                self.last_id = identity
+                return True
+        elif identity is not None and identity[1] == "-":
+            if identity[0] == following > self.covered and identity[2] > identity[0]:
+                self.covered = identity[2]
+                return False
+        elif identity is not None and identity[0] == self.last_id:
+            return False
+        hint = "number the words of a sentence 1, 2, 3, ... and put a blank line after it"
+        raise self.broken(number, f"the id {text!r} stands where word {following} is expected", hint)
+
+    def tag(self, number: int, fields: list[str]) -> str | None:
+        """Tag of a word, or None where UPOS or XPOS is not given."""
+        tag = fields[self.place]
+        if tag == "_" and self.place < FEATS - 1:
+            return None
+        if self.column != "upos+feats" or fields[FEATS - 1] == "_":
+            return tag
+        if not fields[FEATS - 1]:
+            raise self.broken(number, "FEATS is empty", "write _ for none", "missing-value")
+        return f"{tag}|{fields[FEATS - 1]}"
+
+    def comment(self, number: int, line: str) -> None:
+        """Take what a comment says about sentence and document."""
+        if self.tokens or self.covered:
+            hint = "put it before the first word, and a blank line after each sentence"
+            raise self.broken(number, "a comment stands inside a sentence", hint)
+        for key, value in self._parse_comment(line):
+            if key == "sent_id" and value is not None:
+                other = self.first_line.setdefault(value, number)
+                if other != number:
+                    message = f"sent_id {value!r} is also in line {other}"
+                    raise self.broken(number, message, "give every sentence another")
+                self.sentence_id = value
+            elif key in ("newdoc", "newdoc id"):
+                self.start_document(value)
+            elif key == "global.columns" and (value or "").split()[:STANDARD] != STANDARD_NAMES.split():
+                hint = f"begin each line with {STANDARD_NAMES}"
+                raise self.broken(number, "the columns are not those of CoNLL-U", hint)
+
+    def end_sentence_at(self, number: int) -> None:
+        """Put the sentence away, if a multiword token does not still lack words."""
+        if self.covered > self.last_id:
+            message = f"the sentence ends before word {self.covered}, which a multiword token holds"
+            raise self.broken(number, message, "complete it")
+        self.last_id = self.covered = 0
+        self.end_sentence()
+
+    def finish(self) -> None:
+        """Take the end of the file."""
+        self.end_sentence_at(self.last_line)
+        super().finish()
