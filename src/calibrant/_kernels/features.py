@@ -23,12 +23,15 @@ def add_weights(
 ) -> None:
     """Add to ``total[i, o]`` the weights in row ``shifts[o] + a`` for each attribute ``a`` of item ``i``.
 
-    ``first`` (items + 1,) delimits each item's part of ``attribute``, ``row_first`` (rows + 1,) each row's
-    part of ``tag`` and ``weight``; ``total`` has shape (items, offsets, tags).
+    ``first`` (items + 1,) delimits each item's part of ``attribute``, in which negative numbers stand for
+    nothing; ``row_first`` (rows + 1,) delimits each row's part of ``tag`` and ``weight``; ``total`` has
+    shape (items, offsets, tags).
     """
     for i in range(len(first) - 1):
         for o in range(len(shifts)):
             for k in range(first[i], first[i + 1]):
+                if attribute[k] < 0:
+                    continue
                 row = shifts[o] + attribute[k]
                 for j in range(row_first[row], row_first[row + 1]):
                     total[i, o, tag[j]] += weight[j]

@@ -1,0 +1,168 @@
+"""Attributes as numbers: learned from training text, looked up in other text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.models._vocabulary import Integers, Sentences
+from calibrant.models.features import OUTSIDE, FeatureFunction, merged_templates
+
+Vocabulary = Mapping[str, Sequence[str]]
+NONE = -1  # the code of a template that a word has no value of, or one that training has not seen
+GIVEN = "given"  # the only template of a user's function
+
+
+class WordAttributes:
+    """Attributes that are functions of one word at an offset.
+
+    A word has one value at most of each template. A value's code is the same at every offset; its row of
+    weights at the o-th offset is ``o * value_count + code``.
+
+    Parameters
+    ----------
+    groups
+        Names of feature groups.
+    values
+        The values of each template that training has seen.
+    """
+
+    def __init__(self, groups: Sequence[str], values: Vocabulary) -> None:
+        self.groups = tuple(groups)
+        self.templates = merged_templates(groups)
+        self.offsets = np.array(sorted({o for template in self.templates for o in template.offsets}))
+        self.values = {template.name: list(values[template.name]) for template in self.templates}
+        columns = list(self.values.values())
+        edges = [0, *accumulate(map(len, columns))]
+        self.value_count = edges[-1]
+        self.row_count = len(self.offsets) * self.value_count
+        self.shifts: Integers = np.arange(len(self.offsets)) * self.value_count
+        self._code: list[dict[str | None, int]] = [
+            {value: first + place for place, value in enumerate(column)}
+            for first, column in zip(edges[:-1], columns, strict=True)
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.groups, self.values)  # templates hold functions, which cannot be pickled
+
+    @classmethod
+    def learn(cls, groups: Sequence[str], sentences: Sentences) -> WordAttributes:
+        """Return the attributes of all words of the training text."""
+        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        values: dict[str, list[str]] = {}
+        for template in merged_templates(groups):
+            seen = (value for value in map(template.value, words) if value is not None)
+            values[template.name] = [""] if template.name == OUTSIDE else list(dict.fromkeys(seen))
+        return cls(groups, values)
+
+    def codes(self, word: str) -> list[int]:
+        """Return the code of the word's value of each template."""
+        pairs = zip(self._code, self.templates, strict=True)
+        return [code.get(template.value(word), NONE) for code, template in pairs]
+
+    def outside(self) -> list[int]:
+        """Return the same for a place outside the sentence."""
+        pairs = zip(self._code, self.templates, strict=True)
+        return [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
+
+    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
+        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+        words = dict.fromkeys(chain.from_iterable(sentences))
+        rows = {word: self._rows(self.codes(word)) for word in words}
+        outside = self._rows(self.outside())
+        before, after = max(0, -int(self.offsets[0])), max(0, int(self.offsets[-1]))
+        steps = list(enumerate((self.offsets + before).tolist()))
+        for sentence in sentences:
+            places = [*[outside] * before, *[rows[word] for word in sentence], *[outside] * after]
+            tokens = range(len(sentence))
+            yield [[row for o, step in steps for row in places[token + step][o]] for token in tokens]
+
+    def _rows(self, codes: Sequence[int]) -> list[list[str]]:
+        """Return, for each offset, the rows that a word of these codes uses there."""
+        pairs = [(t.offsets, code) for t, code in zip(self.templates, codes, strict=True) if code != NONE]
+        return [
+            [str(first + code) for offsets, code in pairs if offset in offsets]
+            for offset, first in zip(self.offsets.tolist(), self.shifts.tolist(), strict=True)
+        ]
+
+    def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
+        """Return the attributes with a used row at some offset, and the old row of each of their rows."""
+        kept = used.reshape(len(self.offsets), self.value_count).any(axis=0)
+        flags = iter(kept.tolist())
+        values = {name: [value for value in column if next(flags)] for name, column in self.values.items()}
+        rows: Integers = (self.shifts[:, None] + np.flatnonzero(kept)).ravel()
+        return WordAttributes(self.groups, values), rows
+
+
+class FunctionAttributes:
+    """Attributes that a user's function finds in a whole sentence; each has one row of weights.
+
+    Parameters
+    ----------
+    function
+        Takes a sentence, returns the attributes of each token; None: not known any more.
+    values
+        The attributes that training has seen, under `GIVEN`.
+    """
+
+    def __init__(self, function: FeatureFunction | None, values: Vocabulary) -> None:
+        self.function = function
+        self.values = {GIVEN: list(values[GIVEN])}
+        self.row_count = len(self.values[GIVEN])
+        self._code = {value: row for row, value in enumerate(self.values[GIVEN])}
+
+    @classmethod
+    def learn(cls, function: FeatureFunction, sentences: Sentences) -> FunctionAttributes:
+        """Return the attributes of the training text."""
+        reader = cls(function, {GIVEN: []})
+        tokens = chain.from_iterable(reader.lists(sentences))
+        return cls(function, {GIVEN: list(dict.fromkeys(chain.from_iterable(tokens)))})
+
+    def lists(self, sentences: Sentences) -> Iterator[Sequence[Sequence[str]]]:
+        """Yield the attributes of each token of each sentence, checked."""
+        if self.function is None:
+            hint = "pass it as features when the model is loaded"
+            raise InputError("the model was trained with a feature function", hint, code="parameter")
+        for row, sentence in enumerate(sentences):
+            found = self.function(sentence)
+            if len(found) != len(sentence):
+                message = f"the feature function returned {len(found)} lists for {len(sentence)} tokens"
+                hint = "return the attributes of each token"
+                raise InputError(f"{message} of sentences[{row}]", hint, code="length", row=row)
+            for attributes in found:
+                if isinstance(attributes, str) or not all(isinstance(name, str) for name in attributes):
+                    message = f"the feature function returned {attributes!r:.60} for a token"
+                    hint = "return a list of strings for each token"
+                    raise InputError(f"{message} of sentences[{row}]", hint, code="dtype", row=row)
+            yield found
+
+    def codes(self, sentences: Sentences) -> Iterator[list[int]]:
+        """Yield the rows of each token's attributes, `NONE` for those that training has not seen."""
+        for attributes in chain.from_iterable(self.lists(sentences)):
+            yield [self._code.get(name, NONE) for name in attributes]
+
+    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
+        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+        codes = self.codes(sentences)
+        for sentence in sentences:
+            yield [[str(row) for row in next(codes) if row != NONE] for _ in sentence]
+
+    def only(self, used: NDArray[np.bool_]) -> tuple[FunctionAttributes, Integers]:
+        """Return the attributes with a used row, and the old row of each of their rows."""
+        rows: Integers = np.flatnonzero(used)
+        column = self.values[GIVEN]
+        return FunctionAttributes(self.function, {GIVEN: [column[row] for row in rows.tolist()]}), rows
+
+
+def refuse_other_than_text(sentences: Sentences) -> None:
+    """Raise if a token is not a string, naming its sentence."""
+    for row, sentence in enumerate(sentences):
+        for place, token in enumerate(sentence):
+            if not isinstance(token, str):
+                found = f"token {place} of sentences[{row}] is {token!r:.40}"
+                raise InputError(found, "pass tokens as strings", code="dtype", row=row)

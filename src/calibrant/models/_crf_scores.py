@@ -1,0 +1,173 @@
+"""Scores of tags at tokens: sums of the weights of the attributes that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels import features as kernels
+from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes, refuse_other_than_text
+from calibrant.models._vocabulary import Integers, Sentences
+
+Floats = NDArray[np.float64]
+
+BLOCK_TOKENS = 1 << 16
+TABLE_BYTES = 1 << 26  # of scores of words that are kept from one call to the next
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """Weights of (row, tag): a sparse matrix in rows.
+
+    Attributes
+    ----------
+    first
+        (rows + 1,) where each row begins.
+    tag, weight
+        The tag and the weight of each entry.
+    """
+
+    first: Integers
+    tag: NDArray[np.int32]
+    weight: Floats
+
+    @classmethod
+    def of(cls, row: Integers, tag: Integers, weight: Floats, row_count: int) -> RowWeights:
+        """Return weights given in any order, without those that are 0."""
+        order = np.lexsort((tag, row))
+        order = order[weight[order] != 0]
+        first = np.concatenate(([0], np.cumsum(np.bincount(row[order], minlength=row_count))))
+        return cls(first, tag[order].astype(np.int32), weight[order])
+
+    def rows(self, kept: Integers) -> RowWeights:
+        """Return some rows; the others must be empty."""
+        first = np.append(self.first[:-1][kept], len(self.weight))
+        return RowWeights(first, self.tag, self.weight)
+
+    def sums(self, first: Integers, attribute: Integers, shifts: Integers, tag_count: int) -> Floats:
+        """Sum the rows of each item's attributes, (items, offsets, K); see the kernel."""
+        total = np.zeros((len(first) - 1, len(shifts), tag_count))
+        kernels.add_weights(first, attribute, shifts, self.first, self.tag, self.weight, total)
+        return total
+
+
+class WordScores:
+    """Scores of tags for each distinct word at each offset, computed once and kept within bounds.
+
+    Parameters
+    ----------
+    attributes
+        Which attributes a word has.
+    weights
+        One row an attribute.
+    tag_count
+        K.
+    """
+
+    def __init__(self, attributes: WordAttributes, weights: RowWeights, tag_count: int) -> None:
+        self.attributes = attributes
+        self.weights = weights
+        self.tag_count = tag_count
+        self._lock = Lock()  # the index and its table change together
+        self._forget()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.attributes, self.weights, self.tag_count)
+
+    def _forget(self) -> None:
+        """Keep the scores of the place outside the sentence alone, as row 0."""
+        self._row: dict[str, int] = {}
+        self._table = self._scores([self.attributes.outside()])
+
+    def unary(self, sentences: Sentences, lengths: Integers) -> Floats:
+        """Return the scores of every token of all sentences, (N, K)."""
+        result = np.empty((int(lengths.sum()), self.tag_count))
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        for first, last in _blocks(offsets):
+            tokens = slice(int(offsets[first]), int(offsets[last]))
+            try:
+                rows, table = self._look_up(sentences[first:last], tokens.stop - tokens.start)
+            except TypeError:
+                refuse_other_than_text(sentences)
+                raise
+            kernels.gather(rows, lengths[first:last], self.attributes.offsets, table, result[tokens])
+        return result
+
+    def _look_up(self, sentences: Sentences, count: int) -> tuple[Integers, Floats]:
+        """Return the row of each token, and the table that has it."""
+        with self._lock:
+            rows = self._rows(sentences, count)
+            if not (rows < 0).any():
+                return rows, self._table
+            new = [word for word in dict.fromkeys(chain.from_iterable(sentences)) if word not in self._row]
+            if (1 + len(self._row) + len(new)) * self._table[0].nbytes > TABLE_BYTES:
+                self._forget()
+                new = list(dict.fromkeys(chain.from_iterable(sentences)))
+            self._add(new)
+            return self._rows(sentences, count), self._table
+
+    def _rows(self, sentences: Sentences, count: int) -> Integers:
+        found = map(self._row.get, chain.from_iterable(sentences), repeat(-1))
+        return np.fromiter(found, np.int64, count)
+
+    def _add(self, words: Sequence[str]) -> None:
+        """Compute the scores of new words."""
+        if not all(isinstance(word, str) for word in words):
+            raise TypeError
+        used = 1 + len(self._row)
+        if used + len(words) > len(self._table):  # readers may hold the old table: rows are never rewritten
+            grown = np.empty((max(2 * len(self._table), used + len(words)), *self._table.shape[1:]))
+            grown[:used] = self._table[:used]
+            self._table = grown
+        self._table[used : used + len(words)] = self._scores([*map(self.attributes.codes, words)])
+        self._row.update(zip(words, range(used, used + len(words)), strict=True))
+
+    def _scores(self, codes: Sequence[Sequence[int]]) -> Floats:
+        """Return the scores of words of the given codes, (words, offsets, K)."""
+        width = len(self.attributes.templates)
+        attribute = np.fromiter(chain.from_iterable(codes), np.int64, len(codes) * width)
+        first = np.arange(len(codes) + 1) * width
+        return self.weights.sums(first, attribute, self.attributes.shifts, self.tag_count)
+
+
+class TokenScores:
+    """Scores of tags for each token, from a user's own function.
+
+    Parameters
+    ----------
+    attributes, weights, tag_count
+        As in `WordScores`.
+    """
+
+    def __init__(self, attributes: FunctionAttributes, weights: RowWeights, tag_count: int) -> None:
+        self.attributes = attributes
+        self.weights = weights
+        self.tag_count = tag_count
+
+    def unary(self, sentences: Sentences, lengths: Integers) -> Floats:
+        """Return the scores of every token of all sentences, (N, K)."""
+        result = np.empty((int(lengths.sum()), self.tag_count))
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        for start, stop in _blocks(offsets):
+            rows = list(self.attributes.codes(sentences[start:stop]))
+            first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
+            attribute = np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
+            scores = self.weights.sums(first, attribute, np.zeros(1, np.int64), self.tag_count)
+            result[offsets[start] : offsets[stop]] = scores[:, 0]
+        return result
+
+
+def _blocks(offsets: Integers) -> Iterator[tuple[int, int]]:
+    """Cut sentences into blocks of about `BLOCK_TOKENS` tokens."""
+    first = 0
+    while first < len(offsets) - 1:
+        full = int(np.searchsorted(offsets, offsets[first] + BLOCK_TOKENS, side="right")) - 1
+        last = max(first + 1, full)
+        yield first, last
+        first = last
