@@ -1,0 +1,232 @@
+"""Trained taggers in files: an .npz archive with a versioned header, without pickle.
+
+The archive holds ``state.json``, which is the model's state (`to_state`) with a name in the place of each
+array, and each array under its name; so `numpy.load` can look into it. Every member carries a checksum, the
+table of members comes last, and times are left out: a damaged or cut file is noticed, and equal models
+give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._atomic import writing
+from calibrant.io._origin import reading, truncated
+
+if TYPE_CHECKING:
+    from calibrant.models import CRFTagger, HMMTagger
+
+    Model = CRFTagger | HMMTagger
+
+VERSION = 1
+FORMAT = "calibrant model"
+HEADER = "state.json"
+ARRAY = "array in"  # the only key of an object that stands for an array
+KINDS = ("hmm", "crf")
+EPOCH = (1980, 1, 1, 0, 0, 0)
+ZIP = b"PK\x03\x04"
+PLAIN = (str, int, float, bool, type(None))
+AGAIN = "save the model again"
+
+
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a trained tagger to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model
+        A trained `HMMTagger` or `CRFTagger`.
+    path
+        Any name but one that ends in ``.gz``: the file is compressed as it is.
+
+    Raises
+    ------
+    InputError
+        If the model has not been trained, is of another kind, or the place cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> model = HMMTagger().fit([["I", "see"], ["you", "see"]], [["PRON", "VERB"], ["PRON", "VERB"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     load_model(f"{folder}/small.model").predict([["you", "see"]])
+    [['PRON', 'VERB']]
+    """
+    name = os.fspath(path)
+    if name.endswith(".gz"):
+        hint = "leave .gz out of the name"
+        raise InputError("a model is compressed as it is", hint, code="file-kind", file=name)
+    state = model.to_state()
+    kind = state.get("kind")
+    if kind not in KINDS:
+        message, hint = f"models of kind {kind!r} are not saved", f"save one of kind {', '.join(KINDS)}"
+        raise InputError(message, hint, code="parameter", file=name)
+    arrays: dict[str, NDArray[Any]] = {}
+    header = {"format": FORMAT, "version": VERSION, "state": _without_arrays(state, "", arrays)}
+    with writing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _add(archive, HEADER, json.dumps(header, separators=(",", ":")).encode())
+        for member, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            _add(archive, member, buffer.getbuffer())
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a tagger that `save_model` wrote, in this version of calibrant or an older one.
+
+    Nothing in the file is executed, whoever wrote it.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    HMMTagger or CRFTagger
+        As the file says.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    FormatError
+        The file is no model, is damaged or cut short, or was written by a newer calibrant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> model = HMMTagger().fit([["I", "see"], ["you", "see"]], [["PRON", "VERB"], ["PRON", "VERB"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     load_model(f"{folder}/small.model").tags
+    ('PRON', 'VERB')
+    """
+    name = os.fspath(path)
+    state = _state(name)
+    model = _class_of(state.get("kind"), name)
+    try:
+        return model(state)
+    except InputError as error:
+        code = "file-newer" if error.code == "version" else "file-broken"
+        raise FormatError(error.message, error.hint or AGAIN, code=code, file=name) from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise _damaged(name) from error
+
+
+def _class_of(kind: object, name: str) -> Callable[[dict[str, Any]], Model]:
+    if kind not in KINDS:
+        hint = "install a newer calibrant"
+        raise FormatError(f"models of kind {kind!r} are unknown", hint, code="file-newer", file=name)
+    from calibrant.models import CRFTagger, HMMTagger
+
+    return HMMTagger.from_state if kind == "hmm" else CRFTagger.from_state
+
+
+def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Copy a state with each array put into ``arrays`` and named in its place."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biuf":
+            raise InputError(f"{place} has dtype {value.dtype}", "keep numbers in arrays", code="dtype")
+        arrays[f"{place}.npy"] = value
+        return {ARRAY: f"{place}.npy"}
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError(f"{place} has keys that are no text", "keep pairs in lists", code="dtype")
+        inner = f"{place}." if place else ""
+        return {key: _without_arrays(part, f"{inner}{key}", arrays) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        if all(isinstance(part, PLAIN) for part in value):
+            return list(value)
+        return [_without_arrays(part, f"{place}.{index}", arrays) for index, part in enumerate(value)]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
+    member = zipfile.ZipInfo(name, EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # else the bytes depend on the system
+    archive.writestr(member, data, compresslevel=1)
+
+
+def _state(name: str) -> dict[str, Any]:
+    """Read the state, arrays in place."""
+    data = _bytes(name)
+    if not data:
+        raise InputError("the file is empty", AGAIN, code="empty", file=name)
+    if not data.startswith(ZIP):
+        raise _foreign(name)
+    if b"PK\x05\x06" not in data[-(1 << 16) :]:
+        raise truncated(name)
+    try:
+        with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.namelist()
+            if members[:1] != [HEADER]:
+                raise _foreign(name)
+            written = _current(json.loads(archive.read(HEADER)), name)
+            arrays = {member: _array(archive.read(member)) for member in members[1:]}
+            state: dict[str, Any] = dict(_with_arrays(written, arrays))
+    except InputError:
+        raise
+    # RuntimeError: what no model has and a made-up archive may, such as a password.
+    except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
+        raise _damaged(name) from error
+    return state
+
+
+def _bytes(name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = "no such file" if missing else (error.strerror or str(error)).lower()
+        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+
+
+def _current(header: Any, name: str) -> Any:
+    """Check the header; return the state that it holds."""
+    if header["format"] != FORMAT:
+        raise _foreign(name)
+    version = int(header["version"])
+    if version > VERSION:
+        message = f"the model has format version {version}, this calibrant reads up to {VERSION}"
+        raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
+    return header["state"]
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    return array
+
+
+def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Copy a state with each array in its place again."""
+    if isinstance(value, dict):
+        if value.keys() == {ARRAY}:
+            return arrays[value[ARRAY]]
+        return {key: _with_arrays(part, arrays) for key, part in value.items()}
+    if isinstance(value, list) and any(isinstance(part, dict | list) for part in value):
+        return [_with_arrays(part, arrays) for part in value]
+    return value
+
+
+def _foreign(name: str) -> FormatError:
+    message, hint = "this is no saved model", "make one with calibrant tag train"
+    return FormatError(message, hint, code="file-mislabelled", file=name)
+
+
+def _damaged(name: str) -> FormatError:
+    return FormatError("the model's content is damaged", AGAIN, code="file-broken", file=name)
