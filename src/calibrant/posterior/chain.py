@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._kernels import chain as kernels
 from calibrant.exceptions import InputError
-from calibrant.posterior._messages import Block, Messages, Steps, each_block, messages
+from calibrant.posterior._messages import Block, each_block
+from calibrant.posterior._potentials import ChainPotentials, no_path
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class ChainPosterior:
+class ChainPosterior(ChainPotentials):
     """The distribution over tag sequences of one sentence or of a batch of sentences.
 
     P(y | x) is proportional to
@@ -79,43 +80,9 @@ class ChainPosterior:
         lengths: ArrayLike | None = None,
         tags: Sequence[str] | None = None,
     ) -> None:
-        self.unary, self.offsets = _batch(unary, lengths)
-        count = self.unary.shape[1]
-        self.tags = tuple(str(code) for code in range(count)) if tags is None else tuple(tags)
-        if len(self.tags) != count or len(set(self.tags)) != count:
-            message = f"there are {len(set(self.tags))} different tags for {count} columns of potentials"
-            raise InputError(message, "name each column once", code="length")
-        self.transition = (
-            None if transition is None else _potentials(transition, "transition", (count, count))
-        )
-        if start is not None or end is not None:
-            self.unary = self.unary.copy()
-            for given, name, at in ((start, "start", self.offsets[:-1]), (end, "end", self.offsets[1:] - 1)):
-                if given is not None:
-                    self.unary[at] += _potentials(given, name, (count,))
-        self._steps = Steps.of(self.transition, count)
+        super().__init__(unary, transition, start=start, end=end, lengths=lengths, tags=tags)
         self._marginals: Floats | None = None
         self._log_partition: Floats | None = None
-
-    @property
-    def tag_count(self) -> int:
-        """K, the number of tags."""
-        return int(self.unary.shape[1])
-
-    @property
-    def token_count(self) -> int:
-        """N, the number of tokens of all sentences."""
-        return int(self.unary.shape[0])
-
-    @property
-    def sentence_count(self) -> int:
-        """S, the number of sentences."""
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> Integers:
-        """(S,) tokens a sentence."""
-        return np.diff(self.offsets)
 
     @property
     def log_partition(self) -> Floats:
@@ -155,31 +122,6 @@ class ChainPosterior:
             self._marginals, self._log_partition = marginal, log_partition
         return self._marginals
 
-    def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
-        """Forward and backward messages of some sentences, for sums over parts of structures.
-
-        Parameters
-        ----------
-        block
-            Which sentences; from `calibrant.posterior._messages.blocks`.
-        marginal
-            Where to write the marginals; a new array if not given.
-
-        Returns
-        -------
-        Messages
-
-        Raises
-        ------
-        InputError
-            If every tag sequence of a sentence is forbidden.
-        """
-        found = messages(self.unary, self._steps, block, marginal)
-        forbidden = np.flatnonzero(found.state == kernels.FORBIDDEN)
-        if len(forbidden):
-            raise _no_path(block.first + int(forbidden[0]))
-        return found
-
     def pair_marginals(self, sentence: int) -> Floats:
         """Probability of each pair of tags at each two consecutive tokens of a sentence.
 
@@ -208,7 +150,7 @@ class ChainPosterior:
         found = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
         pair = np.empty((last - first - 1, self.tag_count, self.tag_count))
         logarithms = bool(found.state[0] == kernels.LOGARITHMS)
-        step = self._steps.logarithm if logarithms else self._steps.plain
+        step = self.steps.logarithm if logarithms else self.steps.plain
         kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
         return pair
 
@@ -244,7 +186,7 @@ class ChainPosterior:
             message = f"code {path[wrong[0]]} is none of the {self.tag_count} tags"
             raise InputError(message, "give codes of tags", code="parameter", row=int(wrong[0]))
         score = np.empty(self.sentence_count)
-        kernels.path_scores(self.unary, self._transitions(), self.offsets, path.astype(np.int64), score)
+        kernels.path_scores(self.unary, self.transitions(), self.offsets, path.astype(np.int64), score)
         difference: Floats = score - self.log_partition
         return difference
 
@@ -281,12 +223,12 @@ class ChainPosterior:
             def work(block: Block) -> None:
                 place = slice(block.first, block.last)
                 values = self.unary[block.tokens]
-                kernels.viterbi(values, self._transitions(), block.offsets, codes[block.tokens], score[place])
+                kernels.viterbi(values, self.transitions(), block.offsets, codes[block.tokens], score[place])
 
             each_block(self.offsets, work, None)
         forbidden = np.flatnonzero(score == -np.inf)
         if len(forbidden):
-            raise _no_path(int(forbidden[0]))
+            raise no_path(int(forbidden[0]))
         return codes
 
     def minimum_bayes_risk(self) -> Integers:
@@ -313,61 +255,3 @@ class ChainPosterior:
         """
         best: Integers = self.marginals().argmax(axis=1)
         return best
-
-    def _transitions(self) -> Floats:
-        count = self.tag_count
-        return np.zeros((count, count)) if self.transition is None else self.transition
-
-
-def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
-    """One array of all sentences' potentials, and where each sentence begins."""
-    if lengths is None and isinstance(unary, (list, tuple)) and len(unary) and np.ndim(unary[0]) == 2:
-        parts = [np.asarray(part) for part in unary]
-        for sentence, part in enumerate(parts):
-            if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
-                message = f"the potentials of sentence {sentence} have shape {part.shape}"
-                raise InputError(message, f"expected (n, {parts[0].shape[1]})", code="shape")
-        sizes = np.array([len(part) for part in parts])
-        values = np.concatenate(parts)
-    else:
-        values = np.asarray(unary)
-        sizes = np.array([len(values)]) if lengths is None else np.asarray(lengths)
-    if values.ndim != 2 or not values.shape[1]:
-        message = f"unary potentials have shape {values.shape}"
-        raise InputError(message, "expected (tokens, tags)", code="shape")
-    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu":
-        raise InputError("lengths are no list of integers", "give the tokens of each sentence", code="shape")
-    if (sizes < 1).any():
-        message = f"sentence {int(np.flatnonzero(sizes < 1)[0])} has no tokens"
-        raise InputError(message, "drop empty sentences", code="empty")
-    if sizes.sum() != len(values):
-        message = f"the lengths sum to {int(sizes.sum())} and there are {len(values)} rows of potentials"
-        raise InputError(message, "give one row a token", code="length")
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return _potentials(values, "unary", values.shape, offsets), offsets
-
-
-def _potentials(
-    values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
-) -> Floats:
-    """Return log-potentials as float64, or say where one is NaN or plus infinity."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu" or array.shape != shape:
-        message = f"{name} has shape {array.shape} and dtype {array.dtype}"
-        raise InputError(message, f"expected numbers of shape {shape}", code="shape")
-    array = np.ascontiguousarray(array, np.float64)
-    wrong = kernels.first_not_potential(array.ravel())
-    if wrong >= 0:
-        place = np.unravel_index(wrong, shape)
-        where = f"{name}[{', '.join(str(int(index)) for index in place)}]"
-        if offsets is not None:
-            sentence = int(np.searchsorted(offsets, place[0], side="right")) - 1
-            where += f" (sentence {sentence}, token {int(place[0] - offsets[sentence])})"
-        message = f"{where} is {array[place]}"
-        raise InputError(message, "a potential is a finite number, or -inf to forbid", code="potential")
-    return array
-
-
-def _no_path(sentence: int) -> InputError:
-    message = f"sentence {sentence}: every tag sequence is forbidden"
-    return InputError(message, "allow some transition or tag in it", code="no-path", row=sentence)
