@@ -1,0 +1,191 @@
+"""Pairs of a question about parts of tag sequences: in batches, all at once, or in a tally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Pairs, positive_integer
+from calibrant._parallel import default_threads, fold
+from calibrant.exceptions import InputError
+from calibrant.measure._grid_sums import GridSums
+from calibrant.measure.tally import LARGEST_EXACT, Tally
+from calibrant.posterior._messages import Block
+from calibrant.posterior._query_sources import Source
+from calibrant.posterior._query_tally import SentenceSums, tally_by_cluster
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LARGEST_PAIRS = 1 << 26  # more than these are not listed: they take a gigabyte, and twice that to measure
+
+
+class Batch(NamedTuple):
+    """Some pairs of a query.
+
+    Attributes
+    ----------
+    score
+        (n,) probability that the model gives.
+    label
+        (n,) bool: whether gold has it.
+    class_code
+        (n,) index into the query's ``classes``.
+    cluster
+        (n,) index into the query's ``clusters``.
+    """
+
+    score: Floats
+    label: NDArray[np.bool_]
+    class_code: Integers
+    cluster: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Pairs of a question about sentences, in order of the sentence.
+
+    Attributes
+    ----------
+    event
+        What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"`` or ``"spans"``.
+    classes
+        Names of the classes; that of a pair of tags is ``"DT NN"``.
+    clusters
+        (C,) names of the clusters, sorted.
+    unseen
+        Gold tokens (gold spans) by tags (types) that the model has never seen, and can only miss: no pair
+        is positive for them.
+    missed
+        Gold spans by type whose probability lies below the threshold: no pair stands for them.
+
+    Examples
+    --------
+    >>> from calibrant.posterior import ChainPosterior
+    >>> from calibrant.posterior.queries import all_tags
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> query = all_tags(posterior, [["N", "V"]])
+    >>> [batch.score.round(3).tolist() for batch in query]
+    [[0.9, 0.1, 0.4, 0.6]]
+    >>> query.tally().total_positives
+    2
+    """
+
+    event: str
+    classes: tuple[str, ...]
+    clusters: NDArray[Any]
+    unseen: dict[str, int]
+    missed: dict[str, int] = field(default_factory=dict)
+    _source: Source = field(kw_only=True, repr=False)
+    _cluster: Integers = field(kw_only=True, repr=False)
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return self._source.size
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the pairs in batches of about 2^20, or of one sentence if it has more."""
+        for block in self._source.blocks():
+            score, label, start = self._source.scored(block)
+            cluster = np.repeat(self._cluster[block.first : block.last], np.diff(start))
+            yield Batch(score, label, self._source.class_codes(block), cluster)
+
+    def pairs(self) -> Pairs:
+        """Return all pairs at once, with clusters: for intervals and comparisons of models.
+
+        Raises
+        ------
+        InputError
+            If there are none, or more than 2^26: tally those.
+        """
+        if len(self) > LARGEST_PAIRS:
+            message = f"{self.event}: {len(self):,} pairs are too many to hold at once"
+            raise InputError(message, "take their tally, some of the classes, or fewer sentences")
+        self._not_empty()
+        score, cluster = np.empty(len(self)), np.empty(len(self), np.int64)
+        label = np.empty(len(self), np.bool_)
+        filled = 0
+        for batch in self:
+            place = slice(filled, filled + len(batch.score))
+            score[place], label[place], cluster[place] = batch.score, batch.label, batch.cluster
+            filled = place.stop
+        return Pairs(score, label, None, cluster, len(self.clusters))
+
+    def pairs_of(self, name: str) -> Pairs:
+        """Return the pairs of one class; clusters keep their codes.
+
+        Parameters
+        ----------
+        name
+            One of ``classes``.
+
+        Raises
+        ------
+        InputError
+            If there is no such class, or it has no pairs.
+        """
+        if name not in self.classes:
+            known = ", ".join(self.classes[:20])
+            message = f"{self.event}: there is no class {name!r}"
+            raise InputError(message, f"classes are {known}", code="class-unknown")
+        code = self.classes.index(name)
+        scores, labels, clusters = [], [], []
+        for batch in self:
+            kept = batch.class_code == code
+            scores.append(batch.score[kept])
+            labels.append(batch.label[kept])
+            clusters.append(batch.cluster[kept])
+        if not sum(map(len, scores)):
+            raise InputError(f"{self.event}: {name} has no pairs", "ask about another class", code="empty")
+        score, label, cluster = np.concatenate(scores), np.concatenate(labels), np.concatenate(clusters)
+        return Pairs(score, label, None, cluster, len(self.clusters))
+
+    def tally(
+        self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
+    ) -> Tally:
+        """Sum the pairs by score, or by score and cluster, in memory that does not grow with them.
+
+        Parameters
+        ----------
+        by_cluster
+            Keep clusters apart, as intervals and tests need it. A compressed tally by cluster has rows
+            coarser than the grid's (some 500 ranges of scores); where they end there is an end of equal-width
+            bins of 10, 15 and 20 too. Take bins and scores from the tally without clusters.
+        exact
+            True: a row a distinct score. False: fixed rows. None: exact up to 2^20 pairs.
+        threads
+            Threads to use; all processors if not given. Counts do not depend on it, nor do sums to 1e-12.
+
+        Raises
+        ------
+        InputError
+            If there are no pairs.
+        """
+        self._not_empty()
+        if len(self) <= LARGEST_EXACT if exact is None else exact:
+            pairs = self.pairs()
+            kept = pairs if by_cluster else replace(pairs, cluster=None, cluster_count=0)
+            return Tally.from_pairs(kept, exact=True, names=self.clusters if by_cluster else None)
+        used = default_threads() if threads is None else positive_integer(threads, "threads")
+        chunks = self._source.blocks()
+        if by_cluster:
+            return tally_by_cluster(chunks, self._add_by_sentence, self._cluster, self.clusters, used)
+        first, *others = fold(chunks, GridSums, self._add, used)
+        for other in others:
+            first.absorb(other)
+        return Tally("compressed", **first.columns())
+
+    def _add(self, sums: GridSums, block: Block) -> None:
+        score, label, _ = self._source.scored(block)
+        sums.add(Pairs(score, label))
+
+    def _add_by_sentence(self, sums: SentenceSums, block: Block) -> None:
+        sums.add(block.first, *self._source.scored(block))
+
+    def _not_empty(self) -> None:
+        if not len(self):
+            raise InputError(f"{self.event}: there are no pairs", "give longer sentences", code="empty")

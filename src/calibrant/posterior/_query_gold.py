@@ -1,0 +1,99 @@
+"""Gold tags of a posterior's sentences: checked and in codes, and which of them the model has never seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant.exceptions import InputError
+from calibrant.posterior.chain import ChainPosterior
+
+Integers = NDArray[np.int64]
+GoldTags = Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[np.integer[Any]]
+
+UNSEEN = -1
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Gold tags and clusters of a posterior's sentences.
+
+    Attributes
+    ----------
+    codes
+        (N,) code of each token's tag; `UNSEEN` where the model has no such tag.
+    unseen
+        Tokens by tag that the model has never seen.
+    cluster, names
+        (S,) code of each sentence's cluster, and the clusters' names.
+    """
+
+    codes: Integers
+    unseen: dict[str, int]
+    cluster: Integers
+    names: NDArray[Any]
+
+    @classmethod
+    def of(cls, posterior: ChainPosterior, gold: GoldTags, clusters: ArrayLike | None) -> Gold:
+        """Check gold tags (names, or codes) and name the clusters: the sentences, if none are given."""
+        codes, unseen = _codes(posterior, gold)
+        count = posterior.sentence_count
+        if clusters is None:
+            return cls(codes, unseen, np.arange(count), np.arange(count))
+        cluster, names = _checks.cluster_codes(clusters)
+        if len(cluster) != count:
+            message = f"clusters has {len(cluster)} names and there are {count} sentences"
+            raise InputError(message, "name the cluster of each sentence", code="length")
+        return cls(codes, unseen, cluster, names)
+
+
+def _codes(posterior: ChainPosterior, gold: GoldTags) -> tuple[Integers, dict[str, int]]:
+    if isinstance(gold, np.ndarray) and gold.ndim == 1 and gold.dtype.kind in "iu":
+        if len(gold) != posterior.token_count:
+            message = f"gold has {len(gold)} codes and there are {posterior.token_count} tokens"
+            raise InputError(message, "give one tag a token", code="length")
+        return _checked_codes(posterior, gold), {}
+    if len(gold) != posterior.sentence_count:
+        message = f"gold has {len(gold)} sentences and the posterior has {posterior.sentence_count}"
+        raise InputError(message, "give the tags of each sentence", code="length")
+    flat: list[Any] = []
+    for sentence, (tags, length) in enumerate(zip(gold, posterior.lengths.tolist(), strict=True)):
+        if isinstance(tags, str) or len(tags) != length:
+            found = f"is the text {tags!r}" if isinstance(tags, str) else f"has {len(tags)} tags"
+            message = f"gold sentence {sentence} {found}, and its tokens are {length}"
+            raise InputError(message, "give a list with one tag a token", code="length", row=sentence)
+        flat.extend(tags)
+    if all(isinstance(tag, (int, np.integer)) for tag in flat):
+        return _checked_codes(posterior, np.array(flat, np.int64)), {}
+    known = {tag: code for code, tag in enumerate(posterior.tags)}
+    codes = np.fromiter((known.get(tag, UNSEEN) for tag in flat), np.int64, len(flat))
+    for token in np.flatnonzero(codes == UNSEEN).tolist():
+        if not isinstance(flat[token], str):
+            sentence = int(np.searchsorted(posterior.offsets, token, side="right")) - 1
+            message = f"gold sentence {sentence} has the tag {flat[token]!r}"
+            raise InputError(message, "give names of tags, or their codes", code="dtype", row=sentence)
+    return codes, dict(Counter(tag for tag in flat if tag not in known).most_common())
+
+
+def _checked_codes(posterior: ChainPosterior, codes: NDArray[Any]) -> Integers:
+    wrong = np.flatnonzero((codes < 0) | (codes >= posterior.tag_count))
+    if len(wrong):
+        sentence = int(np.searchsorted(posterior.offsets, wrong[0], side="right")) - 1
+        message = f"gold sentence {sentence} has the code {codes[wrong[0]]}"
+        hint = f"codes are 0 to {posterior.tag_count - 1}; give names where the model lacks a tag"
+        raise InputError(message, hint, code="class-unknown", row=sentence)
+    return codes.astype(np.int64)
+
+
+def tag_code(posterior: ChainPosterior, tag: str) -> int:
+    """The code of a tag that is asked about, or an error that lists some that there are."""
+    if tag not in posterior.tags:
+        known = ", ".join(posterior.tags[:20])
+        raise InputError(f"the model has no tag {tag!r}", f"its tags are {known}", code="class-unknown")
+    return posterior.tags.index(tag)
