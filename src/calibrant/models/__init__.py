@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from calibrant.models.hmm import HMMTagger
 from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
+from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
-__all__ = ["UnigramClassifier", "tweet_tokenizer", "words"]
+__all__ = [
+    "PSEUDOCOUNTS",
+    "Candidate",
+    "Choice",
+    "HMMTagger",
+    "UnigramClassifier",
+    "choose",
+    "token_accuracy",
+    "tweet_tokenizer",
+    "words",
+]

@@ -27,15 +27,15 @@ def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
     return np.fromiter(map(len, sentences), np.int64, len(sentences))
 
 
-def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags") -> None:
-    """Raise, naming the first sentence, unless each token has one tag."""
+def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: str = "sentences") -> None:
+    """Raise, naming the first sentence, unless ``tags`` has the lengths of the ``other``."""
     if len(tags) != len(lengths):
-        found = f"{name} has {len(tags)} sentences and sentences has {len(lengths)}"
+        found = f"{name} has {len(tags)} sentences and {other} has {len(lengths)}"
         raise InputError(found, "pass the tags of each sentence", code="length")
     different = np.flatnonzero(sentence_lengths(tags, name) != lengths)
     if len(different):
         row = int(different[0])
-        found = f"sentences[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
+        found = f"{other}[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
         raise InputError(found, "pass one tag a token", code="length", row=row)
 
 

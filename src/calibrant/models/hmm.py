@@ -37,11 +37,11 @@ STATE_VERSION = 1
 class HMMTagger:
     """A first-order hidden Markov model over tags.
 
-    P(words, tags) = P(y_1) prod_t P(y_t | y_(t-1)) P(end | y_n) prod_t P(w_t | y_t): the first tag, each next
-    tag (or the end of the sentence) given the tag before, and each word given its tag have one distribution
-    each, estimated from counts c as (c + pseudocount) / (sum of c + pseudocount * number of outcomes). That is
-    maximum likelihood with pseudocount 0, else the mode of the posterior under a symmetric Dirichlet prior with
-    parameter 1 + pseudocount.
+    P(words, tags) = P(y_1) prod_t P(y_t | y_(t-1)) P(end | y_n) prod_t P(w_t | y_t): the first tag, each
+    next tag (or the end of the sentence) given the tag before, and each word given its tag have one
+    distribution each, estimated from counts c as (c + pseudocount) / (sum of c + pseudocount * number of
+    outcomes). That is maximum likelihood with pseudocount 0, else the mode of the posterior under a symmetric
+    Dirichlet prior with parameter 1 + pseudocount.
 
     Parameters
     ----------
