@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from calibrant.models.crf import L2_PENALTIES, CRFTagger
+from calibrant.models.features import (
+    FEATURE_GROUPS,
+    FEATURE_SETS,
+    Template,
+    attribute_lists,
+    feature_groups,
+    word_shape,
+)
 from calibrant.models.hmm import HMMTagger
 from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
 from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
 __all__ = [
+    "FEATURE_GROUPS",
+    "FEATURE_SETS",
+    "L2_PENALTIES",
     "PSEUDOCOUNTS",
+    "CRFTagger",
     "Candidate",
     "Choice",
     "HMMTagger",
+    "Template",
     "UnigramClassifier",
+    "attribute_lists",
     "choose",
+    "feature_groups",
     "token_accuracy",
     "tweet_tokenizer",
+    "word_shape",
     "words",
 ]

@@ -92,7 +92,7 @@ class WordAttributes:
 
     def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
         """Return the attributes with a used row at some offset, and the old row of each of their rows."""
-        kept = used.reshape(len(self.offsets), self.value_count).any(axis=0)
+        kept = np.logical_or.reduce(used.reshape(len(self.offsets), self.value_count))
         flags = iter(kept.tolist())
         values = {name: [value for value in column if next(flags)] for name, column in self.values.items()}
         rows: Integers = (self.shifts[:, None] + np.flatnonzero(kept)).ravel()
@@ -125,20 +125,10 @@ class FunctionAttributes:
 
     def lists(self, sentences: Sentences) -> Iterator[Sequence[Sequence[str]]]:
         """Yield the attributes of each token of each sentence, checked."""
-        if self.function is None:
-            hint = "pass it as features when the model is loaded"
-            raise InputError("the model was trained with a feature function", hint, code="parameter")
+        function = known(self.function)
         for row, sentence in enumerate(sentences):
-            found = self.function(sentence)
-            if len(found) != len(sentence):
-                message = f"the feature function returned {len(found)} lists for {len(sentence)} tokens"
-                hint = "return the attributes of each token"
-                raise InputError(f"{message} of sentences[{row}]", hint, code="length", row=row)
-            for attributes in found:
-                if isinstance(attributes, str) or not all(isinstance(name, str) for name in attributes):
-                    message = f"the feature function returned {attributes!r:.60} for a token"
-                    hint = "return a list of strings for each token"
-                    raise InputError(f"{message} of sentences[{row}]", hint, code="dtype", row=row)
+            found = function(sentence)
+            _check_lists(found, row, len(sentence))
             yield found
 
     def codes(self, sentences: Sentences) -> Iterator[list[int]]:
@@ -159,7 +149,31 @@ class FunctionAttributes:
         return FunctionAttributes(self.function, {GIVEN: [column[row] for row in rows.tolist()]}), rows
 
 
-def refuse_other_than_text(sentences: Sentences) -> None:
+def known(function: FeatureFunction | None) -> FeatureFunction:
+    """Return a feature function, or raise if the model was loaded without it."""
+    if function is None:
+        hint = "give it: CRFTagger.from_state(model.to_state(), features=function)"
+        raise InputError("the model was trained with a feature function", hint, code="parameter")
+    return function
+
+
+def _check_lists(found: Any, row: int, tokens: int) -> None:
+    """Raise unless a feature function returned a list of strings for each token of a sentence."""
+    if len(found) != tokens:
+        message = (
+            f"the feature function returned {len(found)} lists for the {tokens} tokens of sentences[{row}]"
+        )
+        raise InputError(message, "return a list of attributes for each token", code="length", row=row)
+    for place, attributes in enumerate(found):
+        lists = isinstance(attributes, Sequence) and not isinstance(attributes, str)
+        if not (lists and all(isinstance(name, str) for name in attributes)):
+            message = (
+                f"the feature function returned {attributes!r:.60} for token {place} of sentences[{row}]"
+            )
+            raise InputError(message, "return a list of strings for each token", code="dtype", row=row)
+
+
+def refuse_other_than_text(sentences: Sequence[Sequence[object]]) -> None:
     """Raise if a token is not a string, naming its sentence."""
     for row, sentence in enumerate(sentences):
         for place, token in enumerate(sentence):
