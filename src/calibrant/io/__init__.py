@@ -5,14 +5,19 @@ from __future__ import annotations
 from calibrant.io._batch import Batch
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
+from calibrant.io.saved_models import load_model, save_model
 from calibrant.io.tagged import TaggedText, read_tagged
+from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
+    "PredictionWriter",
     "Predictions",
     "TaggedText",
+    "load_model",
     "load_tally",
     "open_predictions",
     "read_tagged",
+    "save_model",
     "save_tally",
 ]
