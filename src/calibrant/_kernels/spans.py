@@ -31,7 +31,7 @@ class Sentence(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How tags make entities: which joins which next one, which may begin and end an entity, each type's tags.
+    """How tags make entities: which joins which next one, which begin and end one, and each type's tags.
 
     The tags of type x are ``members[bounds[x] : bounds[x + 1]]``.
     """
