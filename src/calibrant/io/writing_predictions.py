@@ -51,6 +51,7 @@ class PredictionWriter:
         The K tags, different and not empty.
     threshold
         Scores below it are left out, and the file says so; in [0, 1). JSON lines cannot say so: 0 only.
+
     Raises
     ------
     InputError
