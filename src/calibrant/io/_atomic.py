@@ -34,19 +34,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ...     (Path(folder) / "a.txt").read_bytes()
     b'whole'
     """
-    target = Path(path)
-    direct = target.exists() and not target.is_file()
-    if target.is_dir():
-        raise InputError("this is a folder", "name a file", code="output", file=str(path))
-    target = target.resolve()
-    temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        raw = temporary.open("wb" if direct else "xb")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"cannot write: {reason}", "choose another place", code="output", file=str(path)
-        ) from error
+    target, temporary, raw = _open(path)
+    direct = target == temporary
     try:
         with raw:
             if target.suffix == ".gz":
@@ -63,3 +52,41 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if not direct:
             temporary.unlink(missing_ok=True)
         raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise at once if `writing` would: before work that takes minutes.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> check_place("no/such/folder/model")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: no/such/folder/model: cannot write: ...
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        return  # the reader of a pipe would take this for the end
+    _, temporary, raw = _open(path)
+    raw.close()
+    temporary.unlink()
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
+    """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
+    target = Path(path)
+    direct = target.exists() and not target.is_file()
+    if target.is_dir():
+        raise InputError("this is a folder", "name a file", code="output", file=str(path))
+    target = target.resolve()
+    temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        return target, temporary, temporary.open("wb" if direct else "xb")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"cannot write: {reason}", "choose another place", code="output", file=str(path)
+        ) from error
