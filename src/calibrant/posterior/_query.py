@@ -152,9 +152,10 @@ class Query:
         Parameters
         ----------
         by_cluster
-            Keep clusters apart, as intervals and tests need it. A compressed tally by cluster has rows
-            coarser than the grid's (some 500 ranges of scores); where they end there is an end of equal-width
-            bins of 10, 15 and 20 too. Take bins and scores from the tally without clusters.
+            Keep clusters apart, as intervals and tests need it. A compressed tally by cluster has the grid's
+            rows only where min(q, 1 - q) is at least 2^-11, and wider ones below; there are still ends
+            of rows at those of 10, 15 and 20 equal-width bins. Take adaptive bins and scores other than the
+            Brier score from the tally without clusters.
         exact
             True: a row a distinct score. False: fixed rows. None: exact up to 2^20 pairs.
         threads

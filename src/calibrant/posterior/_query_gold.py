@@ -26,39 +26,45 @@ class Gold:
 
     Attributes
     ----------
+    tags
+        N tags by name.
     codes
-        (N,) code of each token's tag; `UNSEEN` where the model has no such tag.
-    unseen
-        Tokens by tag that the model has never seen.
-    cluster, names
+        (N,) their codes; `UNSEEN` where the model has no such tag.
+    cluster, clusters
         (S,) code of each sentence's cluster, and the clusters' names.
     """
 
+    tags: list[str]
     codes: Integers
-    unseen: dict[str, int]
     cluster: Integers
-    names: NDArray[Any]
+    clusters: NDArray[Any]
 
     @classmethod
     def of(cls, posterior: ChainPosterior, gold: GoldTags, clusters: ArrayLike | None) -> Gold:
         """Check gold tags (names, or codes) and name the clusters: the sentences, if none are given."""
-        codes, unseen = _codes(posterior, gold)
+        tags, codes = _tags(posterior, gold)
         count = posterior.sentence_count
         if clusters is None:
-            return cls(codes, unseen, np.arange(count), np.arange(count))
+            return cls(tags, codes, np.arange(count), np.arange(count))
         cluster, names = _checks.cluster_codes(clusters)
         if len(cluster) != count:
             message = f"clusters has {len(cluster)} names and there are {count} sentences"
             raise InputError(message, "name the cluster of each sentence", code="length")
-        return cls(codes, unseen, cluster, names)
+        return cls(tags, codes, cluster, names)
+
+    @property
+    def unseen(self) -> dict[str, int]:
+        """Tokens by tag that the model has never seen, the most frequent tag first."""
+        count = Counter(self.tags[token] for token in np.flatnonzero(self.codes == UNSEEN))
+        return dict(count.most_common())
 
 
-def _codes(posterior: ChainPosterior, gold: GoldTags) -> tuple[Integers, dict[str, int]]:
+def _tags(posterior: ChainPosterior, gold: GoldTags) -> tuple[list[str], Integers]:
     if isinstance(gold, np.ndarray) and gold.ndim == 1 and gold.dtype.kind in "iu":
         if len(gold) != posterior.token_count:
             message = f"gold has {len(gold)} codes and there are {posterior.token_count} tokens"
             raise InputError(message, "give one tag a token", code="length")
-        return _checked_codes(posterior, gold), {}
+        return _of_codes(posterior, gold)
     if len(gold) != posterior.sentence_count:
         message = f"gold has {len(gold)} sentences and the posterior has {posterior.sentence_count}"
         raise InputError(message, "give the tags of each sentence", code="length")
@@ -70,7 +76,7 @@ def _codes(posterior: ChainPosterior, gold: GoldTags) -> tuple[Integers, dict[st
             raise InputError(message, "give a list with one tag a token", code="length", row=sentence)
         flat.extend(tags)
     if all(isinstance(tag, (int, np.integer)) for tag in flat):
-        return _checked_codes(posterior, np.array(flat, np.int64)), {}
+        return _of_codes(posterior, np.array(flat, np.int64))
     known = {tag: code for code, tag in enumerate(posterior.tags)}
     codes = np.fromiter((known.get(tag, UNSEEN) for tag in flat), np.int64, len(flat))
     for token in np.flatnonzero(codes == UNSEEN).tolist():
@@ -78,17 +84,17 @@ def _codes(posterior: ChainPosterior, gold: GoldTags) -> tuple[Integers, dict[st
             sentence = int(np.searchsorted(posterior.offsets, token, side="right")) - 1
             message = f"gold sentence {sentence} has the tag {flat[token]!r}"
             raise InputError(message, "give names of tags, or their codes", code="dtype", row=sentence)
-    return codes, dict(Counter(tag for tag in flat if tag not in known).most_common())
+    return flat, codes
 
 
-def _checked_codes(posterior: ChainPosterior, codes: NDArray[Any]) -> Integers:
+def _of_codes(posterior: ChainPosterior, codes: NDArray[Any]) -> tuple[list[str], Integers]:
     wrong = np.flatnonzero((codes < 0) | (codes >= posterior.tag_count))
     if len(wrong):
         sentence = int(np.searchsorted(posterior.offsets, wrong[0], side="right")) - 1
         message = f"gold sentence {sentence} has the code {codes[wrong[0]]}"
         hint = f"codes are 0 to {posterior.tag_count - 1}; give names where the model lacks a tag"
         raise InputError(message, hint, code="class-unknown", row=sentence)
-    return codes.astype(np.int64)
+    return [posterior.tags[code] for code in codes.tolist()], codes.astype(np.int64)
 
 
 def tag_code(posterior: ChainPosterior, tag: str) -> int:

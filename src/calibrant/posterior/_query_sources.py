@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._kernels import chain as chain_kernels
 from calibrant._kernels import queries as kernels
-from calibrant.posterior._messages import Block, Messages, Steps, blocks
+from calibrant.posterior._messages import Block, Messages, blocks
 from calibrant.posterior._query_gold import Gold
 from calibrant.posterior.chain import ChainPosterior
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 BATCH = 1 << 20  # pairs a batch, unless one sentence has more
-_MESSAGES = 1024  # tokens a block at most: messages of a block stay in a processor's cache
+MESSAGES = 1024  # tokens a block at most: messages of a block stay in a processor's cache
 
 
 class Scored(NamedTuple):
@@ -120,7 +120,7 @@ class PairSource:
         return (self.posterior.token_count - self.posterior.sentence_count) * len(self.first)
 
     def blocks(self) -> Iterator[Block]:
-        return blocks(self.posterior.offsets, min(_MESSAGES, max(1, BATCH // len(self.first))))
+        return blocks(self.posterior.offsets, min(MESSAGES, max(1, BATCH // len(self.first))))
 
     def scored(self, block: Block) -> Scored:
         found = self.posterior.messages(block)
@@ -130,8 +130,8 @@ class PairSource:
         kernels.pair_scores(
             found.alpha,
             found.future,
-            self.steps.plain,
-            self.steps.logarithm,
+            self.posterior.steps.plain,
+            self.posterior.steps.logarithm,
             in_logarithms(found),
             block.offsets,
             self.gold.codes[block.tokens],
@@ -144,10 +144,6 @@ class PairSource:
 
     def class_codes(self, block: Block) -> Integers:
         return np.tile(np.arange(len(self.first)), int(_pair_starts(block)[-1]))
-
-    @cached_property
-    def steps(self) -> Steps:
-        return Steps.of(self.posterior.transition, self.posterior.tag_count)
 
 
 @dataclass(frozen=True)

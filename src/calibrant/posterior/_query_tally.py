@@ -20,9 +20,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COLUMNS = 5  # n, positives, and the sums of d, of d^2 and of d y
-# Rows an octave of min(q, 1 - q), by how many octaves it lies below 1/2: fine where scores matter.
+# Rows an octave of min(q, 1 - q), by how many octaves it lies below 1/2: the grid's own where scores matter,
+# and few where a sentence has thousands of pairs whose residuals do not.
 _FINE, _MIDDLE = 10, 24
-_ROWS = (64, 8, 1)
+_ROWS = (256, 8, 1)
 
 
 class Groups(NamedTuple):

@@ -5,7 +5,9 @@ A query yields its pairs in batches, or sums them into a tally without ever hold
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,13 @@ from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
 from calibrant.posterior._query import Batch, Query
 from calibrant.posterior._query_gold import Gold, GoldTags, tag_code
-from calibrant.posterior._query_sources import PairSource, Source, TagSource, TopSource
+from calibrant.posterior._query_sources import ListedSource, PairSource, Source, TagSource, TopSource
 from calibrant.posterior.chain import ChainPosterior
+from calibrant.posterior.spans import Spans, gold_spans, likely_spans
 
 Integers = NDArray[np.int64]
 
-__all__ = ["Batch", "Query", "all_tags", "tag_is", "tag_pairs", "top_label"]
+__all__ = ["Batch", "Query", "all_tags", "spans", "tag_is", "tag_pairs", "top_label"]
 
 
 def tag_is(
@@ -190,6 +193,84 @@ def tag_pairs(
     return _query("tag pairs", names, checked, PairSource(posterior, checked, first, second))
 
 
+def spans(
+    posterior: ChainPosterior,
+    gold: GoldTags,
+    *,
+    scheme: str = "BIO",
+    strict: bool = False,
+    threshold: float = 0.01,
+    clusters: ArrayLike | None = None,
+) -> Query:
+    """Labelled spans: the probability of an entity of a type at exactly these tokens, and whether it is gold.
+
+    Spans less probable than the threshold yield no pairs, as in a prediction table with a threshold: every
+    number is one of the pairs above it. Gold spans among them are counted in ``missed`` by type.
+
+    Parameters
+    ----------
+    posterior, gold, clusters
+        As in `tag_is`; tags are named as in `calibrant.posterior.spans.likely_spans`.
+    scheme, strict, threshold
+        As in `calibrant.posterior.spans.likely_spans`; gold is read in the same way.
+
+    Returns
+    -------
+    Query
+        A pair a span; the classes are the types. Gold spans of types that no tag of the model has are counted
+        in ``unseen``.
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences, or a tag is not of the scheme.
+
+    Examples
+    --------
+    >>> unary = np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]])
+    >>> posterior = ChainPosterior(unary, tags=["B-PER", "I-PER", "O"])
+    >>> pairs = spans(posterior, [["B-PER", "I-PER"]]).pairs()
+    >>> pairs.score.round(2).tolist(), pairs.label.tolist()
+    ([0.76, 0.19, 0.21], [False, True, False])
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    found = likely_spans(posterior, scheme=scheme, strict=strict, threshold=threshold)
+    bounds = posterior.offsets.tolist()
+    tags = [checked.tags[first:last] for first, last in pairwise(bounds)]
+    true = gold_spans(tags, scheme=scheme, strict=strict, types=found.types)
+    keys, true_keys = (_span_keys(posterior, part, len(true.types)) for part in (found, true))
+    known = true.type < len(found.types)
+    missed = known & ~np.isin(true_keys, keys)
+    assert found.probability is not None
+    source = ListedSource(
+        np.minimum(found.probability, 1.0),
+        np.isin(keys, true_keys),
+        found.type,
+        np.searchsorted(found.sentence, np.arange(posterior.sentence_count + 1)),
+    )
+    return Query(
+        "spans",
+        found.types,
+        checked.clusters,
+        _count(true, ~known),
+        _count(true, missed),
+        _source=source,
+        _cluster=checked.cluster,
+    )
+
+
+def _span_keys(posterior: ChainPosterior, found: Spans, types: int) -> Integers:
+    """One number a span that no other span has."""
+    width = int(posterior.lengths.max()) + 1
+    return ((found.sentence * width + found.first) * width + found.last) * types + found.type
+
+
+def _count(found: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of some spans there are of each type, the most frequent first."""
+    names = np.array(found.names, object)[which]
+    return dict(Counter(names.tolist()).most_common())
+
+
 def _pair_codes(posterior: ChainPosterior, pairs: Sequence[Any]) -> Integers:
     """First tag times K plus second tag of each pair asked for."""
     if not len(pairs):
@@ -218,4 +299,4 @@ def _most_frequent(posterior: ChainPosterior, gold: Gold, top: int) -> Integers:
 
 
 def _query(event: str, classes: tuple[str, ...], gold: Gold, source: Source) -> Query:
-    return Query(event, classes, gold.names, gold.unseen, _source=source, _cluster=gold.cluster)
+    return Query(event, classes, gold.clusters, gold.unseen, _source=source, _cluster=gold.cluster)
