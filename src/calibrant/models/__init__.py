@@ -7,9 +7,9 @@ from calibrant.models.features import (
     FEATURE_GROUPS,
     FEATURE_SETS,
     Template,
+    Words,
     attribute_lists,
     feature_groups,
-    word_shape,
 )
 from calibrant.models.hmm import HMMTagger
 from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
@@ -26,11 +26,11 @@ __all__ = [
     "HMMTagger",
     "Template",
     "UnigramClassifier",
+    "Words",
     "attribute_lists",
     "choose",
     "feature_groups",
     "token_accuracy",
     "tweet_tokenizer",
-    "word_shape",
     "words",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.models._vocabulary import Integers, Sentences
-from calibrant.models.features import OUTSIDE, FeatureFunction, merged_templates
+from calibrant.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
 
 Vocabulary = Mapping[str, Sequence[str]]
 NONE = -1  # the code of a template that a word has no value of, or one that training has not seen
@@ -53,28 +53,33 @@ class WordAttributes:
     @classmethod
     def learn(cls, groups: Sequence[str], sentences: Sentences) -> WordAttributes:
         """Return the attributes of all words of the training text."""
-        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        words = Words(list(dict.fromkeys(chain.from_iterable(sentences))))
         values: dict[str, list[str]] = {}
         for template in merged_templates(groups):
-            seen = (value for value in map(template.value, words) if value is not None)
+            seen = (value for value in template.values(words) if value is not None)
             values[template.name] = [""] if template.name == OUTSIDE else list(dict.fromkeys(seen))
         return cls(groups, values)
 
-    def codes(self, word: str) -> list[int]:
-        """Return the code of the word's value of each template."""
-        pairs = zip(self._code, self.templates, strict=True)
-        return [code.get(template.value(word), NONE) for code, template in pairs]
+    def codes(self, text: Sequence[str]) -> Integers:
+        """Return the code of each word's value of each template, (words, templates)."""
+        words = Words(text)
+        codes = np.empty((len(text), len(self.templates)), np.int64)
+        for column, (code, template) in enumerate(zip(self._code, self.templates, strict=True)):
+            found = map(code.get, template.values(words), repeat(NONE))
+            codes[:, column] = np.fromiter(found, np.int64, len(text))
+        return codes
 
-    def outside(self) -> list[int]:
-        """Return the same for a place outside the sentence."""
+    def outside(self) -> Integers:
+        """Return the same for a place outside the sentence, (1, templates)."""
         pairs = zip(self._code, self.templates, strict=True)
-        return [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
+        codes = [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
+        return np.array([codes])
 
     def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
         """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
-        words = dict.fromkeys(chain.from_iterable(sentences))
-        rows = {word: self._rows(self.codes(word)) for word in words}
-        outside = self._rows(self.outside())
+        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        rows = dict(zip(words, map(self._rows, self.codes(words).tolist()), strict=True))
+        outside = self._rows(self.outside()[0].tolist())
         before, after = max(0, -int(self.offsets[0])), max(0, int(self.offsets[-1]))
         steps = list(enumerate((self.offsets + before).tolist()))
         for sentence in sentences:

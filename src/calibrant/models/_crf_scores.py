@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, count, islice
 from threading import Lock
 from typing import Any
 
@@ -81,9 +82,9 @@ class WordScores:
         return type(self), (self.attributes, self.weights, self.tag_count)
 
     def _forget(self) -> None:
-        """Keep the scores of the place outside the sentence alone, as row 0."""
-        self._row: dict[str, int] = {}
-        self._table = self._scores([self.attributes.outside()])
+        """Keep the scores of a place outside the sentence alone, as row 0."""
+        self._row: dict[str, int] = defaultdict(count(1).__next__)  # new words get the next row
+        self._table = self._scores(self.attributes.outside())
 
     def unary(self, sentences: Sentences, lengths: Integers) -> Floats:
         """Return the scores of every token of all sentences, (N, K)."""
@@ -99,41 +100,42 @@ class WordScores:
             kernels.gather(rows, lengths[first:last], self.attributes.offsets, table, result[tokens])
         return result
 
-    def _look_up(self, sentences: Sentences, count: int) -> tuple[Integers, Floats]:
+    def _look_up(self, sentences: Sentences, tokens: int) -> tuple[Integers, Floats]:
         """Return the row of each token, and the table that has it."""
         with self._lock:
-            rows = self._rows(sentences, count)
-            if not (rows < 0).any():
-                return rows, self._table
-            new = [word for word in dict.fromkeys(chain.from_iterable(sentences)) if word not in self._row]
-            if (1 + len(self._row) + len(new)) * self._table[0].nbytes > TABLE_BYTES:
-                self._forget()
-                new = list(dict.fromkeys(chain.from_iterable(sentences)))
-            self._add(new)
-            return self._rows(sentences, count), self._table
+            try:
+                known = len(self._row)
+                rows = self._rows(sentences, tokens)
+                if known and (1 + len(self._row)) * self._table[0].nbytes > TABLE_BYTES:
+                    self._forget()
+                    known, rows = 0, self._rows(sentences, tokens)
+                if len(self._row) > known:
+                    self._add([*islice(reversed(self._row), len(self._row) - known)][::-1], 1 + known)
+            except BaseException:
+                self._forget()  # else words could have rows without scores
+                raise
+            return rows, self._table
 
-    def _rows(self, sentences: Sentences, count: int) -> Integers:
-        found = map(self._row.get, chain.from_iterable(sentences), repeat(-1))
-        return np.fromiter(found, np.int64, count)
+    def _rows(self, sentences: Sentences, tokens: int) -> Integers:
+        return np.fromiter(map(self._row.__getitem__, chain.from_iterable(sentences)), np.int64, tokens)
 
-    def _add(self, words: Sequence[str]) -> None:
-        """Compute the scores of new words."""
+    def _add(self, words: list[str], first: int) -> None:
+        """Compute the scores of new words, whose rows begin at ``first``."""
         if not all(isinstance(word, str) for word in words):
-            raise TypeError
-        used = 1 + len(self._row)
-        if used + len(words) > len(self._table):  # readers may hold the old table: rows are never rewritten
-            grown = np.empty((max(2 * len(self._table), used + len(words)), *self._table.shape[1:]))
-            grown[:used] = self._table[:used]
+            raise TypeError("words are strings")
+        scores = self._scores(self.attributes.codes(words))
+        last = first + len(words)
+        if last > len(self._table):  # readers may hold the old table: its rows are never written again
+            grown = np.empty((max(2 * len(self._table), last), *self._table.shape[1:]))
+            grown[:first] = self._table[:first]
             self._table = grown
-        self._table[used : used + len(words)] = self._scores([*map(self.attributes.codes, words)])
-        self._row.update(zip(words, range(used, used + len(words)), strict=True))
+        self._table[first:last] = scores
 
-    def _scores(self, codes: Sequence[Sequence[int]]) -> Floats:
+    def _scores(self, codes: Integers) -> Floats:
         """Return the scores of words of the given codes, (words, offsets, K)."""
-        width = len(self.attributes.templates)
-        attribute = np.fromiter(chain.from_iterable(codes), np.int64, len(codes) * width)
-        first = np.arange(len(codes) + 1) * width
-        return self.weights.sums(first, attribute, self.attributes.shifts, self.tag_count)
+        words, width = codes.shape
+        first = np.arange(words + 1) * width
+        return self.weights.sums(first, codes.ravel(), self.attributes.shifts, self.tag_count)
 
 
 class TokenScores:

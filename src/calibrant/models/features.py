@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 from calibrant.exceptions import InputError
@@ -17,9 +18,53 @@ FeatureFunction = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 Features = str | Sequence[str] | FeatureFunction
 
 AROUND = (-2, -1, 1, 2)
-LONGEST_AFFIX = 4
 OUTSIDE = "outside"
-_RUN = re.compile(r"(.)\1+", re.DOTALL)
+_AFFIXES = (1, 2, 3, 4)
+_RUN = re.compile(r"([^\n])\1+")
+
+
+class _Shapes(dict[int, str]):
+    """What stands for each character in a shape, found when it is first asked for."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        kind = (
+            "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else " " if c.isspace() else c
+        )
+        self[code] = kind
+        return kind
+
+
+_SHAPES = _Shapes({ord("\n"): "\n"})
+
+
+class Words:
+    """Some words, and what several templates need of them.
+
+    Parameters
+    ----------
+    text
+        The words.
+
+    Examples
+    --------
+    >>> Words(["So", "1st"]).shape
+    ['Xx', 'dx']
+    """
+
+    def __init__(self, text: Sequence[str]) -> None:
+        self.text = list(text)
+
+    @cached_property
+    def lower(self) -> list[str]:
+        """The words in lower case."""
+        return list(map(str.lower, self.text))
+
+    @cached_property
+    def shape(self) -> list[str]:
+        """Their shapes: X for capitals, x for other letters, d for digits, runs cut to one."""
+        lines = "\n".join(word.replace("\n", " ") for word in self.text)  # all at once: much quicker
+        return _RUN.sub(r"\1", lines.translate(_SHAPES)).split("\n")
 
 
 @dataclass(frozen=True)
@@ -30,78 +75,71 @@ class Template:
     ----------
     name
         Stands before the value in the attribute: ``"suffix3=ing"``.
-    value
-        Takes a word, returns the attribute's value; None: the word has no such attribute.
+    values
+        Takes words, returns for each the attribute's value; None: the word has no such attribute. The value
+        depends on the one word alone.
     offsets
         Which words are looked at, relative to the token: 0 is the token itself, -1 the word before it.
 
     Examples
     --------
-    >>> Template("last", lambda word: word[-1:], (0, 1)).value("good")
-    'd'
+    >>> Template("last", lambda words: [word[-1:] for word in words.text]).values(Words(["so", "good"]))
+    ['o', 'd']
     """
 
     name: str
-    value: Callable[[str], str | None]
+    values: Callable[[Words], Sequence[str | None]]
     offsets: tuple[int, ...] = (0,)
 
 
-def word_shape(word: str) -> str:
-    """Shape of a word: X for capitals, x for other letters, d for digits, runs cut to one.
+def _prefix(length: int) -> Template:
+    def values(words: Words) -> list[str | None]:
+        return [word[:length] if len(word) >= length else None for word in words.lower]
 
-    Parameters
-    ----------
-    word
-        Any string.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> word_shape("McDonald's"), word_shape("1,000-fold"), word_shape("@you")
-    ("XxXx'x", 'd,d-x', '@x')
-    """
-    kinds = "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
-    return _RUN.sub(r"\1", kinds)
+    return Template(f"prefix{length}", values)
 
 
-def _flag(holds: Callable[[str], bool]) -> Callable[[str], str | None]:
-    return lambda word: "yes" if holds(word) else None
+def _suffix(length: int) -> Template:
+    def values(words: Words) -> list[str | None]:
+        return [word[-length:] if len(word) >= length else None for word in words.lower]
+
+    return Template(f"suffix{length}", values)
 
 
-def _prefix(length: int) -> Callable[[str], str | None]:
-    return lambda word: word[:length].lower() if len(word) >= length else None
+def _in_shape(name: str, mark: str) -> Template:
+    """Whether a word has a character of some kind, which its shape shows."""
+    return Template(name, lambda words: ["yes" if mark in shape else None for shape in words.shape])
 
 
-def _suffix(length: int) -> Callable[[str], str | None]:
-    return lambda word: word[-length:].lower() if len(word) >= length else None
+def _capital(words: Words) -> list[str | None]:
+    return ["yes" if shape[:1] == "X" else None for shape in words.shape]
 
 
-def _itself(word: str) -> str:
-    return word
+def _length(words: Words) -> list[str]:
+    return list(map(str, map(len, words.text)))
 
 
-def _nothing(word: str) -> None:
-    """No word lies outside the sentence."""
+def _no_word(words: Words) -> list[None]:
+    return [None] * len(words.text)
 
 
-_AFFIXES = range(1, LONGEST_AFFIX + 1)
 FEATURE_GROUPS: Mapping[str, tuple[Template, ...]] = MappingProxyType(
     {
-        "word": (Template("word", _itself),),
-        "context": (Template("lower", str.lower, AROUND), Template(OUTSIDE, _nothing, AROUND)),
-        "lower": (Template("lower", str.lower),),
-        "shape": (
-            Template("shape", word_shape),
-            Template("capital", _flag(lambda word: word[:1].isupper())),
-            Template("digit", _flag(lambda word: any(map(str.isdigit, word)))),
-            Template("hyphen", _flag(lambda word: "-" in word)),
+        "word": (Template("word", lambda words: words.text),),
+        "context": (
+            Template("lower", lambda words: words.lower, AROUND),
+            Template(OUTSIDE, _no_word, AROUND),  # its only value is that of a place outside the sentence
         ),
-        "length": (Template("length", lambda word: str(len(word))),),
-        "prefixes": tuple(Template(f"prefix{length}", _prefix(length)) for length in _AFFIXES),
-        "suffixes": tuple(Template(f"suffix{length}", _suffix(length)) for length in _AFFIXES),
+        "lower": (Template("lower", lambda words: words.lower),),
+        "shape": (
+            Template("shape", lambda words: words.shape),
+            Template("capital", _capital),
+            _in_shape("digit", "d"),
+            _in_shape("hyphen", "-"),
+        ),
+        "length": (Template("length", _length),),
+        "prefixes": tuple(map(_prefix, _AFFIXES)),
+        "suffixes": tuple(map(_suffix, _AFFIXES)),
     }
 )
 FEATURE_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -185,26 +223,27 @@ def attribute_lists(
     """
     templates = merged_templates(feature_groups(features))
     offsets = sorted({offset for template in templates for offset in template.offsets})
-    ordered = sorted(offsets, key=lambda offset: (offset != 0, offset))
-    return [
-        [
-            [name for o in ordered for name in _attributes(templates, sentence, t, o)]
-            for t in range(len(sentence))
-        ]
-        for sentence in sentences
-    ]
+    offsets.sort(key=bool)  # the word itself comes first
+    lists = []
+    for sentence in sentences:
+        words = Words(sentence)
+        columns = [(template, template.values(words)) for template in templates]
+        tokens = range(len(sentence))
+        lists.append([[name for o in offsets for name in _attributes(columns, t, o)] for t in tokens])
+    return lists
 
 
-def _attributes(templates: Sequence[Template], sentence: Sequence[str], token: int, offset: int) -> list[str]:
+def _attributes(
+    columns: Sequence[tuple[Template, Sequence[str | None]]], token: int, offset: int
+) -> list[str]:
     """Attributes of one token that come from the word at one offset."""
-    inside = 0 <= token + offset < len(sentence)
     place = f"[{offset}]" if offset else ""
     names = []
-    for template in templates:
+    for template, values in columns:
         if offset in template.offsets:
-            value = template.value(sentence[token + offset]) if inside else None
-            if template.name == OUTSIDE and not inside:
-                value = ""
+            inside = 0 <= token + offset < len(values)
+            beyond = "" if template.name == OUTSIDE else None
+            value = values[token + offset] if inside else beyond
             if value is not None:
                 names.append(f"{template.name}{place}={value}")
     return names
