@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant import InputError
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.spans import gold_spans, likely_spans, span_probabilities
 

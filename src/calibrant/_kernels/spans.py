@@ -13,21 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
-from calibrant._kernels.chain import LOGARITHMS
+from calibrant._kernels.messages import BlockMessages, SentenceMessages, pair_probability, sentence_messages
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
-
-
-class Sentence(NamedTuple):
-    """Messages of one sentence; ``step``, ``alpha`` and ``future`` may be in logarithms."""
-
-    alpha: Floats
-    future: Floats
-    marginal: Floats
-    step: Floats
-    logarithms: bool
 
 
 class Reading(NamedTuple):
@@ -44,15 +34,7 @@ class Reading(NamedTuple):
 
 
 @jit
-def pair_probability(sentence: Sentence, t: int, i: int, j: int) -> float:
-    """Probability of tags i and j at t and t + 1."""
-    if sentence.logarithms:
-        return float(np.exp(sentence.alpha[t, i] + sentence.step[i, j] + sentence.future[t + 1, j]))
-    return float(sentence.alpha[t, i] * sentence.step[i, j] * sentence.future[t + 1, j])
-
-
-@jit
-def _borders(sentence: Sentence, reading: Reading, begin: Floats, stop: Floats) -> None:
+def _borders(sentence: SentenceMessages, reading: Reading, begin: Floats, stop: Floats) -> None:
     """Joint probability of a tag and an entity's beginning with it; probability of its end, given the tag."""
     length, tags = begin.shape
     begin[:] = 0.0
@@ -87,7 +69,7 @@ def _begin(begin: Floats, group: Integers, weight: Floats) -> float:
 
 @jit
 def _extend(
-    sentence: Sentence, joins: Booleans, t: int, group: Integers, weight: Floats, new: Floats
+    sentence: SentenceMessages, joins: Booleans, t: int, group: Integers, weight: Floats, new: Floats
 ) -> float:
     """Take the weights of an entity's tags at t on to t + 1; return their sum."""
     total = 0.0
@@ -113,36 +95,8 @@ def _end(stop: Floats, group: Integers, weight: Floats) -> float:
 
 
 @jit
-def _sentence(
-    alpha: Floats,
-    future: Floats,
-    marginal: Floats,
-    step: Floats,
-    log_step: Floats,
-    state: NDArray[np.int8],
-    offsets: Integers,
-    s: int,
-) -> Sentence:
-    first, last = offsets[s], offsets[s + 1]
-    logarithms = state[s] == LOGARITHMS
-    return Sentence(
-        alpha[first:last],
-        future[first:last],
-        marginal[first:last],
-        log_step if logarithms else step,
-        logarithms,
-    )
-
-
-@jit
 def likely_spans(
-    alpha: Floats,
-    future: Floats,
-    marginal: Floats,
-    step: Floats,
-    log_step: Floats,
-    state: NDArray[np.int8],
-    offsets: Integers,
+    block: BlockMessages,
     reading: Reading,
     threshold: float,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -151,14 +105,14 @@ def likely_spans(
     A span is not taken further once its beginning is less probable than the threshold. Beginnings that go on
     at one token exclude each other, so at most 1 / threshold are alive there.
     """
-    tags = marginal.shape[1]
+    tags = block.marginal.shape[1]
     place, probability = np.empty((256, 4), np.int64), np.empty(256)
     weight, new = np.empty(tags), np.empty(tags)
-    begin, stop = np.empty(marginal.shape), np.empty(marginal.shape)
+    begin, stop = np.empty(block.marginal.shape), np.empty(block.marginal.shape)
     found = 0
-    for s in range(len(offsets) - 1):
-        sentence = _sentence(alpha, future, marginal, step, log_step, state, offsets, s)
-        first, last = offsets[s], offsets[s + 1]
+    for s in range(len(block.offsets) - 1):
+        sentence = sentence_messages(block, s)
+        first, last = block.offsets[s], block.offsets[s + 1]
         _borders(sentence, reading, begin[first:last], stop[first:last])
         for a in range(last - first):
             for x in range(len(reading.bounds) - 1):
@@ -183,26 +137,20 @@ def likely_spans(
 
 @jit
 def span_probabilities(
-    alpha: Floats,
-    future: Floats,
-    marginal: Floats,
-    step: Floats,
-    log_step: Floats,
-    state: NDArray[np.int8],
-    offsets: Integers,
+    block: BlockMessages,
     reading: Reading,
     places: Integers,
     probability: Floats,
 ) -> None:
     """Probability of each span (sentence, first, last, type); they are sorted by sentence."""
-    tags = marginal.shape[1]
+    tags = block.marginal.shape[1]
     weight, new = np.empty(tags), np.empty(tags)
-    begin, stop = np.empty(marginal.shape), np.empty(marginal.shape)
+    begin, stop = np.empty(block.marginal.shape), np.empty(block.marginal.shape)
     ready = -1
     for query in range(len(places)):
         s, a, b, x = places[query]
-        sentence = _sentence(alpha, future, marginal, step, log_step, state, offsets, s)
-        first, last = offsets[s], offsets[s + 1]
+        sentence = sentence_messages(block, s)
+        first, last = block.offsets[s], block.offsets[s + 1]
         if s != ready:
             _borders(sentence, reading, begin[first:last], stop[first:last])
             ready = s

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._kernels import chain as kernels
+from calibrant._kernels.messages import BlockMessages
 from calibrant.exceptions import InputError
 from calibrant.posterior._messages import Block, Messages, Steps, messages
 
@@ -88,6 +89,19 @@ class ChainPotentials:
         if len(forbidden):
             raise no_path(block.first + int(forbidden[0]))
         return found
+
+    def block_messages(self, block: Block) -> BlockMessages:
+        """Those of `messages`, and the transitions, as kernels take them."""
+        found = self.messages(block)
+        return BlockMessages(
+            found.alpha,
+            found.future,
+            found.marginal,
+            self.steps.plain,
+            self.steps.logarithm,
+            found.state,
+            block.offsets,
+        )
 
     def transitions(self) -> Floats:
         count = self.tag_count

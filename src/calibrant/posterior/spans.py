@@ -116,7 +116,7 @@ def likely_spans(
     parts: dict[int, tuple[Integers, Floats]] = {}
 
     def work(block: Block) -> None:
-        place, probability = kernels.likely_spans(*_messages(posterior, block), reading, threshold)
+        place, probability = kernels.likely_spans(posterior.block_messages(block), reading, threshold)
         place[:, 0] += block.first
         parts[block.first] = place, probability
 
@@ -178,7 +178,7 @@ def span_probabilities(
             here = asked[low:high]
             found = np.empty(high - low)
             inside = places[here] - np.array([block.first, 0, 0, 0])
-            kernels.span_probabilities(*_messages(posterior, block), reading, inside, found)
+            kernels.span_probabilities(posterior.block_messages(block), reading, inside, found)
             probability[here] = found
     return probability
 
@@ -237,22 +237,6 @@ def gold_spans(
 def _spans(place: Integers, types: tuple[str, ...], probability: Floats | None = None) -> Spans:
     sentence, first, last, kind = np.ascontiguousarray(place.T)
     return Spans(sentence, first, last, kind, types, probability)
-
-
-def _messages(
-    posterior: ChainPosterior, block: Block
-) -> tuple[Floats, Floats, Floats, Floats, Floats, NDArray[np.int8], Integers]:
-    found = posterior.messages(block)
-    steps = posterior.steps
-    return (
-        found.alpha,
-        found.future,
-        found.marginal,
-        steps.plain,
-        steps.logarithm,
-        found.state,
-        block.offsets,
-    )
 
 
 def _places(posterior: ChainPosterior, columns: Sequence[NDArray[Any]]) -> Integers:
