@@ -292,7 +292,9 @@ def test_what_does_not_fit_is_an_error_and_nothing_is_written(
 
 def test_rounding_above_1_is_cut(tmp_path: Path) -> None:
     with PredictionWriter(tmp_path / "dev.csv", ["a", "b"]) as writer:
-        writer.write([[1 + 2e-16, 0.0], [np.float32(1.0000001), 0.0]], [0, 1], lengths=[2], clusters=["s"])
+        writer.write(
+            [[1 + 2e-16, 0.0], [float(np.float32(1.0000001)), 0.0]], [0, 1], lengths=[2], clusters=["s"]
+        )
     assert open_predictions(tmp_path / "dev.csv").read().score.tolist() == [1, 0, 1, 0]
 
 

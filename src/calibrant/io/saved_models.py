@@ -12,7 +12,6 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from calibrant.io._origin import reading, truncated
 
 if TYPE_CHECKING:
     from calibrant.models import CRFTagger, HMMTagger
+    from calibrant.models.features import FeatureFunction
 
     Model = CRFTagger | HMMTagger
 
@@ -83,7 +83,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
             _add(archive, member, buffer.getbuffer())
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Model:
     """Read a tagger that `save_model` wrote, in this version of calibrant or an older one.
 
     Nothing in the file is executed, whoever wrote it.
@@ -92,6 +92,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ----------
     path
         The file.
+    features
+        The function that a CRF was trained with, if it was one: functions are code and are not saved.
 
     Returns
     -------
@@ -101,7 +103,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     InputError
-        There is no such file.
+        There is no such file, or a function is given for a model that was trained without one.
     FormatError
         The file is no model, is damaged or cut short, or was written by a newer calibrant.
 
@@ -117,23 +119,26 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     state = _state(name)
-    model = _class_of(state.get("kind"), name)
-    try:
-        return model(state)
-    except InputError as error:
-        code = "file-newer" if error.code == "version" else "file-broken"
-        raise FormatError(error.message, error.hint or AGAIN, code=code, file=name) from error
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise _damaged(name) from error
-
-
-def _class_of(kind: object, name: str) -> Callable[[dict[str, Any]], Model]:
+    kind = state.get("kind")
     if kind not in KINDS:
         hint = "install a newer calibrant"
         raise FormatError(f"models of kind {kind!r} are unknown", hint, code="file-newer", file=name)
+    if features is not None and (kind != "crf" or state.get("features") is not None):
+        message = "the model was not trained with a function of features"
+        raise InputError(message, "leave the function out", code="parameter", file=name)
     from calibrant.models import CRFTagger, HMMTagger
 
-    return HMMTagger.from_state if kind == "hmm" else CRFTagger.from_state
+    try:
+        return (
+            HMMTagger.from_state(state) if kind == "hmm" else CRFTagger.from_state(state, features=features)
+        )
+    except InputError as error:
+        newer = error.code == "version"
+        hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
+        code = "file-newer" if newer else "file-broken"
+        raise FormatError(error.message, hint, code=code, file=name) from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise _damaged(name) from error
 
 
 def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
