@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._kernels import chain as kernels
+from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.posterior import _paths
 from calibrant.posterior._messages import Block, each_block
+from calibrant.posterior._paths import BestSequences
 from calibrant.posterior._potentials import ChainPotentials, no_path
 
 Floats = NDArray[np.float64]
@@ -154,6 +157,62 @@ class ChainPosterior(ChainPotentials):
         kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
         return pair
 
+    def window_probabilities(self, first: ArrayLike, windows: ArrayLike) -> Floats:
+        """Probability of some tags at consecutive tokens, however many.
+
+        Parameters
+        ----------
+        first
+            (q,) number of each window's first token, counted through the batch.
+        windows
+            (q, m) codes of the tags at tokens ``first`` to ``first + m - 1``.
+
+        Returns
+        -------
+        ndarray of float64, shape (q,)
+
+        Raises
+        ------
+        InputError
+            If a window is not within one sentence, or a code is none of a tag.
+
+        Examples
+        --------
+        >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([[0.8, 0.2], [0.3, 0.7]]))
+        >>> posterior.window_probabilities([0, 1], [[0], [1]]).round(2).tolist()
+        [0.9, 0.25]
+        >>> posterior.window_probabilities([0], [[0, 1]]).round(2).tolist()
+        [0.18]
+        """
+        return _paths.window_probabilities(self, first, windows)
+
+    def entropy(self, *, threads: int | None = None) -> Floats:
+        """Entropy of the distribution over tag sequences of each sentence, in nats.
+
+        0 where one sequence is certain, the sum of tokens' log K where all are equally probable.
+
+        Parameters
+        ----------
+        threads
+            As in `marginals`.
+
+        Returns
+        -------
+        ndarray of float64, shape (S,)
+            At least 0, and accurate near 0.
+
+        References
+        ----------
+        Hernando, Crespi and Cybenko (2005), "Efficient computation of the hidden Markov model entropy for a
+        given observation sequence".
+
+        Examples
+        --------
+        >>> ChainPosterior(np.zeros((3, 2))).entropy().round(4).tolist()  # 3 log 2
+        [2.0794]
+        """
+        return _paths.entropies(self, threads)
+
     def log_probability(self, codes: ArrayLike) -> Floats:
         """Logarithm of the probability of one tag sequence a sentence.
 
@@ -187,8 +246,7 @@ class ChainPosterior(ChainPotentials):
             raise InputError(message, "give codes of tags", code="parameter", row=int(wrong[0]))
         score = np.empty(self.sentence_count)
         kernels.path_scores(self.unary, self.transitions(), self.offsets, path.astype(np.int64), score)
-        difference: Floats = score - self.log_partition
-        return difference
+        return np.minimum(score - self.log_partition, 0.0)
 
     def viterbi(self) -> Integers:
         """The most probable tag sequence of each sentence.
@@ -230,6 +288,87 @@ class ChainPosterior(ChainPotentials):
         if len(forbidden):
             raise no_path(int(forbidden[0]))
         return codes
+
+    def k_best(self, k: int, *, threads: int | None = None) -> BestSequences:
+        """The k most probable tag sequences of each sentence.
+
+        Parameters
+        ----------
+        k
+            How many; a sentence may have fewer.
+        threads
+            As in `marginals`.
+
+        Returns
+        -------
+        BestSequences
+            Codes (k, N) and logarithms of probabilities (k, S), best first. Of equally good sequences that
+            with the lower code at the last token where they differ comes first, as in `viterbi`.
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden.
+
+        References
+        ----------
+        Seshadri and Sundberg (1994), "List Viterbi decoding algorithms with applications".
+
+        Examples
+        --------
+        >>> best = ChainPosterior(np.log([[0.9, 0.1], [0.6, 0.4]])).k_best(3)
+        >>> best.codes.tolist()
+        [[0, 0], [0, 1], [1, 0]]
+        >>> np.exp(best.log_probability[:, 0]).round(2).tolist()
+        [0.54, 0.36, 0.06]
+        """
+        return _paths.k_best(self, k, self.log_partition, threads)
+
+    def sample(
+        self,
+        size: int,
+        *,
+        seed: Seed = None,
+        ids: Iterable[object] | None = None,
+        threads: int | None = None,
+    ) -> NDArray[np.int32]:
+        """Independent tag sequences, drawn exactly: forward filtering, backward sampling.
+
+        Each sentence has a generator that depends on the seed and its id alone, so a sentence has the same
+        samples in any batch and any order, and the first 10 of 100 samples are the 10 samples of that seed.
+
+        Parameters
+        ----------
+        size
+            How many samples.
+        seed
+            A non-negative integer, a generator, or None.
+        ids
+            S different ids of the sentences, compared as text; 0 to S - 1 if not given.
+        threads
+            As in `marginals`.
+
+        Returns
+        -------
+        ndarray of int32, shape (size, N)
+            Codes of tags.
+
+        Raises
+        ------
+        InputError
+            If ids are not one a sentence and different, or every tag sequence of a sentence is forbidden.
+
+        References
+        ----------
+        Scott (2002), "Bayesian methods for hidden Markov models: recursive computing in the 21st century".
+
+        Examples
+        --------
+        >>> posterior = ChainPosterior(np.log([[0.9, 0.1]]))
+        >>> float(posterior.sample(10_000, seed=1).mean().round(2))
+        0.1
+        """
+        return _paths.sample(self, size, seed, ids, threads)
 
     def minimum_bayes_risk(self) -> Integers:
         """The most probable tag of each token: the sequence with the fewest wrong tags expected.
