@@ -14,6 +14,7 @@ main = CommandGroup(
         "plan": "calibrant.cli.plan",
         "report": "calibrant.cli.report",
         "study": "calibrant.cli.study",
+        "tag": "calibrant.cli.tag",
     },
 )
 

@@ -22,15 +22,28 @@ class CommandGroup(click.Group):
     ----------
     commands
         Module by command name.
-    name, help
+    name, help, short_help, epilog
         As click has them.
     """
 
-    def __init__(self, *, name: str, help: str, commands: Mapping[str, str]) -> None:
-        version = click.version_option(__version__, message="%(prog)s %(version)s")
-        super().__init__(name=name, help=help, context_settings={"help_option_names": ["-h", "--help"]})
+    def __init__(
+        self,
+        *,
+        name: str,
+        help: str,
+        commands: Mapping[str, str],
+        short_help: str | None = None,
+        epilog: str | None = None,
+    ) -> None:
+        version = click.version_option(__version__, prog_name="calibrant", message="%(prog)s %(version)s")
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(name=name, help=help, short_help=short_help, epilog=epilog, context_settings=names)
         version(self)
         self._modules = dict(commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; the name alone shows the help."""
+        return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands, in order."""
@@ -54,8 +67,6 @@ class CommandGroup(click.Group):
     ) -> Any:
         """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else."""
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
-        if not (sys.argv[1:] if args is None else args):
-            args = ["--help"]
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
         try:

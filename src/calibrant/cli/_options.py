@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -53,51 +53,58 @@ def columns(function: Function) -> Function:
     return form(function)
 
 
-def measuring(function: Function) -> Function:
-    """Add the options that say what is measured and how."""
-    options = (
-        click.option(
-            "--event",
-            "events",
-            multiple=True,
-            metavar="EVENT",
-            help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
-            "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
-            "pooled and classwise for a long table with classes; top and classwise for a wide one]",
-        ),
-        click.option(
-            "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
-        ),
-        click.option("--bins", "bin_count", type=int, help="Number of plotted bins, instead of their size."),
-        click.option(
-            "--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
-        ),
-        LEVEL,
-        click.option(
-            "--interval",
-            type=click.Choice(["inverted", "sampling", "bootstrap"]),
-            default="inverted",
-            show_default=True,
-            help="inverted: covers the error itself. sampling: Algorithm 2 of the papers, of the binned "
-            "error. bootstrap: of the debiased error, for comparison.",
-        ),
-        click.option(
-            "--samples",
-            type=click.IntRange(min=2),
-            help="Draws of sampling and bootstrap.  [default: 10000 and 2000]",
-        ),
-        SEED,
-        click.option(
-            "--exact",
-            is_flag=True,
-            help="Exact bins for a file of more than 10 million rows too, in two passes instead of one.",
-        ),
-        THREADS,
-    )
-    function = columns(function)
+EVENT = click.option(
+    "--event",
+    "events",
+    multiple=True,
+    metavar="EVENT",
+    help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
+    "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
+    "pooled and classwise for a long table with classes; top and classwise for a wide one]",
+)
+MEASURING = (
+    click.option(
+        "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
+    ),
+    click.option("--bins", "bin_count", type=int, help="Number of plotted bins, instead of their size."),
+    click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
+    LEVEL,
+    click.option(
+        "--interval",
+        type=click.Choice(["inverted", "sampling", "bootstrap"]),
+        default="inverted",
+        show_default=True,
+        help="inverted: covers the error itself. sampling: Algorithm 2 of the papers, of the binned "
+        "error. bootstrap: of the debiased error, for comparison.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=2),
+        help="Draws of sampling and bootstrap.  [default: 10000 and 2000]",
+    ),
+    SEED,
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Exact bins for a file of more than 10 million rows too, in two passes instead of one.",
+    ),
+    THREADS,
+)
+SMOOTH = click.option(
+    "--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran)."
+)
+
+
+def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    """Add options, in this order."""
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def measuring(function: Function) -> Function:
+    """Add the options that say what is measured and how."""
+    return added(columns(function), (EVENT, *MEASURING))
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, measuring, settings_of
+from calibrant.cli._options import AS_JSON, SMOOTH, measuring, settings_of
 from calibrant.cli._progress import Progress
 
 
@@ -17,7 +17,7 @@ from calibrant.cli._progress import Progress
 )
 @click.argument("predictions", metavar="PRED")
 @measuring
-@click.option("--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran).")
+@SMOOTH
 @AS_JSON
 def command(predictions: str, as_json: bool, **options: Any) -> None:
     """Measure how far the probabilities in PRED can be trusted.

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._batch import Batch, joined
-from calibrant.io._columns import Codes
 from calibrant.io._readers import Columns, TableReader
 from calibrant.io._tables import THRESHOLD_KEY, Table
 
@@ -16,12 +15,28 @@ Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18
 
 
-class Reader(Protocol):
-    """What `Predictions` reads from: a table or an archive of arrays."""
+class Names(Protocol):
+    """Names met so far."""
 
-    cluster_codes: Codes
-    item_codes: Codes
-    class_codes: Codes
+    @property
+    def names(self) -> list[Any]:
+        """The names, by code."""
+
+
+class Reader(Protocol):
+    """What `Predictions` reads from: a table, an archive of arrays, or a model."""
+
+    @property
+    def cluster_codes(self) -> Names:
+        """Names of clusters."""
+
+    @property
+    def item_codes(self) -> Names:
+        """Names of items."""
+
+    @property
+    def class_codes(self) -> Names:
+        """Names of classes."""
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches."""

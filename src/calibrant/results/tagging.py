@@ -51,6 +51,10 @@ class TrainedTagger(Result):
         None without.
     candidates
         Every choice that was tried, in the order of trying.
+    iterations
+        Of a CRF's training; the limit, if it has not converged. None for an HMM.
+    output
+        Where the model was saved; None if nowhere.
     seconds
         Time of reading, training and choosing.
     version
@@ -69,6 +73,8 @@ class TrainedTagger(Result):
     settings: dict[str, Any]
     accuracy: float | None
     candidates: tuple[TaggerCandidate, ...]
+    iterations: int | None
+    output: str | None
     seconds: float
     version: str
 
@@ -150,6 +156,6 @@ class TagEvaluation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the tagger's fields, then those of the measurement, all at the top."""
         record = super().to_dict()
-        measured = record.pop("measured")
+        measured: dict[str, Any] = record.pop("measured")
         reasons = record.pop("reasons") | measured.pop("reasons", {})
-        return record | measured | {"reasons": reasons}
+        return {**record, **measured, "reasons": reasons}

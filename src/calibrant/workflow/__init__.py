@@ -5,6 +5,17 @@ from __future__ import annotations
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.reporting import report
+from calibrant.workflow.tagger_training import train_tagger
+from calibrant.workflow.tagging import evaluate_tagger, predict_tags
 from calibrant.workflow.tallying import tally
 
-__all__ = ["Columns", "measure", "plan", "report", "tally"]
+__all__ = [
+    "Columns",
+    "evaluate_tagger",
+    "measure",
+    "plan",
+    "predict_tags",
+    "report",
+    "tally",
+    "train_tagger",
+]

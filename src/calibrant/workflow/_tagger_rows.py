@@ -1,4 +1,4 @@
-"""A tagger's probability of every tag at every token, read like the long table that could be written of them."""
+"""A tagger's probability of every tag at every token, read like the table that could be written of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train a tagger, write its probabilities, and measure how far they can be trusted."""
+"""Tag a text with a trained model: write its probabilities, and measure how far they can be trusted."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant import __version__
-from calibrant._checks import cluster_codes
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.io import TaggedText, read_tagged
+from calibrant.io import PredictionWriter, TaggedText, read_tagged
+from calibrant.io._atomic import check_place
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
-from calibrant.results.tagging import TagEvaluation
+from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, check_threads
 from calibrant.workflow._sources import event_sources
@@ -28,12 +28,95 @@ Cluster = Literal["sentence", "document"]
 Column = str | int
 CANNOT_SAY = "the model does not say which words it was trained on"
 NONE_UNSEEN = "every word of the text is in the training data"
+TOKENS = 1 << 13  # tagged at once
+
+
+def predict_tags(
+    model: Any,
+    text: Any,
+    output: str | os.PathLike[str],
+    *,
+    column: Column | None = None,
+    threshold: float = 0.0,
+    cluster: Cluster = "sentence",
+    progress: Progress | None = None,
+) -> WrittenPredictions:
+    """Write a tagger's probability of every tag at every token to a long prediction table.
+
+    Its columns are ``score``, ``label`` (1 if the tag is the gold tag), ``class`` (the tag), ``cluster``,
+    ``token`` (its number in the sentence) and ``item`` (its number in the text). Some thousand tokens are
+    tagged at a time, so that scores never fill the memory.
+
+    Parameters
+    ----------
+    model
+        Path of a model that `train_tagger` saved, or anything with ``tags`` and ``posterior(sentences)``,
+        such as `calibrant.models.SpacyTagger`.
+    text
+        Path of a file with gold tags (see `calibrant.io.read_tagged`), or a `TaggedText`.
+    output
+        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
+    column
+        Which column of the file the tags are; None for the default of its kind.
+    threshold
+        Scores below it are left out, and the table says so; 0 writes all.
+    cluster
+        ``"sentence"`` or ``"document"``: what the column ``cluster`` names.
+    progress
+        Called now and then with a stage, the work done and the whole work.
+
+    Returns
+    -------
+    WrittenPredictions
+
+    Raises
+    ------
+    InputError
+        The model or the text cannot be used, they have no tag in common, or the table cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> from calibrant.workflow import measure
+    >>> text = TaggedText([["dogs", "bark"]], [["N", "V"]], ["s1"], None, "dev")
+    >>> tagger = HMMTagger().fit(text.sentences, text.tags)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = predict_tags(tagger, text, f"{folder}/dev.parquet")
+    ...     found = measure(f"{folder}/dev.parquet", event="pooled")["pooled"]
+    >>> written.rows, found.n, found.positives
+    (4, 4, 2)
+    """
+    check_output(output, model, text)
+    tagger, _ = open_tagger(model)
+    with PredictionWriter(output, tagger.tags, threshold=threshold) as writer:
+        read = read_gold(text, column, progress)
+        rows = TaggerRows(tagger, read, cluster, progress=progress)
+        names = read.clusters(cluster)
+        for part in rows.parts(TOKENS):
+            writer.write(
+                part.posterior.marginals(),
+                rows.gold[part.tokens],
+                lengths=part.posterior.lengths,
+                clusters=names[part.sentences],
+            )
+    return WrittenPredictions(
+        output=os.fspath(output),
+        rows=writer.rows,
+        dropped=read.token_count * len(tagger.tags) - writer.rows,
+        threshold=threshold,
+        sentences=len(read.sentences),
+        tokens=read.token_count,
+        tags=len(tagger.tags),
+        unseen_tags=rows.unseen_tags,
+    )
 
 
 def evaluate_tagger(
     model: Any,
     text: Any,
     *,
+    name: str | None = None,
     column: Column | None = None,
     cluster: Cluster = "sentence",
     event: str | Sequence[str] | None = None,
@@ -50,12 +133,48 @@ def evaluate_tagger(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> TagEvaluation:
+    """Measure how often a tagger is right, and how far its probabilities can be trusted.
+
+    The measurement is what `measure` gives for the table of `predict_tags`, all tags pooled unless other
+    events are asked for.
+
+    Parameters
+    ----------
+    model, text, column
+        As in `predict_tags`.
+    name
+        What to call the model in the record; None for its path.
+    cluster
+        ``"sentence"`` or ``"document"``: what intervals take as one independent unit.
+    event
+        One or several of ``pooled`` (all tags), ``top`` (is the most probable tag right), ``class:TAG`` and
+        ``classwise`` (each tag, then their mean). None: ``pooled``.
+    bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
+        As in `measure`.
+
+    Returns
+    -------
+    TagEvaluation
+
+    Raises
+    ------
+    InputError
+        The model, the text or a setting cannot be used, or model and text have no tag in common.
+
+    Examples
+    --------
+    >>> from calibrant.models import HMMTagger
+    >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
+    >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
+    >>> found.accuracy, found.tokens, found.measured["pooled"].n
+    (1.0, 3, 6)
+    """
     asked = asked_names(event) or ["pooled"]
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     settings.check()
     check_threads(threads)
-    tagger, name = open_tagger(model)
-    read = _text(text, column, progress)
+    tagger, path = open_tagger(model)
+    read = read_gold(text, column, progress)
     rows = TaggerRows(tagger, read, cluster, "wide" if "top" in asked else "long", progress)
     predictions = rows.predictions
     sources, count = event_sources(
@@ -73,7 +192,7 @@ def evaluate_tagger(
         unseen_words=unseen,
         unseen_words_accuracy=unseen_accuracy,
         unseen_tags=rows.unseen_tags,
-        model=name,
+        model=name or path,
         measured=found,
         reasons=reasons,
     )
@@ -88,7 +207,19 @@ def open_tagger(model: Any) -> tuple[Tagger, str]:
     return model, type(model).__name__
 
 
-def _text(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
+def check_output(output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise at once if a file cannot be written, or would replace one that is read."""
+    for source in sources:
+        paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
+        if paths and os.path.isfile(output) and os.path.samefile(source, output):
+            hint = "name another file for the output (--output)"
+            message = "the output would replace this file"
+            raise InputError(message, hint, code="output", file=os.fspath(source))
+    check_place(output)
+
+
+def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
+    """Return a text with gold tags: read, if a path is given."""
     if not isinstance(text, TaggedText):
         return read_tagged(text, column=column, progress=progress)
     if text.tags is None:

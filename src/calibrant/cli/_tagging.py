@@ -1,0 +1,179 @@
+"""What the commands on taggers share: options, and their results as text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calibrant.cli import _text as text
+from calibrant.cli._options import added
+
+if TYPE_CHECKING:
+    from calibrant.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_TAGS = 8
+SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
+
+COLUMN = click.option(
+    "--column",
+    metavar="COLUMN",
+    help="Where the tags are: upos, xpos or upos+feats of CoNLL-U, or a column's number, 1 being the first.  "
+    "[default: upos; 2 where columns have no names]",
+)
+_TAGGING = (
+    click.argument("sources", metavar="MODEL FILE", nargs=-1, required=True),
+    click.option(
+        "--spacy",
+        metavar="PIPELINE",
+        help="A folder or name of a spaCy pipeline, instead of MODEL. --column says what to ask it for: upos "
+        "(the default) and upos+feats of its morphologizer, xpos or a number of its tagger.",
+    ),
+    COLUMN,
+    click.option(
+        "--cluster",
+        type=click.Choice(["sentence", "document"]),
+        default="sentence",
+        show_default=True,
+        help="What is dependent: intervals take it as one unit.",
+    ),
+)
+
+
+def tagging(function: Function) -> Function:
+    """Add the model, the text, and how they are read."""
+    return added(function, _TAGGING)
+
+
+def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | None) -> tuple[Any, str, str]:
+    """Return the model (a path, or a loaded pipeline), its name, and the file."""
+    if spacy is None:
+        if len(sources) != 2:
+            raise click.UsageError("Give MODEL and FILE, or --spacy PIPELINE and FILE.")
+        return sources[0], sources[0], sources[1]
+    if len(sources) != 1:
+        raise click.UsageError("Give either MODEL or --spacy PIPELINE, then one FILE.")
+    from calibrant.models.spacy_tagger import SpacyTagger
+
+    kind: Any = column or "upos"
+    if kind not in SPACY_COLUMNS and kind.isdecimal():
+        kind = "xpos"
+    return SpacyTagger(spacy, column=kind), spacy, sources[0]
+
+
+def training_lines(found: TrainedTagger) -> list[str]:
+    """Word how a tagger was trained."""
+    kind = {"crf": f"CRF, {found.features} features", "hmm": "HMM"}[found.model]
+    lines = [
+        f"{found.train}: {text.count(found.tokens)} tokens in {text.count(found.sentences)} sentences, "
+        f"{text.count(found.words)} words, {len(found.tags)} tags",
+        "",
+        f"{kind}; " + "; ".join(f"{name} {value}" for name, value in _shared(found).items()),
+    ]
+    name = next(iter(found.settings))
+    if found.candidates:
+        rows = [
+            [
+                f"{each.settings[name]:g}",
+                text.number(each.accuracy),
+                "chosen" if each.settings[name] == found.settings[name] else "",
+            ]
+            for each in found.candidates
+        ]
+        lines += text.table([[name, "accuracy", ""], *rows], left=1)
+        lines.append(
+            f"  on {found.dev}" + ("; that of the best is a little too high" if len(rows) > 1 else "")
+        )
+    else:
+        lines.append(f"  {name} {found.settings[name]:g}: no text was given to choose it by (--dev)")
+    if found.iterations is not None and found.iterations >= found.settings["max_iterations"]:
+        lines.append(f"  note: training stopped after {found.iterations} iterations (--max-iterations)")
+    model = shlex.quote(found.output or "MODEL")
+    return [
+        *lines,
+        "",
+        f"Wrote {found.output} after {found.seconds:.1f} seconds",
+        "",
+        "Next",
+        f"  calibrant tag eval {model} FILE    accuracy and calibration on another text",
+    ]
+
+
+def _shared(found: TrainedTagger) -> dict[str, Any]:
+    return {name.replace("_", " "): value for name, value in list(found.settings.items())[1:]}
+
+
+def writing_lines(found: WrittenPredictions) -> list[str]:
+    """Word what was written."""
+    table = shlex.quote(found.output)
+    lines = [
+        f"Wrote {found.output}: {text.count(found.rows)} rows, one a tag of a token "
+        f"({text.count(found.tokens)} tokens in {text.count(found.sentences)} sentences, {found.tags} tags)"
+    ]
+    if found.threshold:
+        lines.append(f"  {text.count(found.dropped)} scores below {found.threshold:g} left out")
+    lines += [f"  {line}" for line in _unseen(found.unseen_tags)]
+    return [
+        *lines,
+        "",
+        "Next",
+        f"  calibrant measure {table} --event pooled    calibration of all tags together",
+        f"  calibrant report {table} --event pooled -o report.html    the same to look at",
+    ]
+
+
+def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> list[str]:
+    """Word an evaluation: accuracy, then the measurement."""
+    from calibrant.cli import _measured
+
+    measured, interval = found.measured, found.accuracy_interval
+    level = text.percent(interval.level)
+    rows = [
+        (
+            "Accuracy",
+            text.number(found.accuracy),
+            f"{level} interval {text.between(interval.low, interval.high)}",
+        )
+    ]
+    if found.unseen_words is not None:
+        share = f"{text.count(found.unseen_words)} tokens ({found.unseen_words / found.tokens:.1%})"
+        rows.append(("  on words not seen in training", text.number(found.unseen_words_accuracy), share))
+    lines = [
+        f"{measured.recipe.file}: {text.count(found.tokens)} tokens in {text.count(found.sentences)} "
+        f"sentences, {len(measured.recipe.classes or ())} tags, by {found.model}",
+        "",
+        *text.labelled(rows, indent=0),
+        *_unseen(found.unseen_tags),
+        "",
+    ]
+    if len(measured.events) == 1:
+        lines += [*_measured.numbers(measured.events[0]), "", *_measured.bins(measured.events[0])]
+    else:
+        lines += _measured.events(measured)
+    model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
+    chosen = "" if column is None else f" --column {shlex.quote(column)}"
+    return [
+        *lines,
+        "",
+        *_measured.recipe_lines(measured),
+        "",
+        "Next",
+        f"  calibrant tag predict {model} {shlex.quote(measured.recipe.file)}{chosen} -o pred.parquet",
+        "  calibrant report pred.parquet --event pooled -o report.html    the same to look at",
+    ]
+
+
+def _unseen(tags: dict[str, int]) -> list[str]:
+    """Word the gold tags that the model has not."""
+    if not tags:
+        return []
+    shown = ", ".join(f"{tag} ({count:,})" for tag, count in list(tags.items())[:MOST_TAGS])
+    more = f" and {len(tags) - MOST_TAGS} more" if len(tags) > MOST_TAGS else ""
+    tokens = sum(tags.values())
+    return [
+        f"note: {tokens:,} {'token has a gold tag' if tokens == 1 else 'tokens have gold tags'} that the "
+        f"model has never seen, a miss of every tag: {shown}{more}"
+    ]

@@ -1,0 +1,85 @@
+"""`calibrant tag train`: train a tagger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON
+from calibrant.cli._progress import Progress
+from calibrant.cli._tagging import COLUMN
+
+
+@click.command(
+    "train",
+    short_help="Train a tagger; choose its hyperparameters by accuracy.",
+    epilog="Example: calibrant tag train train.conllu --dev dev.conllu --column xpos -o pos.model",
+)
+@click.argument("train", metavar="TRAIN")
+@click.option(
+    "--dev",
+    metavar="FILE",
+    help="Choose hyperparameters by accuracy on this text.  [default: none; fixed hyperparameters]",
+)
+@click.option("-o", "--output", metavar="MODEL", required=True, help="The model to write.")
+@click.option(
+    "--model",
+    type=click.Choice(["crf", "hmm"]),
+    default="crf",
+    show_default=True,
+    help="Conditional random field, or hidden Markov model.",
+)
+@click.option(
+    "--features",
+    type=click.Choice(["basic", "advanced"]),
+    help="Of a CRF. basic: the word. advanced: also the words around it, shape, length, prefixes and "
+    "suffixes.  [default: advanced]",
+)
+@COLUMN
+@click.option(
+    "--l2",
+    type=float,
+    multiple=True,
+    metavar="NUMBER",
+    help="Penalty of a CRF; may be repeated, to choose from.  [default: 3, 1, 0.3, 0.1 and 0.03; 1 without "
+    "--dev]",
+)
+@click.option(
+    "--max-iterations",
+    type=click.IntRange(min=1),
+    help="Training of a CRF ends here if it has not converged.  [default: 200]",
+)
+@click.option(
+    "--pseudocount",
+    type=float,
+    multiple=True,
+    metavar="NUMBER",
+    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 1 without --dev]",
+)
+@click.option(
+    "--unseen",
+    type=click.Choice(["classes", "uniform"]),
+    help="Words that an HMM has not seen. classes: like rare words of the same suffix and shape. uniform: "
+    "all alike, as in the papers.  [default: classes]",
+)
+@AS_JSON
+def command(train: str, dev: str | None, as_json: bool, **options: Any) -> None:
+    """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
+
+    With --dev, a tagger is trained with each hyperparameter, and the one that is most accurate there is
+    kept.
+    """
+    from calibrant.workflow import train_tagger
+
+    for name in ("l2", "pseudocount"):
+        options[name] = list(options[name]) or None
+    with Progress() as progress:
+        _, found = train_tagger(train, dev, progress=progress, **options)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._tagging import training_lines
+    from calibrant.cli._text import show
+
+    show(training_lines(found))
