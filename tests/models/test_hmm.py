@@ -156,9 +156,9 @@ def test_shapes_merge_runs_of_one_kind() -> None:
 
 
 def test_classes_of_a_word_go_from_specific_to_general() -> None:
-    assert candidates("Walking") == ["Xx -ing", "Xx -ng", "Xx -g", "Xx", "X", ANY]
+    assert candidates("Walking") == ["Xx ending ing", "Xx ending ng", "Xx ending g", "Xx", "X", ANY]
     assert candidates("it") == ["x", ANY]
-    assert candidates("20th") == ["dx -th", "dx -h", "dx", "d", ANY]
+    assert candidates("20th") == ["dx ending th", "dx ending h", "dx", "d", ANY]
     assert candidates("3.14") == ["d.d", "d.", "d", ANY]
     assert candidates("") == [ANY]
 
@@ -167,10 +167,20 @@ def test_words_of_a_small_class_go_to_a_more_general_one() -> None:
     words = [f"{stem}ing" for stem in "abcdefgh"[:SMALLEST_CLASS]]
     words = [f"xx{word}" for word in words] + ["yyyong", "12"]
     classes = choose_classes(words, [1] * len(words))
-    assert classes == ["x -ing", ANY]
+    assert classes == ["x ending ing", ANY]
     code = {name: place for place, name in enumerate(classes)}
     assert [class_of(word, code) for word in ("saying", "wrong", "12")] == [0, 1, 1]
-    assert choose_classes(words, [SMALLEST_CLASS] * len(words)) == ["d", "x -ing", "x -ong", ANY]
+    assert choose_classes(words, [SMALLEST_CLASS] * len(words)) == ["x ending ing", "x ending ong", "d", ANY]
+
+
+@given(st.lists(st.text("ABab1-. ", max_size=6), max_size=60, unique=True), st.integers(1, 5))
+def test_every_class_but_the_last_has_enough_rare_words(words: list[str], frequency: int) -> None:
+    classes = choose_classes(words, [frequency] * len(words))
+    code = {name: place for place, name in enumerate(classes)}
+    assert len(code) == len(classes)
+    assert classes[-1] == ANY
+    size = np.bincount([class_of(word, code) for word in words], minlength=len(classes)) * frequency
+    assert (size[:-1] >= SMALLEST_CLASS).all()
 
 
 def test_impossible_sentences_are_tagged_by_the_limit_of_small_pseudocounts() -> None:
