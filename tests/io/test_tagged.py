@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import conllu
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import TaggedText, read_tagged
@@ -146,6 +148,7 @@ def test_further_columns_are_chosen_by_number(tmp_path: Path) -> None:
         ([word(1, "a"), word("2.1", "b")], 2, "the id '2.1'"),
         ([word(1, "a"), "# sent_id = b", word(1, "b")], 2, "a comment stands inside a sentence"),
         (["# sent_id = a", word(1, "a"), "", "# sent_id = a", word(1, "b")], 4, "is also in line 1"),
+        ([word(1, "a"), "", "# sent_id = 1", word(1, "b")], 3, "is the number of a sentence that has no"),
         ([word(1, "")], 1, "the token is empty"),
         ([word(1, "a", upos="")], 1, "the tag is empty"),
         ([word(1, "a"), word(2, "b", upos="_")], 2, "the token has no upos"),
@@ -278,6 +281,46 @@ def test_files_that_are_missing_cut_or_of_another_kind_are_errors(tmp_path: Path
         with pytest.raises(InputError, match=reason) as caught:
             read_tagged(path)
         assert caught.value.code == "file-missing"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "1",
+                "2",
+                "3",
+                "1-2",
+                "0.1",
+                "_",
+                "\t",
+                "\n",
+                "\n\n",
+                " ",
+                "#",
+                "# sent_id = ",
+                "x",
+                word(1, "a") + "\n",
+            ]
+        )
+    ),
+    st.sampled_from(["a.conllu", "a.txt"]),
+    st.booleans(),
+)
+def test_any_text_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], name: str, required: bool
+) -> None:
+    path = written(tmp_path_factory.mktemp("any"), "".join(parts), name)
+    try:
+        text = read_tagged(path, require_tags=required)
+    except InputError:
+        return
+    lengths = [len(tokens) for tokens in text.sentences]
+    assert lengths
+    assert min(lengths) > 0
+    assert len(set(text.sentence_ids)) == len(lengths)
+    assert text.tags is None or [len(tags) for tags in text.tags] == lengths
+    assert required <= (text.tags is not None)
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

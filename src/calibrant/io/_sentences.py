@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -264,3 +265,9 @@ class ConlluReader(Reader):
         """Take the end of the file."""
         self.end_sentence_at(self.last_line)
         super().finish()
+        # A sentence without a name is called by its number, which may be another's name.
+        counts = Counter(self.sentence_ids)
+        for identity, line in self.first_line.items():
+            if counts[identity] > 1:
+                message = f"sent_id {identity!r} is the number of a sentence that has no sent_id"
+                raise self.broken(line, message, "give every sentence a sent_id")
