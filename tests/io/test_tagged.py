@@ -95,7 +95,7 @@ def test_a_column_is_chosen_by_name_or_number(tmp_path: Path, column: str | int,
     assert found[0] == tags
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.tsv", "a"])
+@pytest.mark.parametrize("name", ["a.txt", "a.tsv", "a", "A.CONLLU"])
 def test_conllu_is_known_by_its_content(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, CONLLU, name)
     assert read_tagged(path).sentences == read_tagged(written(tmp_path, CONLLU)).sentences

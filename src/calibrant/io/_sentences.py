@@ -25,12 +25,16 @@ def reader_of(name: str, lines: Sequence[str], column: Column | None, require_ta
 
 
 def _is_conllu(name: str, lines: Sequence[str]) -> bool:
-    if name.removesuffix(".gz").endswith(CONLLU):
+    if _stem(name).endswith(CONLLU):
         return True
     comments = (line.startswith("# ") or (line.startswith("#") and "\t" not in line) for line in lines)
     words = (line for line, comment in zip(lines, comments, strict=True) if line.strip() and not comment)
     columns = next(words, "").split("\t")
     return len(columns) >= STANDARD and columns[0].partition("-")[0] in ("1", "0.1")
+
+
+def _stem(name: str) -> str:
+    return name.lower().removesuffix(".gz")
 
 
 def _columns(fields: Sequence[str]) -> str:
@@ -170,7 +174,7 @@ class ConlluReader(Reader):
         from conllu.parser import parse_comment_line, parse_id_value
 
         self._parse_id, self._parse_comment = parse_id_value, parse_comment_line
-        plain = name.removesuffix(".gz").endswith(".conllu")
+        plain = _stem(name).endswith(".conllu")
         first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
         self.width = STANDARD if plain else max(STANDARD, first.count("\t") + 1)
         chosen: Column = "upos" if column is None else column
