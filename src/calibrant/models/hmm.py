@@ -78,7 +78,7 @@ class HMMTagger:
     -----
     With pseudocount 0 a sentence can be impossible: each of its tag sequences has an event that training has
     not seen. Its posterior is then the limit as the pseudocount goes to 0: only sequences with the fewest
-    such events count. (Computed with a pseudocount of e^-200, which changes no possible sentence.)
+    such events count. (Computed with a pseudocount of e^-100.)
     `impossible` finds them.
 
     References
@@ -308,9 +308,9 @@ class HMMTagger:
             return np.zeros(posterior.sentence_count, dtype=bool)
         assert posterior.transition is not None
         codes = posterior.viterbi()
-        # An event that never happened has at most log(VANISHING), three that did (a token's, with start and
-        # end) have more than half of it.
-        never = np.log(VANISHING) / 2
+        # An event that never happened has at most log(VANISHING). Three that did (a token's, with start and
+        # end) have more, short of 10^14 tokens.
+        never = np.log(VANISHING) + 1
         missed = posterior.unary[np.arange(len(codes)), codes] < never
         steps = posterior.transition[codes[:-1], codes[1:]] < never
         steps[posterior.offsets[1:-1] - 1] = False  # from one sentence to the next
