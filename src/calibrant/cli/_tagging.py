@@ -18,12 +18,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MOST_TAGS = 8
 SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
-COLUMN = click.option(
-    "--column",
-    metavar="COLUMN",
-    help="Where the tags are: upos, xpos or upos+feats of CoNLL-U, or a column's number, 1 being the first.  "
-    "[default: upos; 2 where columns have no names]",
-)
+
+def column(default: str) -> Callable[[Function], Function]:
+    """The option that says where tags are."""
+    return click.option(
+        "--column",
+        metavar="COLUMN",
+        help="Where the tags are: upos, xpos or upos+feats of CoNLL-U, or a column's number in other texts, "
+        f"the token's being 1.  [default: {default}]",
+    )
+
+
 _TAGGING = (
     click.argument("sources", metavar="MODEL FILE", nargs=-1, required=True),
     click.option(
@@ -32,7 +37,7 @@ _TAGGING = (
         help="A folder or name of a spaCy pipeline, instead of MODEL. --column says what to ask it for: upos "
         "(the default) and upos+feats of its morphologizer, xpos or a number of its tagger.",
     ),
-    COLUMN,
+    column("that of training; else upos, or 2"),
     click.option(
         "--cluster",
         type=click.Choice(["sentence", "document"]),

@@ -8,7 +8,7 @@ import click
 
 from calibrant.cli._options import AS_JSON
 from calibrant.cli._progress import Progress
-from calibrant.cli._tagging import COLUMN
+from calibrant.cli._tagging import column
 
 
 @click.command(
@@ -36,14 +36,14 @@ from calibrant.cli._tagging import COLUMN
     help="Of a CRF. basic: the word. advanced: also the words around it, shape, length, prefixes and "
     "suffixes.  [default: advanced]",
 )
-@COLUMN
+@column("upos, or 2")
 @click.option(
     "--l2",
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty of a CRF; may be repeated, to choose from.  [default: 3, 1, 0.3, 0.1 and 0.03; 1 without "
-    "--dev]",
+    help="Penalty of a CRF; may be repeated, to choose from.  [default: 1, 0.3, 0.1, 0.03 and 0.01; 1 "
+    "without --dev]",
 )
 @click.option(
     "--max-iterations",

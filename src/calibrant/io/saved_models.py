@@ -39,7 +39,7 @@ PLAIN = (str, int, float, bool, type(None))
 AGAIN = "save the model again"
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
     """Write a trained tagger to a file, whole or not at all.
 
     Parameters
@@ -48,6 +48,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         A trained `HMMTagger` or `CRFTagger`.
     path
         Any name but one that ends in ``.gz``: the file is compressed as it is.
+    column
+        Which column of a text its tags are, to be noted for those who tag others with it.
 
     Raises
     ------
@@ -75,6 +77,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         raise InputError(message, hint, code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "version": VERSION, "state": _without_arrays(state, "", arrays)}
+    if column is not None:
+        header["column"] = column
     with writing(path) as file, zipfile.ZipFile(file, "w") as archive:
         _add(archive, HEADER, json.dumps(header, separators=(",", ":")).encode())
         for member, array in arrays.items():
@@ -139,6 +143,23 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
         raise FormatError(error.message, hint, code=code, file=name) from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise _damaged(name) from error
+
+
+def model_column(path: str | os.PathLike[str]) -> str | int | None:
+    """Return the column that was noted with a sound model, or None.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model", column="xpos")
+    ...     model_column(f"{folder}/small.model")
+    'xpos'
+    """
+    with zipfile.ZipFile(path) as archive:
+        column: str | int | None = json.loads(archive.read(HEADER)).get("column")
+    return column
 
 
 def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:

@@ -14,6 +14,7 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io._atomic import check_place
+from calibrant.io.saved_models import load_model, model_column
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
@@ -57,7 +58,8 @@ def predict_tags(
     output
         The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     column
-        Which column of the file the tags are; None for the default of its kind.
+        Which column of the file the tags are; None for the one that was given in training, or else the
+        default of the file's kind.
     threshold
         Scores below it are left out, and the table says so; 0 writes all.
     cluster
@@ -88,7 +90,7 @@ def predict_tags(
     (4, 4, 2)
     """
     check_output(output, model, text)
-    tagger, _ = open_tagger(model)
+    tagger, _, column = open_tagger(model, column)
     with PredictionWriter(output, tagger.tags, threshold=threshold) as writer:
         read = read_gold(text, column, progress)
         rows = TaggerRows(tagger, read, cluster, progress=progress)
@@ -173,7 +175,7 @@ def evaluate_tagger(
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     settings.check()
     check_threads(threads)
-    tagger, path = open_tagger(model)
+    tagger, path, column = open_tagger(model, column)
     read = read_gold(text, column, progress)
     rows = TaggerRows(tagger, read, cluster, "wide" if "top" in asked else "long", progress)
     predictions = rows.predictions
@@ -198,13 +200,12 @@ def evaluate_tagger(
     )
 
 
-def open_tagger(model: Any) -> tuple[Tagger, str]:
-    """Return a tagger and its name: loaded, if a path is given."""
+def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column | None]:
+    """Return a tagger, its name, and the column of its tags: as asked for, or as noted with the model."""
     if isinstance(model, (str, os.PathLike)):
-        from calibrant.io.saved_models import load_model
-
-        return load_model(model), os.fspath(model)
-    return model, type(model).__name__
+        tagger: Tagger = load_model(model)
+        return tagger, os.fspath(model), model_column(model) if column is None else column
+    return model, type(model).__name__, column
 
 
 def check_output(output: str | os.PathLike[str], *sources: Any) -> None:
