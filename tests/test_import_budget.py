@@ -11,6 +11,7 @@ import pytest
 
 HEAVY = {
     "click",
+    "conllu",
     "jinja2",
     "matplotlib",
     "narwhals",
@@ -20,9 +21,11 @@ HEAVY = {
     "pandas",
     "polars",
     "pyarrow",
+    "pycrfsuite",
     "scipy",
     "scipy.stats",
     "sklearn",
+    "spacy",
 }
 # Reading the command line takes click, and nothing else that is heavy.
 ALLOWED = {"import calibrant": set[str](), "import calibrant.cli": {"click"}}

@@ -42,6 +42,7 @@ CONFINED = {
     "nltk": {"models", "studies"},
     "pyarrow": {"io", "studies"},
     "sklearn": {"models", "studies"},
+    "spacy": {"models"},
 }
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

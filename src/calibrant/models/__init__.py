@@ -12,6 +12,7 @@ from calibrant.models.features import (
     feature_groups,
 )
 from calibrant.models.hmm import HMMTagger
+from calibrant.models.spacy_tagger import SpacyTagger
 from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
 from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
@@ -24,6 +25,7 @@ __all__ = [
     "Candidate",
     "Choice",
     "HMMTagger",
+    "SpacyTagger",
     "Template",
     "UnigramClassifier",
     "Words",

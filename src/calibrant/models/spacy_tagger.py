@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -89,10 +89,10 @@ class SpacyTagger:
         component: Any = self._nlp.get_pipe(name)
         self._model = component.model
         _check_upstream(self._nlp, name, self._model, file)
-        self._log_probabilities = _normalizer(self._model, name, file)
+        self._softmax = _softmax(self._model, name, file)
         names = [_tag(label, column) for label in component.labels]
-        if not names:
-            message = f"the pipeline's {name} has no tags"
+        if not self._softmax.has_param("W") or self._softmax.get_dim("nO") != len(names):
+            message = f"the pipeline's {name} has not been trained on its {len(names)} tags"
             raise InputError(message, "train it first", code="undefined", file=file)
         self.tags = tuple(sorted(set(names)))
         if column == "upos" and self.tags == (EMPTY,):
@@ -114,8 +114,8 @@ class SpacyTagger:
         Returns
         -------
         ChainPosterior
-            Without transitions; its potentials are logarithms of probabilities. It does not depend on
-            which sentences are passed together.
+            Without transitions; its potentials are logarithms of probabilities. They do not depend on
+            which sentences are passed together, but for rounding in spaCy's single precision.
 
         Raises
         ------
@@ -168,10 +168,18 @@ class SpacyTagger:
 
     def _of_documents(self, docs: list[Doc]) -> Floats:
         """Logarithms of probabilities of tags, (tokens, tags)."""
+        from scipy.special import log_softmax
+
         docs = list(self._nlp.pipe(docs, batch_size=len(docs), disable=self._not_run))
-        scores = self._model.ops.to_numpy(self._model.ops.xp.concatenate(self._model.predict(docs)))
-        logarithms = self._log_probabilities(scores.astype(np.float64))
-        summed: Floats = np.logaddexp.reduceat(logarithms[:, self._order], self._groups, axis=1)
+        ops = self._model.ops
+        scores: Floats = ops.to_numpy(ops.xp.concatenate(self._model.predict(docs))).astype(np.float64)
+        if self._softmax.attrs["softmax_normalize"]:
+            with np.errstate(divide="ignore"):  # a probability may have been rounded to 0
+                scores = np.log(scores)
+        else:  # the default: spaCy leaves the softmax out when it predicts, as the best tag is the same
+            scores /= self._softmax.attrs["softmax_temperature"]
+        whole = log_softmax(scores, axis=1)
+        summed: Floats = np.logaddexp.reduceat(whole[:, self._order], self._groups, axis=1)
         return summed
 
 
@@ -188,17 +196,17 @@ def _pipeline(source: object) -> tuple[Language, str | None]:
         if isinstance(source, spacy.language.Language):
             return source, None
         if not isinstance(source, str | os.PathLike):
-            message = f"a {type(source).__name__} is no spaCy pipeline"
+            message = f"path_or_pipeline is of type {type(source).__name__}"
             raise InputError(message, "pass a folder, a name or a pipeline", code="source")
         name = os.fspath(source)
         hint = "pass a folder that spaCy has written, or the name of an installed pipeline"
-        if not Path(name).exists() and not spacy.util.is_package(name):
+        if not name or not (Path(name).exists() or spacy.util.is_package(name)):
             raise InputError("there is no such spaCy pipeline", hint, code="file-missing", file=name)
         try:
             return spacy.load(source if isinstance(source, str) else Path(source)), name
         except Exception as error:  # whatever the code of components raises on files that do not fit
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            message = f"spaCy cannot load it ({reason})"
+            reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
+            message = f"spaCy cannot load it ({reason[0].partition('. ')[0]})"
             raise FormatError(message, hint, code="file-broken", file=name) from error
 
 
@@ -229,30 +237,14 @@ def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> N
             raise InputError(message, "enable it, or load the whole pipeline", code="parameter", file=file)
 
 
-def _normalizer(model: Any, name: str, file: str | None) -> Callable[[Floats], Floats]:
-    """Return what turns the scores of a model into logarithms of probabilities.
-
-    The last layer is a softmax, which spaCy by default leaves out when it predicts.
-    """
-    from scipy.special import log_softmax
-
+def _softmax(model: Any, name: str, file: str | None) -> Any:
+    """Return the layer of a model that makes probabilities of scores."""
     layers = [layer for layer in model.walk() if "softmax_normalize" in layer.attrs]
     if len(layers) != 1:
         message = f"the pipeline's {name} does not end in one softmax"
-        hint = "use a pipeline with spaCy's own architecture (spacy.Tagger)"
+        hint = "use a pipeline with spaCy's own architecture, spacy.Tagger"
         raise InputError(message, hint, code="undefined", file=file)
-    attributes = layers[0].attrs
-
-    def log_probabilities(scores: Floats) -> Floats:
-        if attributes["softmax_normalize"]:
-            with np.errstate(divide="ignore"):  # a probability may have been rounded to 0
-                scores = np.log(scores)
-        else:
-            scores = scores / attributes["softmax_temperature"]
-        logarithms: Floats = log_softmax(scores, axis=1)
-        return logarithms
-
-    return log_probabilities
+    return layers[0]
 
 
 def _tag(label: str, column: Column) -> str:
