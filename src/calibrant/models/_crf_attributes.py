@@ -75,25 +75,26 @@ class WordAttributes:
         codes = [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
         return np.array([codes])
 
+    def rows(self, codes: Integers) -> Iterator[Integers]:
+        """Yield, for each offset, the rows that words of these codes use there, (words, templates used)."""
+        for offset, shift in zip(self.offsets.tolist(), self.shifts.tolist(), strict=True):
+            used = [column for column, template in enumerate(self.templates) if offset in template.offsets]
+            here = codes[:, used]
+            yield np.where(here == NONE, NONE, here + shift)
+
     def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
         """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
         words = list(dict.fromkeys(chain.from_iterable(sentences)))
-        rows = dict(zip(words, map(self._rows, self.codes(words).tolist()), strict=True))
-        outside = self._rows(self.outside()[0].tolist())
-        before, after = max(0, -int(self.offsets[0])), max(0, int(self.offsets[-1]))
-        steps = list(enumerate((self.offsets + before).tolist()))
+        number = {word: place for place, word in enumerate(words, 1)}
+        codes = np.concatenate([self.outside(), self.codes(words)])
+        names = [_decimals(rows) for rows in self.rows(codes)]  # of each offset, of each word
+        steps = list(zip(self.offsets.tolist(), names, strict=True))
         for sentence in sentences:
-            places = [*[outside] * before, *[rows[word] for word in sentence], *[outside] * after]
-            tokens = range(len(sentence))
-            yield [[row for o, step in steps for row in places[token + step][o]] for token in tokens]
-
-    def _rows(self, codes: Sequence[int]) -> list[list[str]]:
-        """Return, for each offset, the rows that a word of these codes uses there."""
-        pairs = [(t.offsets, code) for t, code in zip(self.templates, codes, strict=True) if code != NONE]
-        return [
-            [str(first + code) for offsets, code in pairs if offset in offsets]
-            for offset, first in zip(self.offsets.tolist(), self.shifts.tolist(), strict=True)
-        ]
+            places, last = [number[word] for word in sentence], len(sentence) - 1
+            yield [
+                [name for o, of in steps for name in of[places[t + o] if 0 <= t + o <= last else 0]]
+                for t in range(len(sentence))
+            ]
 
     def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
         """Return the attributes with a used row at some offset, and the old row of each of their rows."""
@@ -152,6 +153,10 @@ class FunctionAttributes:
         rows: Integers = np.flatnonzero(used)
         column = self.values[GIVEN]
         return FunctionAttributes(self.function, {GIVEN: [column[row] for row in rows.tolist()]}), rows
+
+
+def _decimals(rows: Integers) -> list[list[str]]:
+    return [[str(row) for row in of if row != NONE] for of in rows.tolist()]
 
 
 def known(function: FeatureFunction | None) -> FeatureFunction:

@@ -51,10 +51,10 @@ class RowWeights:
         first = np.append(self.first[:-1][kept], len(self.weight))
         return RowWeights(first, self.tag, self.weight)
 
-    def sums(self, first: Integers, attribute: Integers, shifts: Integers, tag_count: int) -> Floats:
-        """Sum the rows of each item's attributes, (items, offsets, K); see the kernel."""
-        total = np.zeros((len(first) - 1, len(shifts), tag_count))
-        kernels.add_weights(first, attribute, shifts, self.first, self.tag, self.weight, total)
+    def sums(self, first: Integers, row: Integers, tag_count: int) -> Floats:
+        """Sum each item's rows, (items, K): those of item i are ``row[first[i]:first[i + 1]]``."""
+        total = np.zeros((len(first) - 1, tag_count))
+        kernels.add_weights(first, row, self.first, self.tag, self.weight, total)
         return total
 
 
@@ -84,7 +84,8 @@ class WordScores:
     def _forget(self) -> None:
         """Keep the scores of a place outside the sentence alone, as row 0."""
         self._row: dict[str, int] = defaultdict(count(1).__next__)  # new words get the next row
-        self._table = self._scores(self.attributes.outside())
+        self._table = np.empty((len(self.attributes.offsets), 1, self.tag_count))
+        self._write(self.attributes.outside(), self._table)
 
     def unary(self, sentences: Sentences, lengths: Integers) -> Floats:
         """Return the scores of every token of all sentences, (N, K)."""
@@ -106,7 +107,7 @@ class WordScores:
             try:
                 known = len(self._row)
                 rows = self._rows(sentences, tokens)
-                if known and (1 + len(self._row)) * self._table[0].nbytes > TABLE_BYTES:
+                if known and (1 + len(self._row)) * self._table[:, 0].nbytes > TABLE_BYTES:
                     self._forget()
                     known, rows = 0, self._rows(sentences, tokens)
                 if len(self._row) > known:
@@ -123,19 +124,18 @@ class WordScores:
         """Compute the scores of new words, whose rows begin at ``first``."""
         if not all(isinstance(word, str) for word in words):
             raise TypeError("words are strings")
-        scores = self._scores(self.attributes.codes(words))
-        last = first + len(words)
-        if last > len(self._table):  # readers may hold the old table: its rows are never written again
-            grown = np.empty((max(2 * len(self._table), last), *self._table.shape[1:]))
-            grown[:first] = self._table[:first]
+        last, room = first + len(words), self._table.shape[1]
+        if last > room:  # readers may hold the old table: its rows are never written again
+            grown = np.empty((len(self._table), max(2 * room, last), self.tag_count))
+            grown[:, :first] = self._table[:, :first]
             self._table = grown
-        self._table[first:last] = scores
+        self._write(self.attributes.codes(words), self._table[:, first:last])
 
-    def _scores(self, codes: Integers) -> Floats:
-        """Return the scores of words of the given codes, (words, offsets, K)."""
-        words, width = codes.shape
-        first = np.arange(words + 1) * width
-        return self.weights.sums(first, codes.ravel(), self.attributes.shifts, self.tag_count)
+    def _write(self, codes: Integers, scores: Floats) -> None:
+        """Write the scores of words of the given codes, (offsets, words, K)."""
+        for o, rows in enumerate(self.attributes.rows(codes)):
+            words, width = rows.shape
+            scores[o] = self.weights.sums(np.arange(words + 1) * width, rows.ravel(), self.tag_count)
 
 
 class TokenScores:
@@ -160,8 +160,7 @@ class TokenScores:
             rows = list(self.attributes.codes(sentences[start:stop]))
             first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
             attribute = np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
-            scores = self.weights.sums(first, attribute, np.zeros(1, np.int64), self.tag_count)
-            result[offsets[start] : offsets[stop]] = scores[:, 0]
+            result[offsets[start] : offsets[stop]] = self.weights.sums(first, attribute, self.tag_count)
         return result
 
 

@@ -6,7 +6,6 @@ offsets of scores that each distinct word has once and for all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +19,6 @@ Features = str | Sequence[str] | FeatureFunction
 AROUND = (-2, -1, 1, 2)
 OUTSIDE = "outside"
 _AFFIXES = (1, 2, 3, 4)
-_RUN = re.compile(r"([^\n])\1+")
 
 
 class _Shapes(dict[int, str]):
@@ -62,9 +60,13 @@ class Words:
 
     @cached_property
     def shape(self) -> list[str]:
-        """Their shapes: X for capitals, x for other letters, d for digits, runs cut to one."""
+        """Their shapes: X for capitals, x for other letters, d for digits, runs of these cut to one."""
         lines = "\n".join(word.replace("\n", " ") for word in self.text)  # all at once: much quicker
-        return _RUN.sub(r"\1", lines.translate(_SHAPES)).split("\n")
+        shapes = lines.translate(_SHAPES)
+        for kind in "Xxd":
+            while kind + kind in shapes:
+                shapes = shapes.replace(kind + kind, kind)
+        return shapes.split("\n")
 
 
 @dataclass(frozen=True)
