@@ -19,6 +19,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_model, read_tagged, save_model, saved_models
 from calibrant.models import CRFTagger, HMMTagger, UnigramClassifier
 
+ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
 SENTENCES = [["I", "see", "a", "dog"], ["you", "see", "é!"], ["a", "dog", "barks"], ["dogs", "bark", "."]]
 TAGS = [
     ["PRON", "VERB", "DET", "NOUN"],
@@ -152,6 +153,27 @@ def test_states_keep_every_kind_of_plain_value(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_array_equal(arrays[0], np.arange(3))
     assert arrays[1]["inner"].shape == (2, 0)
     assert found == {**state, "nested": {"none": {}, "empty": []}, "scalar": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tags", "first"),
+    [
+        (
+            "hmm",
+            [["DET", "NOUN", "VERB", "."], ["PRON", "."], ["X|é"]],
+            [0.061695, 0.547612, 0.100442, 0.180281, 0.048274, 0.061695],
+        ),
+        (
+            "crf",
+            [["DET", "NOUN", "VERB", "PRON"], ["PRON", "VERB"], ["X|é"]],
+            [0.123986, 0.325156, 0.142132, 0.142916, 0.141823, 0.123986],
+        ),
+    ],
+)
+def test_a_tagger_of_version_1_still_loads(kind: str, tags: list[list[str]], first: list[float]) -> None:
+    model = load_model(ARCHIVES / f"tagger-v1-{kind}.model")
+    assert model.predict(NEW) == tags
+    np.testing.assert_allclose(model.posterior(NEW).marginals()[0], first, atol=1e-6)
 
 
 # What is not saved.
