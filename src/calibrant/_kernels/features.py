@@ -12,7 +12,7 @@ Integers = NDArray[np.int64]
 
 
 @jit
-def add_weights(
+def sum_weights(
     first: Integers,
     attribute: Integers,
     row_first: Integers,
@@ -20,7 +20,7 @@ def add_weights(
     weight: Floats,
     total: Floats,
 ) -> None:
-    """Add to ``total[i]`` the rows of weights of item ``i``'s attributes.
+    """Write to ``total[i]`` the sum of the rows of weights of item ``i``'s attributes.
 
     ``first`` (items + 1,) delimits each item's part of ``attribute``, in which negative numbers stand for
     nothing; ``row_first`` (rows + 1,) delimits each row's part of ``tag`` and ``weight``; ``total`` has
@@ -28,6 +28,7 @@ def add_weights(
     """
     for i in range(len(first) - 1):
         here = total[i]
+        here[:] = 0.0
         for k in range(first[i], first[i + 1]):
             row = attribute[k]
             if row >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, count, islice, repeat
 from threading import Lock
 from typing import Any
 
@@ -51,11 +51,9 @@ class RowWeights:
         first = np.append(self.first[:-1][kept], len(self.weight))
         return RowWeights(first, self.tag, self.weight)
 
-    def sums(self, first: Integers, row: Integers, tag_count: int) -> Floats:
-        """Sum each item's rows, (items, K): those of item i are ``row[first[i]:first[i + 1]]``."""
-        total = np.zeros((len(first) - 1, tag_count))
-        kernels.add_weights(first, row, self.first, self.tag, self.weight, total)
-        return total
+    def sum_into(self, total: Floats, first: Integers, row: Integers) -> None:
+        """Write to ``total`` (items, K) the sum of each item's rows, ``row[first[i]:first[i + 1]]``."""
+        kernels.sum_weights(first, row, self.first, self.tag, self.weight, total)
 
 
 class WordScores:
@@ -122,7 +120,7 @@ class WordScores:
 
     def _add(self, words: list[str], first: int) -> None:
         """Compute the scores of new words, whose rows begin at ``first``."""
-        if not all(isinstance(word, str) for word in words):
+        if not all(map(isinstance, words, repeat(str))):
             raise TypeError("words are strings")
         last, room = first + len(words), self._table.shape[1]
         if last > room:  # readers may hold the old table: its rows are never written again
@@ -135,7 +133,7 @@ class WordScores:
         """Write the scores of words of the given codes, (offsets, words, K)."""
         for o, rows in enumerate(self.attributes.rows(codes)):
             words, width = rows.shape
-            scores[o] = self.weights.sums(np.arange(words + 1) * width, rows.ravel(), self.tag_count)
+            self.weights.sum_into(scores[o], np.arange(words + 1) * width, rows.ravel())
 
 
 class TokenScores:
@@ -160,7 +158,7 @@ class TokenScores:
             rows = list(self.attributes.codes(sentences[start:stop]))
             first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
             attribute = np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
-            result[offsets[start] : offsets[stop]] = self.weights.sums(first, attribute, self.tag_count)
+            self.weights.sum_into(result[offsets[start] : offsets[stop]], first, attribute)
         return result
 
 
