@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
+from calibrant._kernels.product import times
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,24 +52,19 @@ def shift_rows(unary: Floats, shifted: Floats, top: Floats, low: Floats) -> None
             least = min(least, unary[t, k])
         top[t] = high
         low[t] = least
-        shift = high if high > -np.inf else 0.0
+    _shift(unary, top, shifted)
+
+
+@jit
+def _shift(unary: Floats, top: Floats, shifted: Floats) -> None:
+    """Write each row less ``top``, padded with impossible tags."""
+    rows, tags = unary.shape
+    for t in range(rows):
+        shift = top[t] if top[t] > -np.inf else 0.0
         for k in range(tags):
             shifted[t, k] = unary[t, k] - shift
         for k in range(tags, shifted.shape[1]):
             shifted[t, k] = -np.inf
-
-
-@jit
-def _times(row: Floats, matrix: Floats, out: Floats) -> None:
-    """Row vector times matrix; the width is a multiple of 4."""
-    width = len(out)
-    for j in range(width):
-        out[j] = 0.0
-    for i in range(0, width, 4):
-        a, b, c, d = row[i], row[i + 1], row[i + 2], row[i + 3]
-        first, second, third, fourth = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
-        for j in range(width):
-            out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j])
 
 
 @jit
@@ -85,7 +81,7 @@ def _sum(row: Floats) -> float:
 
 @jit
 def _log_times(row: Floats, matrix: Floats, out: Floats) -> None:
-    """As `_times`, of logarithms."""
+    """Row vector times matrix, of logarithms."""
     width = len(out)
     for j in range(width):
         high = -np.inf
@@ -127,7 +123,7 @@ def _plain_forward(emission: Floats, step: Floats, look: bool, alpha: Floats, sc
         if t == 0:
             row[:] = emission[0]
         else:
-            _times(alpha[t - 1], step, row)
+            times(alpha[t - 1], step, row)
             for j in range(width):
                 row[j] *= emission[t, j]
         total = _sum(row)
@@ -152,7 +148,7 @@ def _plain_backward(
     beta = np.ones(width)
     for t in range(len(emission) - 1, -1, -1):
         if t < len(emission) - 1:
-            _times(emission[t + 1], back, beta)
+            times(emission[t + 1], back, beta)
             if look and _loses(beta):
                 return LOGARITHMS
         for j in range(tags):
@@ -165,24 +161,18 @@ def _plain_backward(
 
 @jit
 def _log_forward_backward(
-    shifted: Floats,
-    log_step: Floats,
-    log_back: Floats,
-    alpha: Floats,
-    future: Floats,
-    scale: Floats,
-    marginal: Floats,
+    log_step: Floats, log_back: Floats, alpha: Floats, future: Floats, scale: Floats, marginal: Floats
 ) -> int:
-    """The same in logarithms: ``alpha``, ``future`` and ``scale`` hold them."""
-    length = len(shifted)
+    """The same in logarithms, ``future`` too: first the shifted potentials, then what follows a tag."""
+    length = len(future)
     width = log_step.shape[0]
     for t in range(length):
         row = alpha[t]
         if t == 0:
-            row[:] = shifted[0]
+            row[:] = future[0]
         else:
             _log_times(alpha[t - 1], log_step, row)
-            row += shifted[t]
+            row += future[t]
         scale[t] = _log_sum(row)
         if scale[t] == -np.inf:
             return FORBIDDEN
@@ -194,7 +184,7 @@ def _log_forward_backward(
         for j in range(marginal.shape[1]):
             marginal[t, j] = np.exp(alpha[t, j] + beta[j])
         for j in range(width):
-            future[t, j] = shifted[t, j] + beta[j] - scale[t]
+            future[t, j] += beta[j] - scale[t]
     return LOGARITHMS
 
 
@@ -213,9 +203,7 @@ def _range_of_possible(unary: Floats) -> float:
 
 
 @jit
-def _way(
-    shifted: Floats, low: Floats, top: Floats, transition_range: float, forbids: bool
-) -> tuple[int, bool]:
+def _way(unary: Floats, low: Floats, top: Floats, transition_range: float, forbids: bool) -> tuple[int, bool]:
     """Whether plain probabilities may do for a sentence, and whether small ones must be looked for."""
     widest = 0.0
     for t in range(len(low)):
@@ -224,30 +212,30 @@ def _way(
         return PLAIN, False
     if not forbids and widest < np.inf:
         return LOGARITHMS, False
-    plain = _range_of_possible(shifted) + transition_range < WIDE
+    plain = _range_of_possible(unary) + transition_range < WIDE
     return PLAIN if plain else LOGARITHMS, True
 
 
 @jit
 def forward_backward(
-    shifted: Floats,
+    unary: Floats,
     top: Floats,
     low: Floats,
-    emission: Floats,
     log_step: Floats,
     step: Floats,
     transition_range: float,
     forbids: bool,
     offsets: Integers,
     alpha: Floats,
+    future: Floats,
     marginal: Floats,
     log_partition: Floats,
     state: NDArray[np.int8],
 ) -> None:
     """Messages and marginals of the sentences whose tokens lie between successive ``offsets``.
 
-    ``emission`` is exp(shifted) and is overwritten: by what follows, so that the probability of tags i, j at
-    t, t + 1 is alpha[t, i] step[i, j] emission[t + 1, j] (a sum of logarithms where ``state`` says so).
+    ``future`` is exp(shifted potentials) and is overwritten by what follows, so that the probability of tags
+    i, j at t, t + 1 is alpha[t, i] step[i, j] future[t + 1, j] (a sum of logarithms where ``state`` says so).
     ``transition_range`` is that of the transitions allowed; ``forbids``: some are not. ``log_partition``
     lacks the largest transitions.
     """
@@ -255,31 +243,30 @@ def forward_backward(
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     scale = np.empty(longest)
+    step = step.copy()  # a copy made here is aligned to vectors, as NumPy's arrays need not be
     back = step.T.copy()
     log_back = log_step.T.copy()
     for s in range(len(offsets) - 1):
         first, last = offsets[s], offsets[s + 1]
-        weights = emission[first:last]
-        found, look = _way(shifted[first:last], low[first:last], top[first:last], transition_range, forbids)
+        values, highest, past, rest = (
+            unary[first:last],
+            top[first:last],
+            alpha[first:last],
+            future[first:last],
+        )
+        found, look = _way(values, low[first:last], highest, transition_range, forbids)
         if found == PLAIN:
-            found = _plain_forward(weights, step, look, alpha[first:last], scale)
+            found = _plain_forward(rest, step, look, past, scale)
         if found == PLAIN:
-            found = _plain_backward(weights, back, look, alpha[first:last], scale, marginal[first:last])
+            found = _plain_backward(rest, back, look, past, scale, marginal[first:last])
         logarithms = found != PLAIN
         if logarithms:
-            found = _log_forward_backward(
-                shifted[first:last],
-                log_step,
-                log_back,
-                alpha[first:last],
-                weights,
-                scale,
-                marginal[first:last],
-            )
+            _shift(values, highest, rest)
+            found = _log_forward_backward(log_step, log_back, past, rest, scale, marginal[first:last])
         state[s] = found
         total = 0.0
         for t in range(last - first):
-            total += top[first + t] + (scale[t] if logarithms else np.log(scale[t]))
+            total += highest[t] + (scale[t] if logarithms else np.log(scale[t]))
         log_partition[s] = total
 
 

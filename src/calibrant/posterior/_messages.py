@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Found = TypeVar("Found")
 
-BLOCK = 4096  # tokens: messages of a block stay in a processor's cache
+BLOCK = 1024  # tokens: messages of a block stay in a processor's cache, and in memory that is used again
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
     values = unary[block.tokens]
     n, tags = values.shape
     width = len(steps.plain)
-    shifted, top, low = np.empty((n, width)), np.empty(n), np.empty(n)
-    kernels.shift_rows(values, shifted, top, low)
-    future = np.exp(shifted)
+    future, top, low = np.empty((n, width)), np.empty(n), np.empty(n)
+    kernels.shift_rows(values, future, top, low)
+    np.exp(future, out=future)
     if marginal is None:
         marginal = np.empty((n, tags))
     sentences = block.last - block.first
@@ -114,16 +114,16 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
     log_partition = np.empty(sentences)
     alpha = np.empty((n, width))
     kernels.forward_backward(
-        shifted,
+        values,
         top,
         low,
-        future,
         steps.logarithm,
         steps.plain,
         steps.spread,
         steps.forbids,
         block.offsets,
         alpha,
+        future,
         marginal,
         log_partition,
         state,
