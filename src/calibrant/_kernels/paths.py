@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,10 +15,10 @@ Integers = NDArray[np.int64]
 
 
 @jit
-def _row_entropy(weight: Floats) -> float:
-    """Entropy of the distribution that is proportional to non-negative weights, accurate near 0.
+def _entropy(weight: Floats, log_weight: Floats, shift: float) -> float:
+    """Entropy of the distribution proportional to ``weight``, with logarithms ``log_weight - shift``.
 
-    The largest probability enters through the others' sum: near 1 it has lost what lacks to 1.
+    The largest probability enters through the others' sum: near 1 it has lost what it lacks to 1.
     """
     top = 0
     total = 0.0
@@ -24,51 +26,60 @@ def _row_entropy(weight: Floats) -> float:
         total += weight[k]
         if weight[k] > weight[top]:
             top = k
+    shift += float(np.log(total))
     others, entropy = 0.0, 0.0
     for k in range(len(weight)):
         if k != top and weight[k] > 0.0:
             p = weight[k] / total
             others += p
-            if p > 0.0:
-                entropy -= p * np.log(p)
+            entropy += p * (shift - log_weight[k])
     if others > 0.0:
         entropy -= (1.0 - others) * np.log1p(-others)
     return entropy
 
 
 @jit
-def _conditional(sentence: SentenceMessages, t: int, i: int, weight: Floats) -> None:
-    """Weights of the tags at t + 1, given tag i at t."""
+def _conditional(
+    sentence: SentenceMessages,
+    log_step: Floats,
+    log_future: Floats,
+    i: int,
+    t: int,
+    log_weight: Floats,
+    weight: Floats,
+) -> float:
+    """Weights of the tags at t + 1, given tag i at t; returns what their logarithms have too much."""
     tags = len(weight)
-    if not sentence.logarithms:
-        for j in range(tags):
+    high = -np.inf if sentence.logarithms else 0.0
+    for j in range(tags):
+        log_weight[j] = log_step[i, j] + log_future[j]
+        if sentence.logarithms:
+            high = max(high, log_weight[j])
+    for j in range(tags):
+        if sentence.logarithms:
+            weight[j] = np.exp(log_weight[j] - high)
+        else:
             weight[j] = sentence.step[i, j] * sentence.future[t + 1, j]
-        return
-    high = -np.inf
-    for j in range(tags):
-        weight[j] = sentence.step[i, j] + sentence.future[t + 1, j]
-        high = max(high, weight[j])
-    for j in range(tags):
-        weight[j] = np.exp(weight[j] - high)
+    return high
 
 
 @jit
-def entropies(
-    block: BlockMessages,
-    entropy: Floats,
-) -> None:
+def entropies(block: BlockMessages, entropy: Floats) -> None:
     """Entropy of each sentence's tag sequences: of the first tag, and of each tag given the one before."""
     tags = block.marginal.shape[1]
-    weight = np.empty(tags)
+    weight, log_weight, log_future = np.empty(tags), np.empty(tags), np.empty(tags)
     for s in range(len(block.offsets) - 1):
         sentence = sentence_messages(block, s)
-        total = _row_entropy(sentence.marginal[0])
+        total = _entropy(sentence.marginal[0], np.log(sentence.marginal[0]), 0.0)
         for t in range(block.offsets[s + 1] - block.offsets[s] - 1):
+            for j in range(tags):
+                value = sentence.future[t + 1, j]
+                log_future[j] = value if sentence.logarithms else np.log(value)
             for i in range(tags):
                 share = sentence.marginal[t, i]
                 if share > 0.0:
-                    _conditional(sentence, t, i, weight)
-                    total += share * _row_entropy(weight)
+                    shift = _conditional(sentence, block.log_step, log_future, i, t, log_weight, weight)
+                    total += share * _entropy(weight, log_weight, shift)
         entropy[s] = total
 
 
@@ -97,17 +108,77 @@ def window_probabilities(
         probability[query] = found
 
 
+class Ranking(NamedTuple):
+    """Sequences from the best down: each is another one's from a token on, but for that token's tag.
+
+    Before that token it is the best that leads there.
+    """
+
+    score: Floats
+    parent: Integers
+    token: Integers
+    tag: Integers
+
+
 @jit
-def _insert(score: Floats, origin: Integers, count: int, value: float, came: int) -> int:
-    """Insert into a descending list, after those of equal value; return its length."""
-    place = count if count < len(score) else count - 1
-    while place > 0 and score[place - 1] < value:
-        score[place] = score[place - 1]
-        origin[place] = origin[place - 1]
+def _insert(ranking: Ranking, count: int, score: float, parent: int, token: int, tag: int) -> int:
+    """Insert a sequence after those that are as good; the last of a full ranking gives way."""
+    place = count if count < len(ranking.score) else count - 1
+    while ranking.score[place - 1] < score:
+        ranking.score[place] = ranking.score[place - 1]
+        ranking.parent[place] = ranking.parent[place - 1]
+        ranking.token[place] = ranking.token[place - 1]
+        ranking.tag[place] = ranking.tag[place - 1]
         place -= 1
-    score[place] = value
-    origin[place] = came
-    return min(count + 1, len(score))
+    ranking.score[place], ranking.parent[place] = score, parent
+    ranking.token[place], ranking.tag[place] = token, tag
+    return min(count + 1, len(ranking.score))
+
+
+@jit
+def _lattice(unary: Floats, transition: Floats, best: Floats, origin: Integers) -> None:
+    """Score of the best sequence up to each tag, and the tag before it there."""
+    length, tags = unary.shape
+    best[0] = unary[0]
+    for t in range(1, length):
+        best[t] = -np.inf
+        origin[t] = 0
+        for i in range(tags):
+            weight = best[t - 1, i]
+            for j in range(tags):
+                value = weight + transition[i, j]
+                better = value > best[t, j]
+                best[t, j] = value if better else best[t, j]
+                origin[t, j] = i if better else origin[t, j]
+        best[t] += unary[t]
+
+
+@jit
+def _deviate(
+    unary: Floats,
+    transition: Floats,
+    best: Floats,
+    codes: NDArray[np.int32],
+    rank: int,
+    ranking: Ranking,
+    count: int,
+) -> int:
+    """Rank the best of the sequences that leave one, going back, at each token and with each tag."""
+    length, tags = unary.shape
+    path = codes[rank]
+    follow = np.zeros(tags)
+    suffix = 0.0
+    for t in range(length - 1, -1, -1):
+        if t + 1 < length:
+            follow = transition[:, path[t + 1]]
+        if t < ranking.token[rank]:
+            for i in range(tags):
+                score = min(best[t, i] + follow[i] + suffix, ranking.score[rank])
+                full = count == len(ranking.score) and score <= ranking.score[count - 1]
+                if i != path[t] and score > -np.inf and not full:
+                    count = _insert(ranking, count, score, rank, t, i)
+        suffix += unary[t, path[t]] + follow[path[t]]
+    return count
 
 
 @jit
@@ -116,58 +187,38 @@ def k_best(
 ) -> None:
     """The k best tag sequences of each sentence (k, N), and their scores (k, S); best first.
 
-    Where fewer exist, codes are -1 and scores -inf. Of equally good ones that with the lower codes at the end
-    comes first, as in Viterbi's.
+    Where fewer exist, codes are -1 and scores -inf. Each sequence but the best leaves a better one, its parent,
+    at one token, going back (Lawler's partition), so that one pass of Viterbi's algorithm is enough.
     """
     tags = unary.shape[1]
     most = len(codes)
-    longest = 0
-    for s in range(len(offsets) - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    origin = np.empty((longest, tags, most), np.int64)  # tag before * k + its rank there
-    best, new = np.empty((tags, most)), np.empty((tags, most))
-    count, new_count = np.empty(tags, np.int64), np.empty(tags, np.int64)
-    last_score, last_origin = np.empty(most), np.empty(most, np.int64)
+    ranking = Ranking(
+        np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    )
     for s in range(len(offsets) - 1):
         first, last = offsets[s], offsets[s + 1]
-        for j in range(tags):
-            best[j, 0] = unary[first, j]
-            count[j] = 1 if unary[first, j] > -np.inf else 0
-        for t in range(first + 1, last):
-            for j in range(tags):
-                new_count[j] = 0
-                if unary[t, j] == -np.inf:
-                    continue
-                for i in range(tags):
-                    if transition[i, j] == -np.inf:
-                        continue
-                    for rank in range(count[i]):
-                        value = best[i, rank] + transition[i, j]
-                        if new_count[j] == most and value <= new[j, most - 1]:
-                            break
-                        came = i * most + rank
-                        new_count[j] = _insert(new[j], origin[t - first, j], new_count[j], value, came)
-                for rank in range(new_count[j]):
-                    new[j, rank] += unary[t, j]
-            best, new = new, best
-            count, new_count = new_count, count
-        found = 0
-        for j in range(tags):
-            for rank in range(count[j]):
-                if found == most and best[j, rank] <= last_score[most - 1]:
-                    break
-                found = _insert(last_score, last_origin, found, best[j, rank], j * most + rank)
-        for n in range(most):
-            if n >= found:
-                score[n, s] = -np.inf
-                codes[n, first:last] = -1
-                continue
-            score[n, s] = last_score[n]
-            came = last_origin[n]
-            for t in range(last - 1, first - 1, -1):
-                codes[n, t] = came // most
-                if t > first:
-                    came = origin[t - first, came // most, came % most]
+        length = last - first
+        best, origin = np.empty((length, tags)), np.empty((length, tags), np.int64)
+        _lattice(unary[first:last], transition, best, origin)
+        code = np.argmax(best[length - 1])
+        ranking.score[0], ranking.parent[0], ranking.tag[0] = best[length - 1, code], 0, code
+        ranking.token[0] = length - 1
+        count = 1 if ranking.score[0] > -np.inf else 0
+        rank = 0
+        while rank < count:
+            here = codes[rank, first:last]
+            here[:] = codes[ranking.parent[rank], first:last]
+            code = ranking.tag[rank]
+            for t in range(ranking.token[rank], -1, -1):
+                here[t] = code
+                code = origin[t, code]
+            if rank == 0:
+                ranking.token[0] = length  # it may be left at its last token too
+            count = _deviate(unary[first:last], transition, best, codes[:, first:last], rank, ranking, count)
+            rank += 1
+        score[:count, s] = ranking.score[:count]
+        score[count:, s] = -np.inf
+        codes[count:, first:last] = -1
 
 
 @jit

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
-LARGEST = 1 << 28  # origins of the k best sequences of one sentence: 2 GiB
+LARGEST = 1 << 30  # tags of the k best sequences: 4 GiB
 DRAWS = 1 << 18  # random numbers drawn at a time
 
 
@@ -98,9 +98,8 @@ def _check_windows(chains: ChainPotentials, token: Integers, tags: Integers) -> 
 def k_best(chains: ChainPotentials, k: int, log_partition: Floats, threads: int | None) -> BestSequences:
     """The k best sequences of each sentence."""
     positive_integer(k, "k")
-    longest = int(chains.lengths.max())
-    if k * longest * chains.tag_count > LARGEST:
-        message = f"k is {k}, for sentences of up to {longest} tokens with {chains.tag_count} tags"
+    if k * chains.token_count > LARGEST:
+        message = f"k is {k}, for {chains.token_count} tokens"
         raise InputError(message, "ask for fewer sequences, or draw samples", code="parameter")
     codes = np.empty((k, chains.token_count), np.int32)
     score = np.empty((k, chains.sentence_count))

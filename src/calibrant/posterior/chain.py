@@ -302,8 +302,8 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         BestSequences
-            Codes (k, N) and logarithms of probabilities (k, S), best first. Of equally good sequences that
-            with the lower code at the last token where they differ comes first, as in `viterbi`.
+            Codes (k, N) and logarithms of probabilities (k, S), best first. The best is that
+            of `viterbi`. Equally good ones have a fixed order, whatever k.
 
         Raises
         ------
@@ -312,7 +312,7 @@ class ChainPosterior(ChainPotentials):
 
         References
         ----------
-        Seshadri and Sundberg (1994), "List Viterbi decoding algorithms with applications".
+        Lawler (1972), "A procedure for computing the K best solutions to discrete optimization problems".
 
         Examples
         --------
