@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 API = ROOT / "docs" / "api"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
+TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -91,20 +92,23 @@ def command_line() -> str:
 
     from calibrant.cli import main
 
-    assert isinstance(main, click.Group)
     parts = [
         "# Command line",
         "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
         "1 anything else.",
     ]
     width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
-    top = main.make_context("calibrant", [], resilient_parsing=True, **width)
-    parts += ["## calibrant", f"```text\n{main.get_help(top)}\n```"]
-    for name in main.list_commands(top):
-        command = main.get_command(top, name)
-        assert command is not None
-        context = command.make_context(name, [], parent=top, resilient_parsing=True, **width)
-        parts += [f"## calibrant {name}", f"```text\n{command.get_help(context)}\n```"]
+
+    def add(command: click.Command, name: str, parent: click.Context | None) -> None:
+        context = command.make_context(name, [], parent=parent, resilient_parsing=True, **width)
+        parts.extend([f"## {context.command_path}", f"```text\n{command.get_help(context)}\n```"])
+        if isinstance(command, click.Group):
+            for inner in command.list_commands(context):
+                found = command.get_command(context, inner)
+                assert found is not None
+                add(found, inner, context)
+
+    add(main, "calibrant", None)
     return "\n\n".join(parts) + "\n"
 
 
@@ -112,8 +116,9 @@ def resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     """A schema node with its `$ref` followed; what stands beside the reference wins."""
     if "$ref" not in node:
         return node
-    target = schema
-    for step in node["$ref"].removeprefix("#/").split("/"):
+    file, _, path = node["$ref"].partition("#/")
+    target = schema = json.loads(SCHEMA.with_name(file).read_text(encoding="utf-8")) if file else schema
+    for step in path.split("/"):
         target = target[step]
     return {**resolve(schema, target), **{key: value for key, value in node.items() if key != "$ref"}}
 
@@ -147,13 +152,19 @@ def type_name(schema: dict[str, Any], node: dict[str, Any]) -> str:
     return " or ".join([kinds] if isinstance(kinds, str) else kinds)
 
 
-def json_output() -> str:
-    """The fields of `calibrant measure --json`, from the schema that ships."""
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    rows = [
+def field_table(rows: dict[str, dict[str, Any]], schema: dict[str, Any]) -> list[str]:
+    """Fields as a table."""
+    lines = [
         f"| `{name}` | {type_name(schema, node)} | {node.get('description', '')} |"
-        for name, node in fields(schema, schema).items()
+        for name, node in rows.items()
     ]
+    return ["| field | holds | meaning |", "|---|---|---|", *lines, ""]
+
+
+def json_output() -> str:
+    """The fields of the JSON output, from the schemas that ship."""
+    schema, tags = (json.loads(path.read_text(encoding="utf-8")) for path in (SCHEMA, TAG_SCHEMA))
+    own = {name: resolve(tags, node) for name, node in tags["properties"].items()}
     return "\n".join(
         [
             "# JSON output",
@@ -163,10 +174,13 @@ def json_output() -> str:
             "`reasons` says why.",
             "A name with a dot stands inside the one before the dot; `[]` marks the items of a list.",
             "",
-            "| field | holds | meaning |",
-            "|---|---|---|",
-            *rows,
+            *field_table(fields(schema, schema), schema),
+            "## calibrant tag eval",
             "",
+            "`calibrant tag eval --json` prints these fields, and then those above",
+            "(`calibrant/schemas/tag-eval.schema.json`).",
+            "",
+            *field_table(own, tags),
         ]
     )
 

@@ -42,8 +42,7 @@ from calibrant.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty of a CRF; may be repeated, to choose from.  [default: 1, 0.3, 0.1, 0.03 and 0.01; 1 "
-    "without --dev]",
+    help="Penalty of a CRF; may be repeated, to choose from.  [default: 7 from 10 to 0.01; 1 without --dev]",
 )
 @click.option(
     "--max-iterations",

@@ -32,6 +32,7 @@ from calibrant.results.scores import (
     ProperScoreDecomposition,
     Scores,
 )
+from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
     "BinIntervals",
@@ -67,4 +68,8 @@ __all__ = [
     "SmoothCurve",
     "SmoothError",
     "SmoothedError",
+    "TagEvaluation",
+    "TaggerCandidate",
+    "TrainedTagger",
+    "WrittenPredictions",
 ]

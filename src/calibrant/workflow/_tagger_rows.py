@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions, TaggedText
-from calibrant.io.predictions import Form
+from calibrant.io.predictions import BATCH_ROWS, Form
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import all_tags
 
@@ -125,8 +125,9 @@ class TaggerRows:
             has_items=False,
         )
 
-    def parts(self, tokens: int) -> Iterator[Part]:
-        """Tag about so many tokens at a time, whole sentences."""
+    def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
+        """Tag some whole sentences at a time: about ``size`` scores, and not fewer than some thousand tokens."""
+        tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
         first, offsets = 0, self._offsets
         while first < len(offsets) - 1:
             last = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
@@ -140,9 +141,9 @@ class TaggerRows:
             first = last
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield batches of about ``size`` rows, and not of fewer than some thousand tokens."""
+        """Yield batches, some for each part."""
         assert self.text.tags is not None
-        for part in self.parts(max(FEWEST_TOKENS, size // len(self.tagger.tags))):
+        for part in self.parts(size):
             cluster = self.cluster[part.sentences]
             if self.form == "wide":
                 score = np.minimum(part.posterior.marginals(), 1.0)

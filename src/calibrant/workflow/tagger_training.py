@@ -12,10 +12,9 @@ from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
 from calibrant.io.saved_models import save_model
-from calibrant.models import CRFTagger, HMMTagger
+from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, choose
 from calibrant.models.features import Features
 from calibrant.models.hmm import Unseen
-from calibrant.models.tuning import PSEUDOCOUNTS, choose
 from calibrant.results.tagging import TaggerCandidate, TrainedTagger
 from calibrant.workflow._tagger_rows import Progress
 from calibrant.workflow.tagging import Column, check_output, read_gold
@@ -24,7 +23,6 @@ Trained = CRFTagger | HMMTagger
 Sentences = Sequence[Sequence[str]]
 
 DEFAULT_FEATURES = "advanced"
-PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)  # of equally accurate ones the first, the largest, is chosen
 DEFAULT_PENALTY = 1.0
 DEFAULT_PSEUDOCOUNT = 1.0
 MOST_ITERATIONS = 200
@@ -60,8 +58,7 @@ def train_tagger(
     output
         Where to save the model; None to save nothing.
     l2
-        Of a CRF: the penalty, or several to choose from. Default: 1, 0.3, 0.1, 0.03 and 0.01, or 1 without
-        ``dev``.
+        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 1 without ``dev``.
     max_iterations
         Of a CRF: training ends here if it has not converged. Default: 200.
     pseudocount
@@ -187,7 +184,7 @@ def _family(
         def crf(value: float) -> Trained:
             return CRFTagger(features=chosen, l2=value, max_iterations=most)
 
-        return _Family("l2", l2, DEFAULT_PENALTY, PENALTIES, {"max_iterations": most}, crf)
+        return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, {"max_iterations": most}, crf)
     if model != "hmm":
         raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
     _refuse("CRF", {"features": features, "l2": l2, "max_iterations": max_iterations})

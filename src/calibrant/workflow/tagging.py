@@ -29,7 +29,6 @@ Cluster = Literal["sentence", "document"]
 Column = str | int
 CANNOT_SAY = "the model does not say which words it was trained on"
 NONE_UNSEEN = "every word of the text is in the training data"
-TOKENS = 1 << 13  # tagged at once
 
 
 def predict_tags(
@@ -95,7 +94,7 @@ def predict_tags(
         read = read_gold(text, column, progress)
         rows = TaggerRows(tagger, read, cluster, progress=progress)
         names = read.clusters(cluster)
-        for part in rows.parts(TOKENS):
+        for part in rows.parts():
             writer.write(
                 part.posterior.marginals(),
                 rows.gold[part.tokens],
