@@ -121,6 +121,17 @@ class SpacyTagger:
         ------
         InputError
             If there are no sentences, one has no tokens, or a token is empty or no text.
+
+        Examples
+        --------
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> nlp = spacy.blank("en")
+        >>> component = nlp.add_pipe("tagger")
+        >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
+        >>> optimizer = nlp.initialize(lambda: [example])
+        >>> SpacyTagger(nlp).posterior([["I", "see"]]).marginals().tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
         """
         lengths = sentence_lengths(sentences)
         distinct(sentences, "sentences")
@@ -152,6 +163,18 @@ class SpacyTagger:
         ------
         InputError
             As for `posterior`.
+
+        Examples
+        --------
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> nlp = spacy.blank("en")
+        >>> component = nlp.add_pipe("tagger")
+        >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
+        >>> optimizer = nlp.initialize(lambda: [example])
+        >>> _ = nlp.update([example], sgd=optimizer)
+        >>> SpacyTagger(nlp).predict([["I", "see"]])
+        [['PRP', 'VBP']]
         """
         posterior = self.posterior(sentences)
         return split([self.tags[code] for code in posterior.viterbi().tolist()], posterior.lengths)
