@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
-from calibrant._kernels.product import times
+from calibrant._kernels.product import LANES, best_sums, times
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -313,32 +313,35 @@ def path_scores(unary: Floats, transition: Floats, offsets: Integers, codes: Int
 def viterbi(unary: Floats, transition: Floats, offsets: Integers, codes: Integers, score: Floats) -> None:
     """The best tag sequence of each sentence; of equally good ones that with the lowest codes at the end."""
     tags = unary.shape[1]
+    width = -(-tags // LANES) * LANES
+    step = np.full((width, width), -np.inf)
+    step[:tags, :tags] = transition
     longest = 0
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    origin = np.empty((longest, tags), np.int64)
-    best = np.empty(tags)
-    new = np.empty(tags)
+    best = np.full((longest, width), -np.inf)  # of the sequences that end in a tag
     for s in range(len(offsets) - 1):
-        first, last = offsets[s], offsets[s + 1]
-        best[:] = unary[first]
-        for t in range(first + 1, last):
-            came = origin[t - first]
-            new[:] = -np.inf
-            came[:] = 0
-            for i in range(tags):
-                weight = best[i]
-                row = transition[i]
-                for j in range(tags):
-                    value = weight + row[j]
-                    better = value > new[j]
-                    new[j] = value if better else new[j]
-                    came[j] = i if better else came[j]
+        first = offsets[s]
+        length = offsets[s + 1] - first
+        best[0, :tags] = unary[first]
+        for t in range(1, length):
+            best_sums(best[t - 1], step, best[t])
             for j in range(tags):
-                best[j] = new[j] + unary[t, j]
-        code = np.argmax(best)
-        score[s] = best[code]
-        for t in range(last - 1, first - 1, -1):
-            codes[t] = code
-            if t > first:
-                code = origin[t - first, code]
+                best[t, j] += unary[first + t, j]
+        code = int(np.argmax(best[length - 1, :tags]))
+        score[s] = best[length - 1, code]
+        codes[first + length - 1] = code
+        for t in range(length - 2, -1, -1):
+            code = _origin(best[t, :tags], step, code)
+            codes[first + t] = code
+
+
+@jit
+def _origin(before: Floats, transition: Floats, code: int) -> int:
+    """The tag before which the best sequence to a tag went through: found again, not noted for all tags."""
+    best, origin = -np.inf, 0
+    for i in range(len(before)):
+        value = before[i] + transition[i, code]
+        if value > best:
+            best, origin = value, i
+    return origin

@@ -1,7 +1,7 @@
-"""Row vector times matrix, with sums held in vector registers.
+"""Row vector times matrix, of probabilities and (largest sums instead of sums of products) of scores.
 
-This is where forward-backward spends its time. Compiled from a loop, each sum would be read from memory
-and written back for each few rows of the matrix, which takes twice as long.
+This is where the algorithms of chains spend their time. Results are held in vector registers: compiled from
+a loop, each would be read from memory and written back for each few rows of the matrix, at half the speed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,21 @@ from calibrant._kernels._jit import jit
 
 Floats = NDArray[np.float64]
 Columns = Callable[[Floats, Floats, Floats, int, int], None]
+Merge = Callable[[Any, Any, Any], Any]
 
 LANES = 8  # numbers a vector; the compiler splits it where the processor's vectors are shorter
-STRANDS = 2  # sums of even and odd rows, so that an addition need not wait for the one before
+STRANDS = 2  # results of even and odd rows, so that an operation need not wait for the one before
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 INDICES = ir.VectorType(ir.IntType(32), LANES)
 build: Any = cgutils  # has no types
 
 
-def _columns(vectors: int) -> Columns:
-    """Make the operation that fills ``vectors`` vectors of ``out``, from column ``first`` on."""
+def _columns(vectors: int, empty: float, merge: Merge, join: Merge) -> Columns:
+    """Make the operation (row, matrix, out, first, width) that fills some columns of ``out``.
+
+    Column j gets ``merge`` over i of ``join(row[i], matrix[i, j])``, from ``empty`` on, for the
+    ``vectors * LANES`` columns that begin at ``first``.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         row, matrix, out = (
@@ -43,24 +48,27 @@ def _columns(vectors: int) -> Columns:
             start = builder.gep(array, [builder.add(place, ir.Constant(index, vector * LANES))])
             return builder.bitcast(start, VECTOR.as_pointer())
 
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
-        sums = [[build.alloca_once_value(builder, zero) for _ in range(vectors)] for _ in range(STRANDS)]
-        step = ir.Constant(index, STRANDS)
-        with build.for_range_slice(builder, ir.Constant(index, 0), width, step, inc=True) as (even, _):
-            for strand, strand_sums in enumerate(sums):
+        def repeated(value: Any) -> Any:
+            single = builder.insert_element(
+                ir.Constant(VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
+            )
+            return builder.shuffle_vector(single, single, ir.Constant(INDICES, [0] * LANES))
+
+        start = ir.Constant(VECTOR, [empty] * LANES)
+        results = [[build.alloca_once_value(builder, start) for _ in range(vectors)] for _ in range(STRANDS)]
+        rows = (ir.Constant(index, 0), width, ir.Constant(index, STRANDS))
+        with build.for_range_slice(builder, *rows, inc=True) as (even, _):
+            for strand in range(STRANDS):
                 i = builder.add(even, ir.Constant(index, strand))
-                weight = builder.load(builder.gep(row, [i]))
-                weights = builder.insert_element(
-                    ir.Constant(VECTOR, ir.Undefined), weight, ir.Constant(ir.IntType(32), 0)
-                )
-                weights = builder.shuffle_vector(weights, weights, ir.Constant(INDICES, [0] * LANES))
+                weights = repeated(builder.load(builder.gep(row, [i])))
                 place = builder.add(builder.mul(i, width), first)
-                for vector, total in enumerate(strand_sums):
+                for vector, result in enumerate(results[strand]):
                     entries = builder.load(vector_at(matrix, place, vector), align=8)
-                    builder.store(builder.fadd(builder.load(total), builder.fmul(weights, entries)), total)
-        for vector, (even_rows, odd_rows) in enumerate(zip(*sums, strict=True)):
-            total = builder.fadd(builder.load(even_rows), builder.load(odd_rows))
-            builder.store(total, vector_at(out, first, vector), align=8)
+                    value = join(builder, weights, entries)
+                    builder.store(merge(builder, builder.load(result), value), result)
+        for vector, (even_rows, odd_rows) in enumerate(zip(*results, strict=True)):
+            result = merge(builder, builder.load(even_rows), builder.load(odd_rows))
+            builder.store(result, vector_at(out, first, vector), align=8)
         return context.get_dummy_value()
 
     def typed(_: Any, row: Any, matrix: Any, out: Any, first: Any, width: Any) -> Any:
@@ -69,15 +77,37 @@ def _columns(vectors: int) -> Columns:
     return cast(Columns, intrinsic(typed))
 
 
-_two_vectors = _columns(2)
-_one_vector = _columns(1)
+def _add(builder: Any, left: Any, right: Any) -> Any:
+    return builder.fadd(left, right)
+
+
+def _multiply(builder: Any, left: Any, right: Any) -> Any:
+    return builder.fmul(left, right)
+
+
+def _larger(builder: Any, left: Any, right: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", left, right), left, right)
+
+
+_two_sums, _one_sum = (_columns(vectors, 0.0, _add, _multiply) for vectors in (2, 1))
+_two_best, _one_best = (_columns(vectors, -np.inf, _larger, _add) for vectors in (2, 1))
 
 
 @jit
 def times(row: Floats, matrix: Floats, out: Floats) -> None:
-    """Row vector times square matrix, both contiguous; the width is a multiple of 8."""
+    """Row vector times square matrix, all contiguous; the width is a multiple of 8."""
     width = len(out)
     for first in range(0, width - LANES, 2 * LANES):
-        _two_vectors(row, matrix, out, first, width)
+        _two_sums(row, matrix, out, first, width)
     if width % (2 * LANES):
-        _one_vector(row, matrix, out, width - LANES, width)
+        _one_sum(row, matrix, out, width - LANES, width)
+
+
+@jit
+def best_sums(row: Floats, matrix: Floats, out: Floats) -> None:
+    """The largest sum of an entry of the row and one of each column; as `times` else."""
+    width = len(out)
+    for first in range(0, width - LANES, 2 * LANES):
+        _two_best(row, matrix, out, first, width)
+    if width % (2 * LANES):
+        _one_best(row, matrix, out, width - LANES, width)
