@@ -41,6 +41,7 @@ CONFINED = {
     "matplotlib": {"plots", "studies", "report"},
     "nltk": {"models", "studies"},
     "pyarrow": {"io", "studies"},
+    "pycrfsuite": {"models"},
     "sklearn": {"models", "studies"},
     "spacy": {"models"},
 }

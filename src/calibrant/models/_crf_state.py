@@ -152,6 +152,7 @@ def read_state(state: Mapping[str, Any]) -> Saved:
     try:
         arguments = Arguments(**{name: state[name] for name in ARGUMENTS})
         groups = None if state["features"] is None else feature_groups(state["features"])
+        _check_whole(state["iterations"], "iterations", 0)
     except (InputError, TypeError, AttributeError) as error:
         raise _damaged(str(error)) from error
     tags, values = _distinct_strings(state["tags"], "tags"), _values(state["values"], groups)
