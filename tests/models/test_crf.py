@@ -175,9 +175,10 @@ def test_a_function_that_does_not_fit_is_refused(function: Any, message: str) ->
 def test_scores_do_not_depend_on_what_was_scored_before(monkeypatch: pytest.MonkeyPatch) -> None:
     model = CRFTagger().fit(*TRAIN)
     expected = model.potentials(TEST[0])[0]
-    monkeypatch.setattr(scores, "BLOCK_TOKENS", 7)
-    monkeypatch.setattr(scores, "TABLE_BYTES", 3000)  # a handful of words
+    monkeypatch.setattr(scores, "TABLE_BYTES", 1500)  # a handful of words
     copy = deepcopy(model)
+    assert isinstance(copy._scores, scores.WordScores)
+    assert copy._scores.most_words == 7
     for size in (1, 5, 60):
         parts = [copy.potentials(TEST[0][k : k + size])[0] for k in range(0, len(TEST[0]), size)]
         assert np.array_equal(np.concatenate(parts), expected)

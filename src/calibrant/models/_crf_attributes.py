@@ -162,7 +162,7 @@ def _decimals(rows: Integers) -> list[list[str]]:
 def known(function: FeatureFunction | None) -> FeatureFunction:
     """Return a feature function, or raise if the model was loaded without it."""
     if function is None:
-        hint = "give it: CRFTagger.from_state(model.to_state(), features=function)"
+        hint = "give it when the model is loaded: load_model(path, features=function)"
         raise InputError("the model was trained with a feature function", hint, code="parameter")
     return function
 

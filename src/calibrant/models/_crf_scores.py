@@ -18,8 +18,8 @@ from calibrant.models._vocabulary import Integers, Sentences
 
 Floats = NDArray[np.float64]
 
-BLOCK_TOKENS = 1 << 16
 TABLE_BYTES = 1 << 26  # of scores of words that are kept from one call to the next
+FUNCTION_TOKENS = 1 << 14  # whose attributes are held at a time, if a function finds them
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class WordScores:
         self.attributes = attributes
         self.weights = weights
         self.tag_count = tag_count
+        self.most_words = max(1, TABLE_BYTES // (8 * tag_count * len(attributes.offsets)))
         self._lock = Lock()  # the index and its table change together
         self._forget()
 
@@ -89,7 +90,7 @@ class WordScores:
         """Return the scores of every token of all sentences, (N, K)."""
         result = np.empty((int(lengths.sum()), self.tag_count))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        for first, last in _blocks(offsets):
+        for first, last in _blocks(offsets, self.most_words):
             tokens = slice(int(offsets[first]), int(offsets[last]))
             try:
                 rows, table = self._look_up(sentences[first:last], tokens.stop - tokens.start)
@@ -105,7 +106,7 @@ class WordScores:
             try:
                 known = len(self._row)
                 rows = self._rows(sentences, tokens)
-                if known and (1 + len(self._row)) * self._table[:, 0].nbytes > TABLE_BYTES:
+                if known and len(self._row) > self.most_words:
                     self._forget()
                     known, rows = 0, self._rows(sentences, tokens)
                 if len(self._row) > known:
@@ -124,7 +125,7 @@ class WordScores:
             raise TypeError("words are strings")
         last, room = first + len(words), self._table.shape[1]
         if last > room:  # readers may hold the old table: its rows are never written again
-            grown = np.empty((len(self._table), max(2 * room, last), self.tag_count))
+            grown = np.empty((len(self._table), max(min(2 * room, self.most_words), last), self.tag_count))
             grown[:, :first] = self._table[:, :first]
             self._table = grown
         self._write(self.attributes.codes(words), self._table[:, first:last])
@@ -154,7 +155,7 @@ class TokenScores:
         """Return the scores of every token of all sentences, (N, K)."""
         result = np.empty((int(lengths.sum()), self.tag_count))
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        for start, stop in _blocks(offsets):
+        for start, stop in _blocks(offsets, FUNCTION_TOKENS):
             rows = list(self.attributes.codes(sentences[start:stop]))
             first = np.concatenate(([0], np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))))
             attribute = np.fromiter(chain.from_iterable(rows), np.int64, int(first[-1]))
@@ -162,11 +163,11 @@ class TokenScores:
         return result
 
 
-def _blocks(offsets: Integers) -> Iterator[tuple[int, int]]:
-    """Cut sentences into blocks of about `BLOCK_TOKENS` tokens."""
+def _blocks(offsets: Integers, tokens: int) -> Iterator[tuple[int, int]]:
+    """Cut sentences into blocks of at most so many tokens, or of one sentence."""
     first = 0
     while first < len(offsets) - 1:
-        full = int(np.searchsorted(offsets, offsets[first] + BLOCK_TOKENS, side="right")) - 1
+        full = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
         last = max(first + 1, full)
         yield first, last
         first = last
