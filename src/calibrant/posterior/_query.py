@@ -175,14 +175,10 @@ class Query:
         chunks = self._source.blocks()
         if by_cluster:
             return tally_by_cluster(chunks, self._add_by_sentence, self._cluster, self.clusters, used)
-        first, *others = fold(chunks, GridSums, self._add, used)
+        first, *others = fold(chunks, GridSums, self._source.add, used)
         for other in others:
             first.absorb(other)
         return Tally("compressed", **first.columns())
-
-    def _add(self, sums: GridSums, block: Block) -> None:
-        score, label, _ = self._source.scored(block)
-        sums.add(Pairs(score, label))
 
     def _add_by_sentence(self, sums: SentenceSums, block: Block) -> None:
         sums.add(block.first, *self._source.scored(block))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Pairs
 from calibrant._kernels import chain as chain_kernels
 from calibrant._kernels import queries as kernels
+from calibrant.measure._grid_sums import GridSums
+from calibrant.measure.grid import grid
 from calibrant.posterior._messages import Block, Messages, blocks
 from calibrant.posterior._query_gold import Gold
 from calibrant.posterior.chain import ChainPosterior
@@ -31,29 +35,34 @@ class Scored(NamedTuple):
     start: Integers
 
 
-class Source(Protocol):
+class Source(ABC):
     """Pairs in order of the sentence, block by block."""
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Pairs in all."""
-        ...
 
+    @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """Blocks whose pairs are few enough to hold."""
-        ...
 
+    @abstractmethod
     def scored(self, block: Block) -> Scored:
         """The pairs of a block."""
-        ...
 
+    @abstractmethod
     def class_codes(self, block: Block) -> Integers:
         """The class of each pair of a block."""
-        ...
+
+    def add(self, sums: GridSums, block: Block) -> None:
+        """Add the pairs of a block to sums on the grid."""
+        score, label, _ = self.scored(block)
+        sums.add(Pairs(score, label))
 
 
 @dataclass(frozen=True)
-class TagSource:
+class TagSource(Source):
     """Single tags: some columns of the marginals."""
 
     posterior: ChainPosterior
@@ -79,7 +88,7 @@ class TagSource:
 
 
 @dataclass(frozen=True)
-class TopSource:
+class TopSource(Source):
     """The most probable tag of each token; classes are the tags."""
 
     posterior: ChainPosterior
@@ -107,7 +116,7 @@ class TopSource:
 
 
 @dataclass(frozen=True)
-class PairSource:
+class PairSource(Source):
     """Some pairs of tags at consecutive tokens; ``first`` and ``second`` are the codes of each."""
 
     posterior: ChainPosterior
@@ -146,8 +155,29 @@ class PairSource:
         return np.tile(np.arange(len(self.first)), int(_pair_starts(block)[-1]))
 
 
+class AllPairsSource(PairSource):
+    """All pairs of tags: the same, but tallied without listing them."""
+
+    def add(self, sums: GridSums, block: Block) -> None:
+        found = self.posterior.messages(block)
+        most_large = 34 * len(found.marginal)  # a place has at most 32 scores of 2^-5 or more
+        kernels.tally_all_pairs(
+            found.alpha,
+            found.future,
+            found.marginal,
+            self.posterior.steps.plain,
+            self.posterior.steps.logarithm,
+            in_logarithms(found),
+            block.offsets,
+            self.gold.codes[block.tokens],
+            grid().part_of,
+            grid().cut,
+            sums.room(most_large),
+        )
+
+
 @dataclass(frozen=True)
-class ListedSource:
+class ListedSource(Source):
     """Pairs at hand, in order of the sentence, whose pairs begin at ``start``."""
 
     score: Floats
