@@ -33,6 +33,8 @@ def log_space_marginals(chain: Potentials) -> tuple[Floats, float]:
     for row in unary[:0:-1]:
         backward.append(logsumexp(transition + row + backward[-1], axis=1))
     total = float(logsumexp(forward[-1]))
+    if total == -np.inf:
+        return np.zeros(unary.shape), total
     return np.exp(np.array(forward) + np.array(backward[::-1]) - total), total
 
 
@@ -158,6 +160,26 @@ def test_long_sentences_and_large_potentials_agree_with_logarithms(
     assert 0 <= posterior.entropy()[0] <= length * np.log(5)
     assert np.isfinite(posterior.log_probability(posterior.viterbi())[0])
     assert posterior.sample(2, seed=1).shape == (2, length)
+
+
+@pytest.mark.parametrize("forbid", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("scale", [3.0, 30.0, 60.0, 100.0, 150.0])
+def test_sentences_on_both_sides_of_every_switch_agree_with_logarithms(
+    scale: float, forbid: float, random_potentials: Random
+) -> None:
+    rng = np.random.default_rng(int(scale * 10 + forbid))
+    for _ in range(10):
+        chain = random_potentials(rng, int(rng.integers(2, 40)), 5, scale, forbid)
+        expected, total = log_space_marginals(chain)
+        if np.isfinite(total):
+            posterior = ChainPosterior(**chain)
+            assert posterior.log_partition[0] == pytest.approx(total, rel=1e-12)
+            np.testing.assert_allclose(posterior.marginals(), expected, rtol=1e-8, atol=1e-200)
+            drawn = posterior.sample(20, seed=1)
+            assert all(np.isfinite(posterior.log_probability(path)[0]) for path in drawn)
+        else:
+            with pytest.raises(InputError, match="every tag sequence is forbidden"):
+                ChainPosterior(**chain).marginals()
 
 
 def test_potentials_of_plus_and_minus_500_agree_with_exact_fractions() -> None:
