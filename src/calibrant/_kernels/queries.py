@@ -77,10 +77,11 @@ def tally_all_pairs(
     tags, width = marginal.shape[1], step.shape[1]
     padded = step.copy()  # columns beyond the tags repeat the first: nothing unusual is found there
     padded[:, tags:] = padded[:, :1]
-    after = np.empty(width)
+    after, offset, place = np.empty(width), np.empty(width), np.empty(width, np.int64)
     common = np.zeros(4 * (_COMMON_ROWS + 2 * width))
     score, label = np.empty(_WAITING), np.empty(_WAITING, np.bool_)
     whole, whole_label = np.empty(tags * tags), np.empty(tags * tags, np.bool_)
+    likely = np.empty(tags + 1, np.int64)
     waiting = 0
     zeros = 0
     for s in range(len(offsets) - 1):
@@ -97,22 +98,39 @@ def tally_all_pairs(
             after[:tags] = future[t, :tags]
             after[tags:] = after[0]
             true = int(gold[t - 1]) if gold[t] >= 0 else -1
-            zeros += _add_common(alpha[t - 1], padded, after, tags, true, int(gold[t]), common)
+            zeros += _add_common(alpha[t - 1], padded, after, tags, true, int(gold[t]), place, offset, common)
             waiting = _add_large(
-                alpha[t - 1], padded, after, marginal[t - 1], true, int(gold[t]), score, label, waiting
+                alpha[t - 1],
+                padded,
+                after,
+                marginal[t - 1 : t + 1],
+                true,
+                int(gold[t]),
+                likely,
+                score,
+                label,
+                waiting,
             )
     tally(score[:waiting], label[:waiting], part_of, cut, sums)
-    for row in range(_COMMON_ROWS):
-        sums[2 * (row + 1)] += common[4 * row : 4 * row + 4]
-    for lane in range(_COMMON_ROWS, _COMMON_ROWS + tags):
-        sums[0] += common[4 * lane : 4 * lane + 4]
+    for record in range(_COMMON_ROWS + tags):
+        at = 2 * (record + 1) if record < _COMMON_ROWS else 0
+        for column in range(3):
+            sums[at, column] += common[4 * record + column]
     sums[0, 0] -= zeros
     sums[2 * (GRID_ROWS + part_of[0]), 0] += zeros
 
 
 @jit
 def _add_common(
-    before: Floats, step: Floats, after: Floats, tags: int, true: int, true_next: int, sums: Floats
+    before: Floats,
+    step: Floats,
+    after: Floats,
+    tags: int,
+    true: int,
+    true_next: int,
+    place: Integers,
+    offset: Floats,
+    sums: Floats,
 ) -> int:
     """Add the scores of one place below 2^-5 but that of the gold pair; return how many of them are 0.
 
@@ -120,7 +138,6 @@ def _add_common(
     second tag's scores below 2^-64 (to a single one they would queue), and as many for what is not wanted.
     """
     width = len(after)
-    place, offset = np.empty(width, np.int64), np.empty(width)
     zeros = 0
     for i in range(tags):
         weight = before[i]
@@ -154,18 +171,27 @@ def _add_large(
     marginal: Floats,
     true: int,
     true_next: int,
+    likely: Integers,
     score: Floats,
     label: NDArray[np.bool_],
     used: int,
 ) -> int:
-    """Append what `_add_common` leaves out at one place; return the new length."""
+    """Append what `_add_common` leaves out at one place; return the new length.
+
+    ``marginal`` holds those of both tokens, and bounds the scores of their pairs.
+    """
     if true >= 0:
         score[used] = min(before[true] * step[true, true_next] * after[true_next], 1.0)
         label[used] = True
         used += 1
-    for i in range(len(marginal)):
-        if marginal[i] >= _LEAST_MARGINAL:
-            for j in range(len(marginal)):
+    count = 0
+    for j in range(marginal.shape[1]):
+        likely[count] = j
+        count += int(marginal[1, j] >= _LEAST_MARGINAL)
+    for i in range(marginal.shape[1]):
+        if marginal[0, i] >= _LEAST_MARGINAL:
+            for candidate in range(count):
+                j = likely[candidate]
                 value = before[i] * step[i, j] * after[j]
                 if value >= _LARGE_SCORE and not (i == true and j == true_next):
                     score[used] = min(value, 1.0)

@@ -44,8 +44,8 @@ class Source(ABC):
         """Pairs in all."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """Blocks whose pairs are few enough to hold."""
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        """Blocks whose pairs are few enough to hold; what all of them need is done first, on some threads."""
 
     @abstractmethod
     def scored(self, block: Block) -> Scored:
@@ -73,7 +73,8 @@ class TagSource(Source):
     def size(self) -> int:
         return self.posterior.token_count * len(self.codes)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        self.posterior.marginals(threads=threads)
         return blocks(self.posterior.offsets, max(1, BATCH // len(self.codes)))
 
     def scored(self, block: Block) -> Scored:
@@ -98,7 +99,8 @@ class TopSource(Source):
     def size(self) -> int:
         return self.posterior.token_count
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        self.posterior.marginals(threads=threads)
         return blocks(self.posterior.offsets, BATCH)
 
     def scored(self, block: Block) -> Scored:
@@ -128,7 +130,7 @@ class PairSource(Source):
     def size(self) -> int:
         return (self.posterior.token_count - self.posterior.sentence_count) * len(self.first)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
         return blocks(self.posterior.offsets, min(MESSAGES, max(1, BATCH // len(self.first))))
 
     def scored(self, block: Block) -> Scored:
@@ -189,7 +191,7 @@ class ListedSource(Source):
     def size(self) -> int:
         return len(self.score)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
         return blocks(self.start, BATCH)
 
     def scored(self, block: Block) -> Scored:
