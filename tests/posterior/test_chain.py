@@ -224,25 +224,22 @@ def test_a_path_that_begins_improbably_is_not_lost_where_the_others_end() -> Non
     assert posterior.window_probabilities([0, 0], [[1, 1, 1], [0, 0, 0]]).tolist() == [1, 0]
 
 
-def test_a_path_lost_over_many_tokens_is_found_though_each_step_is_harmless() -> None:
-    # 300 tokens at which tag 1 is e^-3 times as probable as tag 0, and at the end tag 0 is forbidden.
-    n = 300
-    unary = np.zeros((n, 2))
-    unary[:, 1] = -3.0
-    unary[-1, 0] = -np.inf
-    transition = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
-    posterior = ChainPosterior(unary, transition)
-    np.testing.assert_allclose(posterior.marginals()[:, 1], 1, rtol=1e-13)
-    assert posterior.entropy()[0] == 0
-    assert posterior.log_partition[0] == pytest.approx(-3.0 * n, rel=1e-14)
-    # With a way over from 0 to 1, of weight e^-800 at the last step, the two ways can be computed by hand.
-    crossing = ChainPosterior(unary, np.array([[0.0, -800.0], [-np.inf, 0.0]]))
-    changes = -3.0 * np.arange(1, n + 1) - np.where(np.arange(1, n + 1) < n, 800.0, 0.0)
-    total = logsumexp(changes)
-    assert crossing.log_partition[0] == pytest.approx(total, rel=1e-14)
-    stays = np.exp(changes[-1] - total)
-    assert crossing.marginals()[0, 1] == pytest.approx(stays, rel=1e-12)
-    assert crossing.marginals()[n - 2, 1] == pytest.approx(1 - np.exp(changes[0] - total), rel=1e-12)
+def test_a_path_whose_beginning_is_bad_and_whose_end_is_good_is_not_lost() -> None:
+    # Tag 1 loses 3 nats to tag 0 at each of 300 tokens and gains them back at the next 310; none can change.
+    # After 300 tokens its weight is e^-900, which no float64 holds; in the end it is e^30 times as probable.
+    unary = np.zeros((610, 2))
+    unary[:300, 1], unary[300:, 1] = -3.0, 3.0
+    posterior = ChainPosterior(unary, np.array([[0.0, -np.inf], [-np.inf, 0.0]]))
+    rare = np.exp(-30.0) / (1 + np.exp(-30.0))
+    np.testing.assert_allclose(posterior.marginals()[:, 0], rare, rtol=1e-10)
+    np.testing.assert_allclose(posterior.marginals()[:, 1], 1, rtol=1e-12)
+    np.testing.assert_allclose(posterior.pair_marginals(0)[:, 0, 0], rare, rtol=1e-10)
+    assert posterior.log_partition[0] == pytest.approx(30 + rare, rel=1e-13)
+    assert posterior.entropy()[0] == pytest.approx(31 * np.exp(-30.0), rel=1e-9)
+    assert (posterior.sample(5, seed=1) == 1).all()
+    assert posterior.k_best(3).codes.sum(axis=1).tolist() == [610, 0, -610]
+    found = posterior.window_probabilities([299, 299], [[0, 0], [0, 1]])
+    assert found.tolist() == pytest.approx([rare, 0], rel=1e-10)
 
 
 # Laws.
