@@ -18,7 +18,7 @@ from calibrant.models import CRFTagger, HMMTagger
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import tag_is, top_label
 from calibrant.results import TagEvaluation
-from calibrant.workflow import evaluate_tagger, measure, predict_tags
+from calibrant.workflow import evaluate_tagger, measure, predict_tags, train_tagger
 
 Kind = Literal["hmm", "crf"]
 
@@ -236,3 +236,19 @@ def test_what_fails_while_it_writes_leaves_nothing(hmm: HMMTagger, tagged: Path,
     with pytest.raises(KeyboardInterrupt):
         predict_tags(hmm, tagged / "test.conllu", tmp_path / "pred.parquet", progress=stop)
     assert not list(tmp_path.iterdir())
+
+
+def test_tweets_are_tagged_and_measured(data: Path, tmp_path: Path) -> None:
+    folder = data / "twitter-pos"
+    model, record = train_tagger(
+        folder / "oct27.train.tsv.gz", folder / "oct27.dev.tsv.gz", model="hmm", pseudocount=[0.1, 0.01]
+    )
+    assert (record.sentences, record.tokens, len(record.tags)) == (1000, 14619, 25)
+    found = evaluate_tagger(model, folder / "oct27.test.tsv.gz")
+    assert found.tokens == 7152
+    assert 0.82 < found.accuracy < 0.86
+    assert found.unseen_words_accuracy is not None
+    assert found.unseen_words_accuracy < found.accuracy
+    predict_tags(model, folder / "oct27.test.tsv.gz", tmp_path / "pred.parquet")
+    again = measure(tmp_path / "pred.parquet", event="pooled")["pooled"]
+    assert again.to_dict() == found.measured["pooled"].to_dict()

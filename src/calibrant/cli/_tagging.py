@@ -143,7 +143,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
             f"{level} interval {text.between(interval.low, interval.high)}",
         )
     ]
-    if found.unseen_words is not None:
+    if found.unseen_words:
         share = f"{text.count(found.unseen_words)} tokens ({found.unseen_words / found.tokens:.1%})"
         rows.append(("  on words not seen in training", text.number(found.unseen_words_accuracy), share))
     lines = [
