@@ -11,6 +11,7 @@ from calibrant._checks import Floats, Integers, Pairs, positive_integer
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
+from calibrant.measure._grouping import sorted_by
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 
@@ -160,8 +161,10 @@ def estimator_bin_size(n: float) -> int:
     return int(max(_SMALLEST_BIN, round(n ** (1 / 3)), np.ceil(n / LARGEST_BIN_COUNT)))
 
 
-def residuals(source: Pairs | Tally | Bins, bin_size: int | None = None) -> Residuals:
+def residuals(source: Pairs | Tally | Bins | Residuals, bin_size: int | None = None) -> Residuals:
     """Sum residuals over fine bins that keep ties whole, and by cluster where there are clusters."""
+    if isinstance(source, Residuals):
+        return source
     if isinstance(source, Bins):
         if bin_size is not None:
             raise InputError(
@@ -217,7 +220,7 @@ def _of_tally(source: Tally, size: int) -> Residuals:
     )
     if source.cluster is None:
         return table
-    order = np.argsort(source.cluster, kind="stable")
+    order = sorted_by(source.cluster)
     start = np.concatenate([[0], np.cumsum(np.bincount(source.cluster))])
     residual = (source.weight_positives - source.sum_score)[order]
     cells = _cells(start.astype(np.int64), row_bin[order], residual, source.weight[order], _every_bin(table))
