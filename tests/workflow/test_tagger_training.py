@@ -107,6 +107,12 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_read(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+def test_development_data_of_other_tags_are_refused(tagged: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("w1\tAUX\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"dev\.tsv: none of its tags \(AUX\) is a tag of .*train\.tsv"):
+        train_tagger(tagged / "train.tsv", tmp_path / "dev.tsv", model="hmm")
+
+
 def test_the_model_may_not_replace_a_text(tagged: Path, tmp_path: Path) -> None:
     path = tmp_path / "train.tsv"
     path.write_bytes((tagged / "train.tsv").read_bytes())

@@ -159,6 +159,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     else:
         lines += _measured.events(measured)
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
+    file = "FILE" if measured.recipe.file == "stdin" else shlex.quote(measured.recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
     return [
         *lines,
@@ -166,7 +167,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
         *_measured.recipe_lines(measured),
         "",
         "Next",
-        f"  calibrant tag predict {model} {shlex.quote(measured.recipe.file)}{chosen} -o pred.parquet",
+        f"  calibrant tag predict {model} {file}{chosen} -o pred.parquet",
         "  calibrant report pred.parquet --event pooled -o report.html    the same to look at",
     ]
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
+from calibrant.io.predictions import listed
 from calibrant.io.saved_models import check_model_place, save_model
 from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, choose
 from calibrant.models.features import Features
@@ -107,6 +108,7 @@ def train_tagger(
         trained.fit(text.sentences, text.tags)
     else:
         held_out = read_gold(dev, column, progress)
+        _share_tags(text, held_out)
         trained, candidates = _chosen(family, values, text, held_out, progress)
     if output is not None:
         save_model(trained.tagger, output, column=column)
@@ -250,6 +252,16 @@ def _chosen(
         for candidate in choice.candidates
     ]
     return choice.model, found
+
+
+def _share_tags(text: TaggedText, dev: TaggedText) -> None:
+    """Raise if no tag of the development data is one of training: every accuracy would be 0."""
+    assert text.tags is not None
+    assert dev.tags is not None
+    found = {tag for sentence in dev.tags for tag in sentence}
+    if found.isdisjoint(tag for sentence in text.tags for tag in sentence):
+        message = f"none of its tags ({listed(sorted(found), most=3)}) is a tag of {text.name}"
+        raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
 
 
 def _worded(features: Features) -> str | list[str]:
