@@ -115,6 +115,16 @@ def test_accuracy_is_that_of_the_best_sequences(hmm: HMMTagger, tagged: Path) ->
     assert found.accuracy_interval.standard_error == pytest.approx(error)
 
 
+def test_an_accuracy_without_spread_has_no_interval(hmm: HMMTagger) -> None:
+    word, tag = "w1", hmm.predict([["w1"]])[0][0]
+    other = next(name for name in hmm.tags if name != tag)
+    for gold, accuracy in ((tag, 1.0), (other, 0.0)):
+        text = TaggedText([[word], [word]], [[gold], [gold]], ["1", "2"], None, "small")
+        found = evaluate_tagger(hmm, text)
+        assert (found.accuracy, found.accuracy_interval.low) == (accuracy, None)
+        assert "spread between clusters is unknown" in found.to_dict()["reasons"]["accuracy_interval"]
+
+
 def test_a_gold_tag_that_the_model_has_never_seen_is_a_miss_of_every_tag(
     hmm: HMMTagger, tagged: Path, tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
     ]
     if found.threshold:
         lines.append(f"  {text.count(found.dropped)} scores below {found.threshold:g} left out")
-    lines += [f"  {line}" for line in _unseen(found.unseen_tags)]
+    lines += [f"  {line}" for line in _unseen(found.unseen_tags, found.tokens)]
     return [
         *lines,
         "",
@@ -151,7 +151,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
         f"sentences, {len(measured.recipe.classes or ())} tags, by {found.model}",
         "",
         *text.labelled(rows, indent=0),
-        *_unseen(found.unseen_tags),
+        *_unseen(found.unseen_tags, found.tokens),
         "",
     ]
     if len(measured.events) == 1:
@@ -172,14 +172,17 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     ]
 
 
-def _unseen(tags: dict[str, int]) -> list[str]:
+def _unseen(tags: dict[str, int], tokens: int) -> list[str]:
     """Word the gold tags that the model has not."""
     if not tags:
         return []
     shown = ", ".join(f"{tag} ({count:,})" for tag, count in list(tags.items())[:MOST_TAGS])
     more = f" and {len(tags) - MOST_TAGS} more" if len(tags) > MOST_TAGS else ""
-    tokens = sum(tags.values())
-    return [
-        f"note: {tokens:,} {'token has a gold tag' if tokens == 1 else 'tokens have gold tags'} that the "
-        f"model has never seen, a miss of every tag: {shown}{more}"
-    ]
+    count = sum(tags.values())
+    have = "token has a gold tag" if count == 1 else "tokens have gold tags"
+    lines = [f"note: {count:,} {have} that the model has never seen, a miss of every tag: {shown}{more}"]
+    if 2 * count > tokens:
+        lines.append(
+            "note: these are most of the text; is it the column that the model was trained on (--column)?"
+        )
+    return lines
