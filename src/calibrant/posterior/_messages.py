@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels import chain as kernels
-from calibrant._parallel import default_threads, fold
+from calibrant._parallel import check_threads, fold
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -135,7 +135,7 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
 
 def each_block(offsets: Integers, work: Callable[[Block], None], threads: int | None) -> None:
     """Call ``work`` once for each block of a batch, on some threads; blocks write to places of their own."""
-    used = default_threads() if threads is None else threads
+    used = check_threads(threads)
     every = list(blocks(offsets))
     size = max(1, min(RUN, len(every) // (4 * used)))
 

@@ -27,7 +27,6 @@ from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
-MOST_THREADS = 256
 FEWEST = 200  # pairs; the papers' floor for a bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
@@ -65,13 +64,6 @@ class Settings:
         if self.interval not in ("inverted", "sampling", "bootstrap"):
             hint = "give inverted, sampling or bootstrap"
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
-
-
-def check_threads(threads: int | None) -> None:
-    """Raise unless ``threads`` is None or a number of threads that a machine can have."""
-    if threads is not None and positive_integer(threads, "threads") > MOST_THREADS:
-        message = f"threads is {threads}"
-        raise InputError(message, f"give at most {MOST_THREADS} (--threads)", code="parameter")
 
 
 def measurement_of(

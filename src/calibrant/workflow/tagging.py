@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant import __version__
+from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
@@ -19,7 +20,7 @@ from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
-from calibrant.workflow._measurement import IntervalMethod, Settings, check_threads
+from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._sources import event_sources
 from calibrant.workflow._tagger_rows import Progress, Tagger, TaggerRows
 from calibrant.workflow.measuring import measured
