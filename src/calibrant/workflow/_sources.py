@@ -264,6 +264,8 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
     assert tally.cluster is not None
     assert tally.clusters is not None
     order = np.argsort(keys, kind="stable")
+    if (order[1:] > order[:-1]).all():
+        return tally
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     cluster = place[tally.cluster]
