@@ -14,12 +14,11 @@ from calibrant.plots import _style as style
 from calibrant.plots import calibration_curve
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
-from calibrant.studies._base import Row, Study
+from calibrant.studies._base import Row, Study, shared_legend
 from calibrant.studies._tagging_data import TITLE as SET_TITLE
-from calibrant.studies._tagging_measure import ALL_TAGS
+from calibrant.studies._tagging_measure import ALL_TAGS, DRAWN
 from calibrant.studies._tagging_models import TITLE
 
-COMPARED = ("hmm", "crf-basic")
 MODELS = ("HMM", "CRF-basic")
 COLUMNS = ("n", "positives", "score", "frequency", "edge_low", "edge_high", "low", "high")
 
@@ -44,12 +43,12 @@ def draw(study: Study) -> dict[str, Figure]:
 
 
 def _curves(name: str, rows: Sequence[Row]) -> Figure:
-    """The HMM beside the CRF, on all tags and on one (figure 3 of the paper)."""
-    figure, axes = style.new_figure(8.6, 9.6, 2, 2)
+    """The HMM beside the CRFs, on all tags and on one (figure 3 of the paper)."""
+    figure, axes = style.new_figure(11.4, 9.0, 3, 2)
     queries = list(dict.fromkeys(row["query"] for row in rows if row["set"] == name))
     queries.sort(key=lambda query: query != ALL_TAGS)
-    panels = [(query, index, key) for query in queries for index, key in enumerate(COMPARED)]
-    for letter, (query, index, key), ax in zip("abcd", panels, axes, strict=True):
+    panels = [(query, index, key) for query in queries for index, key in enumerate(DRAWN)]
+    for letter, (query, index, key), ax in zip("abcdef", panels, axes, strict=True):
         wanted = (name, key, query)
         points = [row for row in rows if (row["set"], row["model"], row["query"]) == wanted]
         label = f"({letter}) {TITLE[key]}, {query}"
@@ -116,7 +115,7 @@ def _by_class(rows: Sequence[Row], title: str, kind: str) -> Figure:
     ax.set_ylabel("calibration error (debiased)")
     ends = "; 95 % intervals, each alone" if kind == "tags" else ""
     style.plain_title(ax, f"{title}, by frequency{ends}")
-    ax.legend(frameon=False, fontsize=8, loc="upper right", ncols=3)
+    shared_legend(figure, ax, 3)
     return figure
 
 
@@ -167,7 +166,7 @@ def _ablation(rows: Sequence[Row]) -> Figure:
         looks: dict[str, Any] = {"color": look.color, "marker": look.marker, "linestyle": look.line}
         x = np.arange(len(steps)) + (index - 0.5) * 0.1
         accuracy = [row["accuracy"] for row in found]
-        axes[0].plot(x, accuracy, label=title, **looks)
+        axes[0].plot(x, accuracy, **looks)
         error, low, high = ([row[key] for row in found] for key in ("debiased", "low", "high"))
         axes[1].vlines(x, low, high, colors=look.color, alpha=0.5)
         axes[1].plot(x, error, label=f"{title}, {query}", **looks)
@@ -178,6 +177,6 @@ def _ablation(rows: Sequence[Row]) -> Figure:
     ):
         ax.set_ylabel(name)
         style.grid(ax, "y")
-        ax.legend(frameon=False, fontsize=8)
     axes[1].set_ylim(bottom=0)
+    shared_legend(figure, axes[1])
     return figure

@@ -71,15 +71,24 @@ def _ratio(before: Tested, after: Tested, query: str, paper: str) -> Finding:
         for change in (found.relative_change, found.relative_low, found.relative_high)
     )
     stated = query == "V"
+    verdict: Verdict | None
     if ratio is None or low is None or high is None:
-        note, verdict = "the first error may be 0", None
+        assert found.mse_first is not None
+        assert found.mse_second is not None
+        ratio = found.mse_second / found.mse_first if found.mse_first > 0 else None
+        verdict = _verdict(found.mse_second < found.mse_first) if stated else None
+        note = f"no interval: the first error's reaches 0; difference {_interval(found)}"
     else:
-        note = f"root errors: {ratio**0.5:.2f}; conservative paired interval"
         verdict = _verdict(low <= 0.5 <= high) if stated else None
+        note = f"root errors: {ratio**0.5:.2f}; conservative paired interval"
         note += "; not settled: the interval holds 1" if low <= 1 <= high else ""
     key = f"twitter/{after.tagger.key}-over-{before.tagger.key}/{query.replace(' ', '-')}"
     text = f"Twitter, {query}: debiased squared error, {after.title} over {before.title}"
     return Finding(key, text, ratio, low, high, paper if stated else None, verdict, note)
+
+
+def _interval(found: ErrorDifference) -> str:
+    return f"{found.mse_difference:.2g} [{found.mse_low:.2g}, {found.mse_high:.2g}]"
 
 
 def _verdict(holds: bool) -> Verdict:

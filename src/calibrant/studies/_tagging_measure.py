@@ -12,7 +12,6 @@ from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import adaptive, default_bin_size
 from calibrant.measure.calibration_error import rms_calibration_error_of
 from calibrant.measure.compare import error_difference
-from calibrant.measure.debiased import debiased_squared_error_of
 from calibrant.measure.intervals import error_interval
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.tally import Tally
@@ -33,6 +32,8 @@ from calibrant.studies._tagging_models import TITLE, Tagger, accuracy_interval
 
 ALL_TAGS = "all tags"
 FEW_PAIRS = 5
+DRAWN_FROM = 0.01
+DRAWN = ("hmm", "crf-basic", "crf-advanced")
 COMPARISONS = {
     "full": "all sentences",
     "equal": "equal accuracy",
@@ -82,7 +83,7 @@ def error_row(found: Tested, query: str) -> Row:
     plug_in = rms_calibration_error_of(bins)
     interval = error_interval(pairs)
     slope = cox_calibration_of(pairs).slope
-    sure = calibration_in_the_large_of(_at_least_half(pairs)).difference
+    sure = calibration_in_the_large_of(_from(pairs, 0.5)).difference
     return {
         "set": found.texts.title,
         "model": found.title,
@@ -105,15 +106,19 @@ def error_row(found: Tested, query: str) -> Row:
     }
 
 
-def _at_least_half(pairs: Pairs) -> Pairs:
-    kept = pairs.score >= 0.5
+def _from(pairs: Pairs, lowest: float) -> Pairs:
+    """Pairs whose score is at least so large."""
+    kept = pairs.score >= lowest
     assert pairs.cluster is not None
     return replace(pairs, score=pairs.score[kept], outcome=pairs.outcome[kept], cluster=pairs.cluster[kept])
 
 
 def curve_rows(found: Tested, query: str) -> list[Row]:
-    """Points of a calibration curve, with intervals that know sentences are clusters."""
-    pairs = found.query(query)
+    """Points of a calibration curve, with intervals that know sentences are clusters.
+
+    Of all tags at all tokens nearly all scores are near 0: those below `DRAWN_FROM` stay out of the bins.
+    """
+    pairs = _from(found.query(query), DRAWN_FROM)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
     ends = bin_intervals(bins, clustered=Tally.from_pairs(pairs, exact=True, names=_names(pairs)))
     name = {"set": found.texts.name, "model": found.tagger.key, "query": query}
@@ -219,11 +224,6 @@ def _clustered(found: Tested, query: str, cluster: np.ndarray | None) -> Pairs:
         return replace(pairs, cluster=None, cluster_count=0)
     repeated = np.tile(cluster, len(pairs) // len(cluster))
     return replace(pairs, cluster=repeated, cluster_count=int(cluster.max()) + 1)
-
-
-def squared_error(found: Tested, query: str) -> float:
-    """Debiased squared error."""
-    return debiased_squared_error_of(found.query(query))
 
 
 def unseen_tokens(part: Part, tags: Sequence[str]) -> int:

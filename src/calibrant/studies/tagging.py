@@ -20,7 +20,7 @@ from calibrant.studies import _tagging_measure as measuring
 from calibrant.studies._base import Row, Study, digest
 from calibrant.studies._tagging_compare import count_wins
 from calibrant.studies._tagging_data import FILES, TextSet, read_set, sources
-from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, Tested
+from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Tested
 from calibrant.studies._tagging_models import (
     ABLATION_PENALTIES,
     STEPS,
@@ -156,10 +156,10 @@ def _measure(
     taggers = {**hidden, "crf-basic": basic, "crf-advanced": advanced}
     models = {key: measuring.tested(texts, tagger) for key, tagger in taggers.items()}
     tables.chosen += measuring.candidate_rows(texts, list(taggers.values()))
-    for model in models.values():
-        for query in (texts.tag, ALL_TAGS):
-            tables.errors.append(measuring.error_row(model, query))
-            tables.curves += measuring.curve_rows(model, query)
+    for query in (texts.tag, ALL_TAGS):
+        tables.errors += [measuring.error_row(model, query) for model in models.values()]
+        for key in DRAWN:
+            tables.curves += measuring.curve_rows(models[key], query)
     compared = {
         "full": (models["hmm"], models["crf-basic"]),
         "strong": (models["hmm-classes"], models["crf-advanced"]),
@@ -221,14 +221,14 @@ def _pseudocounts(texts: TextSet, tables: Tables) -> None:
 
 def _ablation(texts: TextSet, under_way: Training, tables: Tables) -> None:
     """Accuracy and error of the CRF as groups of features are added."""
-    for groups in STEPS:
+    for step, groups in STEPS.items():
         tagger = under_way.taggers(texts.name, *groups)[0]
         found = measuring.tested(texts, tagger)
         for query in (texts.tag, ALL_TAGS):
             row = measuring.error_row(found, query)
             kept = {key: row[key] for key in ("query", "accuracy", "plug-in", "debiased", "low", "high")}
-            step = {"set": texts.title, "features": ("+ " if len(groups) > 1 else "") + groups[-1]}
-            tables.ablation.append({**step, "l2": f"{tagger.setting:g}", **kept, "slope": row["slope"]})
+            name = {"set": texts.title, "features": step}
+            tables.ablation.append({**name, "l2": f"{tagger.setting:g}", **kept, "slope": row["slope"]})
 
 
 def figures(study: Study) -> dict[str, Figure]:
