@@ -22,7 +22,7 @@ _ROWS_AN_OCTAVE = 11  # bits of a key's mantissa that look up a bin
 
 
 @dataclass(frozen=True)
-class Cells:
+class ClusterCells:
     """Residuals and weights summed by cell (cluster, bin), ordered by cluster: c's are ``start[c]:...``."""
 
     start: Integers
@@ -30,7 +30,7 @@ class Cells:
     residual: Floats
     weight: Floats
 
-    def grouped(self, group: NDArray[np.int32]) -> Cells:
+    def grouped(self, group: NDArray[np.int32]) -> ClusterCells:
         """The cells of wider windows, each made of adjoining bins."""
         return _cells(self.start, self.bin, self.residual, self.weight, group)
 
@@ -43,13 +43,15 @@ class Cells:
 
 def _cells(
     start: Integers, row_bin: NDArray[np.int32], residual: Floats, weight: Floats, group: NDArray[np.int32]
-) -> Cells:
+) -> ClusterCells:
     rows = len(row_bin)
-    cells = Cells(np.empty(len(start), np.int64), np.empty(rows, np.int32), np.empty(rows), np.empty(rows))
+    cells = ClusterCells(
+        np.empty(len(start), np.int64), np.empty(rows, np.int32), np.empty(rows), np.empty(rows)
+    )
     used = kernels.write_cells(
         start, row_bin, residual, weight, group, cells.start, cells.bin, cells.residual, cells.weight
     )
-    return Cells(cells.start, cells.bin[:used], cells.residual[:used], cells.weight[:used])
+    return ClusterCells(cells.start, cells.bin[:used], cells.residual[:used], cells.weight[:used])
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Residuals:
     score2: Floats
     labels: Floats
     unit: Floats
-    cells: Cells | None = None
+    cells: ClusterCells | None = None
     clusters: int = 0
     weighted: bool = False
 
@@ -364,7 +366,7 @@ def _every_bin(table: Residuals) -> NDArray[np.int32]:
     return np.arange(len(table.n), dtype=np.int32)
 
 
-def _by_unit(table: Residuals, cells: Cells, clusters: int) -> Residuals:
+def _by_unit(table: Residuals, cells: ClusterCells, clusters: int) -> Residuals:
     """Take the clusters (or the weighted pairs) of ``cells`` as units."""
     return replace(table, unit=cells.power_sums(len(table.n)), cells=cells, clusters=clusters)
 
