@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
+from calibrant.models.hmm import HMMTagger
 from calibrant.results.intervals import ErrorDifference
 from calibrant.studies._base import Finding, Row, Verdict
 from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, Tested, pooled_difference
@@ -50,8 +51,19 @@ def _accuracy(key: str, found: Tested, paper: float | None, verdict: Verdict | N
     return Finding(f"{key}/accuracy", text, *found.accuracy, paper, verdict, note)
 
 
+def _maximum_likelihood(name: str, found: Tested) -> Finding:
+    """Accuracy without pseudocounts, and how many sentences have no tags that are possible."""
+    sentences = found.texts.test.sentences
+    hmm = found.tagger.model
+    assert isinstance(hmm, HMMTagger)
+    impossible = int(hmm.impossible(sentences).sum())
+    note = f"{impossible:,} of {len(sentences):,} test sentences are impossible"
+    return _accuracy(f"{name}/hmm-ml", found, None, None, note)
+
+
 def _twitter(models: Models) -> Iterator[Finding]:
-    for key in ("hmm-ml", "hmm", "hmm-classes", "crf-basic"):
+    yield _maximum_likelihood("twitter", models["hmm-ml"])
+    for key in ("hmm", "hmm-classes", "crf-basic"):
         yield _accuracy(f"twitter/{key}", models[key], None, None, "by sentence")
     advanced = models["crf-advanced"]
     _, low, high = advanced.accuracy
@@ -97,6 +109,7 @@ def _verdict(holds: bool) -> Verdict:
 
 def _newswire(name: str, models: Models, tables: Tables) -> Iterator[Finding]:
     title, tag = models["hmm"].texts.title, models["hmm"].texts.tag
+    yield _maximum_likelihood(name, models["hmm-ml"])
     yield _accuracy(f"{name}/hmm", models["hmm"], PAPER_ACCURACY, "not comparable", "other sentences")
     yield _accuracy(f"{name}/crf-basic", models["crf-basic"], None, None, "all sentences")
     advanced = models["crf-advanced"]
