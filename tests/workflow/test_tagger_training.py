@@ -41,12 +41,12 @@ def test_without_development_data_there_is_one_default(tagged: Path) -> None:
     assert (record.model, record.features, record.settings) == (
         "crf",
         "advanced",
-        {"l2": 1.0, "max_iterations": 5},
+        {"l2": 0.1, "max_iterations": 5},
     )
     assert (record.dev, record.accuracy, record.candidates) == (None, None, ())
     assert record.iterations == 5
     _, record = train_tagger(tagged / "train.tsv", model="hmm", unseen="uniform")
-    assert record.settings == {"pseudocount": 1.0, "unseen": "uniform"}
+    assert record.settings == {"pseudocount": 0.01, "unseen": "uniform"}
     assert (record.features, record.iterations) == (None, None)
     train, _ = text_of(tagged / "train.tsv")
     words = {word for sentence in train.sentences for word in sentence}

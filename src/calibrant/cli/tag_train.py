@@ -42,7 +42,7 @@ from calibrant.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty of a CRF; may be repeated, to choose from.  [default: 7 from 10 to 0.01; 1 without --dev]",
+    help="Penalty of a CRF; may be repeated to choose from.  [default: 7 from 10 to 0.01; 0.1 without --dev]",
 )
 @click.option(
     "--max-iterations",
@@ -54,7 +54,7 @@ from calibrant.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 1 without --dev]",
+    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 0.01 without --dev]",
 )
 @click.option(
     "--unseen",

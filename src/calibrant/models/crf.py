@@ -54,7 +54,7 @@ class CRFTagger(ChainTagger):
     l2
         0 or more: ``l2`` times the sum of squared weights is added to the negative log-likelihood
         (CRFsuite's ``c2``). For ``lbfgs`` and ``l2sgd``; the others do not use it. `choose` picks one, of
-        `L2_PENALTIES` say, on held-out sentences; on tweets, news and web text the default is within half a
+        `L2_PENALTIES` say, on held-out sentences; on tweets, news and web text the default is within a
         point of the best one's accuracy.
     l1
         0 or more: the same with absolute weights (``c1``); above 0 many weights become 0. For ``lbfgs`` only.

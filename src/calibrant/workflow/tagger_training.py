@@ -24,8 +24,8 @@ Trained = CRFTagger | HMMTagger
 Sentences = Sequence[Sequence[str]]
 
 DEFAULT_FEATURES = "advanced"
-DEFAULT_PENALTY = 1.0
-DEFAULT_PSEUDOCOUNT = 1.0
+DEFAULT_PENALTY = 0.1
+DEFAULT_PSEUDOCOUNT = 0.01
 MOST_ITERATIONS = 200
 
 
@@ -59,11 +59,12 @@ def train_tagger(
     output
         Where to save the model; None to save nothing.
     l2
-        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 1 without ``dev``.
+        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 0.1 without ``dev``.
     max_iterations
         Of a CRF: training ends here if it has not converged. Default: 200.
     pseudocount
-        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 1 without ``dev``.
+        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
+        ``dev``.
     unseen
         Of an HMM: ``"classes"`` (the default; unseen words by suffix and shape) or ``"uniform"``.
     progress
