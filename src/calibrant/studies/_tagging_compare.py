@@ -63,10 +63,15 @@ def pairs_of(posterior: ChainPosterior, part: Part, names: Sequence[str]) -> ByC
 def aligned(first: ByClass, second: ByClass) -> tuple[ByClass, ByClass]:
     """Both with the same classes: a class that a model has never seen has probability 0 everywhere."""
     names = [*first, *(name for name in second if name not in first)]
-    for mine, other in ((first, second), (second, first)):
-        missing = {name: other[name] for name in names if name not in mine}
-        mine |= {name: replace(pairs, score=np.zeros(len(pairs))) for name, pairs in missing.items()}
-    return {name: first[name] for name in names}, {name: second[name] for name in names}
+    one, other = (
+        {name: mine[name] if name in mine else _impossible(other[name]) for name in names}
+        for mine, other in ((first, second), (second, first))
+    )
+    return one, other
+
+
+def _impossible(pairs: Pairs) -> Pairs:
+    return replace(pairs, score=np.zeros(len(pairs)))
 
 
 def pooled(classes: Mapping[str, Pairs]) -> Pairs:

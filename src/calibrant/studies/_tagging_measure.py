@@ -147,7 +147,7 @@ def candidate_rows(texts: TextSet, taggers: Sequence[Tagger]) -> list[Row]:
 def class_rows(first: Tested, second: Tested, comparison: str) -> tuple[list[Row], list[Row]]:
     """Compare two models tag by tag, and on the most frequent pairs of tags."""
     name = {"set": first.texts.name, "comparison": comparison}
-    tags = compare_classes(*aligned(dict(first.classes), dict(second.classes)))
+    tags = compare_classes(*aligned(first.classes, second.classes))
     test = first.texts.test
     frequent = frequent_pairs(first.tagger.posterior(test), test)
     one, other = (pairs_of(model.tagger.posterior(test), test, frequent) for model in (first, second))
@@ -167,7 +167,7 @@ def pooled_difference(first: Tested, second: Tested, query: str) -> ErrorDiffere
     """Paired difference of two models on one query; tags that one has never seen count as probability 0."""
     if query != ALL_TAGS:
         return error_difference(first.query(query), second.query(query))
-    one, other = aligned(dict(first.classes), dict(second.classes))
+    one, other = aligned(first.classes, second.classes)
     return error_difference(pooled(one), pooled(other))
 
 

@@ -30,6 +30,7 @@ from calibrant.studies._tagging_models import (
     hmm_like,
     training,
 )
+from calibrant.studies._tagging_page import arrange
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,7 +144,7 @@ def tagging(
             "training of CRFs": f"L-BFGS with L2, at most {iterations} iterations",
         },
         findings=tuple(findings.find(found, tables)),
-        tables=vars(tables),
+        tables=vars(tables) | arrange(vars(tables)),
     )
 
 
