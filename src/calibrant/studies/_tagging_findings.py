@@ -8,11 +8,11 @@ from typing import Protocol
 from calibrant.models.hmm import HMMTagger
 from calibrant.results.intervals import ErrorDifference
 from calibrant.studies._base import Finding, Row, Verdict
-from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, Tested, pooled_difference
+from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, Evaluated, pooled_difference
 
 THESIS_SQUARED = {"hmm-ml": 0.035, "crf-basic": 0.019}
 PAPER_ACCURACY = 0.887
-Models = Mapping[str, Tested]
+Models = Mapping[str, Evaluated]
 
 
 class Tables(Protocol):
@@ -46,12 +46,12 @@ def find(sets: Mapping[str, Models], tables: Tables) -> Iterator[Finding]:
             yield from _ablation(name, models, tables)
 
 
-def _accuracy(key: str, found: Tested, paper: float | None, verdict: Verdict | None, note: str) -> Finding:
+def _accuracy(key: str, found: Evaluated, paper: float | None, verdict: Verdict | None, note: str) -> Finding:
     text = f"{found.texts.title}, {found.title}: accuracy"
     return Finding(f"{key}/accuracy", text, *found.accuracy, paper, verdict, note)
 
 
-def _maximum_likelihood(name: str, found: Tested) -> Finding:
+def _maximum_likelihood(name: str, found: Evaluated) -> Finding:
     """Accuracy without pseudocounts, and how many sentences have no tags that are possible."""
     sentences = found.texts.test.sentences
     hmm = found.tagger.model
@@ -75,7 +75,7 @@ def _twitter(models: Models) -> Iterator[Finding]:
             yield _ratio(models[before], models[after], query, paper)
 
 
-def _ratio(before: Tested, after: Tested, query: str, paper: str) -> Finding:
+def _ratio(before: Evaluated, after: Evaluated, query: str, paper: str) -> Finding:
     """Ratio of two squared errors: the thesis' miscalibration is the squared error."""
     found = pooled_difference(before, after, query)
     ratio, low, high = (
@@ -150,7 +150,7 @@ def _difference(
     return Finding(key, text, found.mse_difference, low, high, paper, verdict, "debiased; paired interval")
 
 
-def _error_row(rows: list[Row], model: Tested, query: str) -> Row:
+def _error_row(rows: list[Row], model: Evaluated, query: str) -> Row:
     wanted = (model.texts.title, model.title, query)
     return next(row for row in rows if (row["set"], row["model"], row["query"]) == wanted)
 
@@ -184,7 +184,7 @@ def _equal(name: str, models: Models, tables: Tables) -> Iterator[Finding]:
     yield from _wins(key, title, tables)
 
 
-def _direction(key: str, model: Tested, row: Row, word: str, above: bool) -> Finding:
+def _direction(key: str, model: Evaluated, row: Row, word: str, above: bool) -> Finding:
     slope = row["slope"]
     side = row["slope, low"] > 1 if above else row["slope, high"] < 1
     note = (

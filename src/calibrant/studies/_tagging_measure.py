@@ -42,7 +42,7 @@ COMPARISONS = {
 
 
 @dataclass(frozen=True)
-class Tested:
+class Evaluated:
     """A tagger and its pairs on the test sentences.
 
     Attributes
@@ -70,13 +70,13 @@ class Tested:
         return pooled(self.classes) if name == ALL_TAGS else self.classes[name]
 
 
-def tested(texts: TextSet, tagger: Tagger) -> Tested:
+def evaluated(texts: TextSet, tagger: Tagger) -> Evaluated:
     """Tag the test sentences."""
     accuracy = accuracy_interval(texts.test, tagger.model.predict(texts.test.sentences))
-    return Tested(texts, tagger, accuracy, tags_of(tagger.posterior(texts.test), texts.test))
+    return Evaluated(texts, tagger, accuracy, tags_of(tagger.posterior(texts.test), texts.test))
 
 
-def error_row(found: Tested, query: str) -> Row:
+def error_row(found: Evaluated, query: str) -> Row:
     """Errors of one query, plug-in and debiased, and in which direction they lie."""
     pairs = found.query(query)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
@@ -113,7 +113,7 @@ def _from(pairs: Pairs, lowest: float) -> Pairs:
     return replace(pairs, score=pairs.score[kept], outcome=pairs.outcome[kept], cluster=pairs.cluster[kept])
 
 
-def curve_rows(found: Tested, query: str) -> list[Row]:
+def curve_rows(found: Evaluated, query: str) -> list[Row]:
     """Points of a calibration curve, with intervals that know sentences are clusters.
 
     Of all tags at all tokens nearly all scores are near 0: those below `DRAWN_FROM` stay out of the bins.
@@ -144,7 +144,7 @@ def candidate_rows(texts: TextSet, taggers: Sequence[Tagger]) -> list[Row]:
     ]
 
 
-def class_rows(first: Tested, second: Tested, comparison: str) -> tuple[list[Row], list[Row]]:
+def class_rows(first: Evaluated, second: Evaluated, comparison: str) -> tuple[list[Row], list[Row]]:
     """Compare two models tag by tag, and on the most frequent pairs of tags."""
     name = {"set": first.texts.name, "comparison": comparison}
     tags = compare_classes(*aligned(first.classes, second.classes))
@@ -163,7 +163,7 @@ def mean_error(rows: Sequence[Row], which: str, top: int) -> float:
     return float(np.sqrt(max(0.0, float(np.mean(squares)))))
 
 
-def pooled_difference(first: Tested, second: Tested, query: str) -> ErrorDifference:
+def pooled_difference(first: Evaluated, second: Evaluated, query: str) -> ErrorDifference:
     """Paired difference of two models on one query; tags that one has never seen count as probability 0."""
     if query != ALL_TAGS:
         return error_difference(first.query(query), second.query(query))
@@ -171,7 +171,7 @@ def pooled_difference(first: Tested, second: Tested, query: str) -> ErrorDiffere
     return error_difference(pooled(one), pooled(other))
 
 
-def pseudocount_row(found: Tested, dev_accuracy: float) -> Row:
+def pseudocount_row(found: Evaluated, dev_accuracy: float) -> Row:
     """Accuracy and error of all tags of an HMM with one pseudocount."""
     pairs = found.query(ALL_TAGS)
     interval, slope = error_interval(pairs), cox_calibration_of(pairs).slope
@@ -188,7 +188,7 @@ def pseudocount_row(found: Tested, dev_accuracy: float) -> Row:
     }
 
 
-def cluster_rows(first: Tested, second: Tested) -> list[Row]:
+def cluster_rows(first: Evaluated, second: Evaluated) -> list[Row]:
     """Intervals and findings by what is taken as independent: pairs, tokens, sentences, documents."""
     test = first.texts.test
     assert test.documents is not None
@@ -218,7 +218,7 @@ def cluster_rows(first: Tested, second: Tested) -> list[Row]:
     return rows
 
 
-def _clustered(found: Tested, query: str, cluster: np.ndarray | None) -> Pairs:
+def _clustered(found: Evaluated, query: str, cluster: np.ndarray | None) -> Pairs:
     pairs = found.query(query)
     if cluster is None:
         return replace(pairs, cluster=None, cluster_count=0)

@@ -20,7 +20,7 @@ from calibrant.studies import _tagging_measure as measuring
 from calibrant.studies._base import Row, Study, digest
 from calibrant.studies._tagging_compare import count_wins
 from calibrant.studies._tagging_data import FILES, TextSet, read_set, sources
-from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Tested
+from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Evaluated
 from calibrant.studies._tagging_models import (
     ABLATION_PENALTIES,
     STEPS,
@@ -150,12 +150,12 @@ def tagging(
 
 def _measure(
     texts: TextSet, hidden: Mapping[str, Tagger], under_way: Training, tables: Tables
-) -> dict[str, Tested]:
+) -> dict[str, Evaluated]:
     """Measure one set's models: by key, and ``equal-hmm``, ``equal-crf`` of equal accuracy."""
     basic, *twin = under_way.taggers(texts.name, "basic")
     advanced = under_way.taggers(texts.name, "advanced")[0]
     taggers = {**hidden, "crf-basic": basic, "crf-advanced": advanced}
-    models = {key: measuring.tested(texts, tagger) for key, tagger in taggers.items()}
+    models = {key: measuring.evaluated(texts, tagger) for key, tagger in taggers.items()}
     tables.chosen += measuring.candidate_rows(texts, list(taggers.values()))
     for query in (texts.tag, ALL_TAGS):
         tables.errors += [measuring.error_row(model, query) for model in models.values()]
@@ -176,14 +176,14 @@ def _measure(
 
 
 def _equal(
-    texts: TextSet, models: Mapping[str, Tested], twin: Sequence[Tagger], tables: Tables
-) -> tuple[Tested, Tested]:
+    texts: TextSet, models: Mapping[str, Evaluated], twin: Sequence[Tagger], tables: Tables
+) -> tuple[Evaluated, Evaluated]:
     """Two models of the same accuracy on dev: the better one is trained on fewer sentences."""
     hmm, crf = models["hmm"], models["crf-basic"]
     if twin:
-        crf = measuring.tested(texts, twin[0])
+        crf = measuring.evaluated(texts, twin[0])
     else:
-        hmm = measuring.tested(texts, hmm_like(texts, hmm.tagger, crf.tagger.dev_accuracy))
+        hmm = measuring.evaluated(texts, hmm_like(texts, hmm.tagger, crf.tagger.dev_accuracy))
     for model in (hmm, crf):
         rows = [measuring.error_row(model, query) for query in (texts.tag, ALL_TAGS)]
         unseen = measuring.unseen_tokens(texts.test, model.tagger.model.tags)
@@ -192,7 +192,7 @@ def _equal(
     return hmm, crf
 
 
-def _compare(first: Tested, second: Tested, comparison: str, tables: Tables) -> None:
+def _compare(first: Evaluated, second: Evaluated, comparison: str, tables: Tables) -> None:
     tags, pairs = measuring.class_rows(first, second, comparison)
     tables.tags += tags
     tables.pairs += pairs
@@ -216,7 +216,7 @@ def _pseudocounts(texts: TextSet, tables: Tables) -> None:
             model = HMMTagger(pseudocount=value, unseen=unseen).fit(train.sentences, train.tags)
             accuracy = token_accuracy(dev.tags, model.predict(dev.sentences))
             key = "hmm" if unseen == "uniform" else "hmm-classes"
-            found = measuring.tested(texts, Tagger(key, model, value, len(train.sentences), accuracy))
+            found = measuring.evaluated(texts, Tagger(key, model, value, len(train.sentences), accuracy))
             tables.pseudocounts.append(measuring.pseudocount_row(found, accuracy))
 
 
@@ -224,7 +224,7 @@ def _ablation(texts: TextSet, under_way: Training, tables: Tables) -> None:
     """Accuracy and error of the CRF as groups of features are added."""
     for step, groups in STEPS.items():
         tagger = under_way.taggers(texts.name, *groups)[0]
-        found = measuring.tested(texts, tagger)
+        found = measuring.evaluated(texts, tagger)
         for query in (texts.tag, ALL_TAGS):
             row = measuring.error_row(found, query)
             kept = {key: row[key] for key in ("query", "accuracy", "plug-in", "debiased", "low", "high")}
