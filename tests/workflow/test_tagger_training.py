@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText, read_tagged
 from calibrant.io.saved_models import load_model, model_column
-from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, HMMTagger, token_accuracy
+from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, token_accuracy
 from calibrant.workflow import train_tagger
 
 
@@ -60,6 +62,25 @@ def test_a_crf_has_penalties_to_choose_from(tagged: Path) -> None:
     )
     assert [each.settings["l2"] for each in record.candidates] == list(L2_PENALTIES)
     assert record.features == ["word", "suffixes"]
+
+
+def test_processes_choose_the_same(tagged: Path) -> None:
+    texts, said = (tagged / "train.tsv", tagged / "dev.tsv"), []
+    alone = train_tagger(*texts, features="basic", l2=[1.0, 0.1, 0.01])[1]
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        model, record = train_tagger(
+            *texts,
+            features="basic",
+            l2=[1.0, 0.1, 0.01],
+            executor=executor,
+            progress=lambda *step: said.append(step),
+        )
+    assert (record.candidates, record.settings) == (alone.candidates, alone.settings)
+    assert isinstance(model, CRFTagger)
+    assert model.l2 == record.settings["l2"]
+    assert [step for step in said if "training" in step[0]] == [
+        ("training with 3 values of l2", done, 3) for done in (1, 2, 3)
+    ]
 
 
 def test_a_value_that_is_given_is_used_and_its_accuracy_told(tagged: Path) -> None:

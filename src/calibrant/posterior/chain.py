@@ -397,5 +397,4 @@ class ChainPosterior(ChainPotentials):
         >>> ChainPosterior(np.log([[0.6, 0.4], [0.2, 0.8]])).minimum_bayes_risk().tolist()
         [0, 1]
         """
-        best: Integers = self.marginals().argmax(axis=1)
-        return best
+        return np.asarray(self.marginals().argmax(axis=1), np.int64)
