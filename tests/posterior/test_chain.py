@@ -140,6 +140,17 @@ def test_entropy_is_that_of_the_distribution_over_sequences(
         assert found == pytest.approx(expected, rel=1e-8, abs=1e-290)
 
 
+@pytest.mark.parametrize("scale", [0.1, 2.0, 8.0, 20.0, 40.0])
+def test_entropy_keeps_its_digits_whatever_is_added(scale: float, random_potentials: Random) -> None:
+    rng = np.random.default_rng(11)
+    chain = random_potentials(rng, 30, 4, scale)
+    expected = ChainPosterior(**chain).entropy()
+    assert expected[0] < 42
+    for added in (1e2, -1e4):
+        shifted = {**chain, "unary": chain["unary"] + added, "transition": chain["transition"] - added / 2}
+        np.testing.assert_allclose(ChainPosterior(**shifted).entropy(), expected, rtol=1e-7)
+
+
 # Long sentences, large potentials, and sentences that plain probabilities would lose.
 
 

@@ -99,7 +99,10 @@ class ChainPotentials:
 
     def block_messages(self, block: Block) -> BlockMessages:
         """Those of `messages`, and the transitions, as kernels take them."""
-        found = self.messages(block)
+        return self.as_block(self.messages(block))
+
+    def as_block(self, found: Messages) -> BlockMessages:
+        """Messages, and the transitions, as kernels take them."""
         return BlockMessages(
             found.alpha,
             found.future,
@@ -107,7 +110,7 @@ class ChainPotentials:
             self.steps.plain,
             self.steps.logarithm,
             found.state,
-            block.offsets,
+            found.block.offsets,
         )
 
     def transitions(self) -> Floats:
