@@ -58,7 +58,7 @@ def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) ->
     ran = run("tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model")
     assert ran.code == 0
     assert "CRF, advanced features; max iterations 3" in ran.out
-    assert "l2 1: no text was given to choose it by (--dev)" in ran.out
+    assert "l2 0.1: no text was given to choose it by (--dev)" in ran.out
     assert "note: training stopped after 3 iterations" in ran.out
 
 
