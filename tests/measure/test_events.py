@@ -171,3 +171,14 @@ def test_rows_of_float32_softmax_are_accepted() -> None:
     prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     predictions = class_predictions(rng.integers(0, 50, 1000), prob)
     assert top_event(predictions).score.dtype == np.float32
+
+
+def test_a_gold_class_that_is_none_of_the_classes_is_a_miss_of_each() -> None:
+    known = sample(n=40, count=3)
+    label = np.where(np.arange(40) % 4 == 0, -1, known.label)
+    some = ClassPredictions(label, known.prob, known.classes)
+    pairs = pooled_event(some)
+    assert pairs.label.reshape(40, 3).sum(axis=1).tolist() == (label >= 0).astype(int).tolist()
+    for name in known.classes:
+        assert class_event(some, name).label.tolist() == (label == int(name)).tolist()
+    assert not top_event(some).label[::4].any()

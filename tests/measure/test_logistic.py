@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -202,3 +204,25 @@ def test_few_clusters_take_quantiles_of_t() -> None:
 def test_a_level_outside_zero_and_one_is_refused() -> None:
     with pytest.raises(InputError, match="level"):
         cox_calibration([0, 1], [0.2, 0.9], level=95)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_that_add_up_in_every_cluster_are_calibrated_in_the_large(kind: type) -> None:
+    rng = np.random.default_rng(2)
+    prob: NDArray[np.floating[Any]] = rng.dirichlet(np.full(17, 0.2), 3000).astype(kind)
+    label = np.eye(17)[rng.integers(17, size=3000)]
+    sentence = np.repeat(rng.integers(200, size=3000), 17)
+    found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
+    for value in (found.difference, found.intercept):
+        assert (value.estimate, value.standard_error, value.low, value.high) == (0, 0, 0, 0)
+    assert "0 for any model" in found.reasons["difference.warning"]
+    label[5] = 0  # a gold class that the model has not
+    found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
+    assert found.difference.estimate == pytest.approx(-1 / label.size, rel=1e-3)
+    assert "difference.warning" not in found.reasons
+
+
+def test_tiny_scores_without_events_do_not_add_up() -> None:
+    found = calibration_in_the_large([0] * 40, [1e-9] * 40, clusters=[0, 1] * 20)
+    assert found.difference.estimate == pytest.approx(-1e-9)
+    assert found.reasons == {"intercept": "only one class occurs among the scores that have a logit"}

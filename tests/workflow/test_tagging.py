@@ -115,6 +115,34 @@ def test_accuracy_is_that_of_the_best_sequences(hmm: HMMTagger, tagged: Path) ->
     assert found.accuracy_interval.standard_error == pytest.approx(error)
 
 
+def test_the_interval_of_the_accuracy_stays_within_0_and_1() -> None:
+    def evaluated(gold: list[list[str]]) -> TagEvaluation:
+        names = [str(place) for place in range(len(gold))]
+        text = TaggedText([["a"] * len(tags) for tags in gold], gold, names, None, "text")
+        return evaluate_tagger(Coin(), text)
+
+    few = evaluated([["N"], ["V"]]).accuracy_interval
+    assert few.low is not None
+    assert few.high is not None
+    assert 0 < few.low < 0.02
+    assert 0.98 < few.high < 1
+    rare = evaluated([["V"] * 20] * 39 + [["V"] * 19 + ["N"]]).accuracy_interval
+    assert rare.low is not None
+    assert rare.high is not None
+    assert 0 < rare.low < 1 / 800 < rare.high < 0.01
+    # Equal sentences do not make the interval narrower than that of independent tokens.
+    equal = evaluated([["N", "V"]] * 200).accuracy_interval
+    assert equal.standard_error == 0
+    assert equal.low == pytest.approx(0.451, abs=1e-3)
+
+
+def test_one_cluster_has_an_accuracy_and_no_interval() -> None:
+    text = TaggedText([["a", "b"]], [["N", "V"]], ["1"], None, "text")
+    found = evaluate_tagger(Coin(), text)
+    assert (found.accuracy, found.accuracy_interval.low) == (0.5, None)
+    assert "there is one cluster" in found.reasons["accuracy_interval"]
+
+
 def test_an_accuracy_without_spread_has_no_interval(hmm: HMMTagger) -> None:
     word, tag = "w1", hmm.predict([["w1"]])[0][0]
     other = next(name for name in hmm.tags if name != tag)
@@ -137,6 +165,12 @@ def test_a_gold_tag_that_the_model_has_never_seen_is_a_miss_of_every_tag(
     columns = pq.read_table(tmp_path / "pred.parquet").to_pydict()
     assert columns["label"][:3] == [0, 0, 0]
     assert sum(columns["label"]) == found.tokens - 3
+
+
+def test_top_beside_pooled_changes_nothing(hmm: HMMTagger, tagged: Path) -> None:
+    pooled = evaluate_tagger(hmm, tagged / "test.conllu").measured["pooled"].to_dict()
+    both = evaluate_tagger(hmm, tagged / "test.conllu", event=["top", "pooled"]).measured
+    assert both["pooled"].to_dict() == pooled
 
 
 def test_the_table_has_the_columns_that_are_promised(hmm: HMMTagger, tagged: Path, tmp_path: Path) -> None:

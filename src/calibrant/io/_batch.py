@@ -21,7 +21,8 @@ class Batch:
     score
         (n,) probabilities of a long table, or (n, K) of a wide one, in [0, 1].
     label
-        (n,) bool of a long table; (n,) int64 class positions of a wide one.
+        (n,) bool of a long table; (n,) int64 class positions of a wide one, negative where the gold class is
+        none of its classes.
     weight
         (n,) float64, positive; None when the table has none. Rows of weight zero are left out.
     cluster, item, class_code

@@ -35,7 +35,7 @@ class ClassPredictions:
     Attributes
     ----------
     label
-        (n,) index of the true class.
+        (n,) index of the true class; negative where it is none of the K, a miss of every class.
     prob
         (n, K) probabilities; rows sum to one within the tolerance.
     classes
@@ -278,7 +278,8 @@ def pooled_event(predictions: ClassPredictions) -> Pairs:
     """
     n, count = predictions.prob.shape
     label = np.zeros((n, count), np.bool_)
-    label[np.arange(n), predictions.label] = True
+    known = np.flatnonzero(predictions.label >= 0)
+    label[known, predictions.label[known]] = True
     cluster = np.arange(n, dtype=np.int64) if predictions.cluster is None else predictions.cluster
     return Pairs(
         np.ascontiguousarray(predictions.prob).reshape(-1),

@@ -29,7 +29,13 @@ SEPARATED = "one threshold of the score separates the classes, so the slope has 
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
 
+BALANCED = (
+    "the scores of every cluster add up to its events, as do those of all classes pooled: "
+    "calibration in the large is 0 for any model"
+)
+
 _ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
+_SUM_ROUNDING = 1e-6  # by how much, relatively, float32 probabilities may fail to add up to 1
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,8 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
     (0.2, 0.896)
     """
+    from scipy.special import expit
+
     level = proportion(level, "level")
     tally = as_tally(source)
     total = tally.total_weight
@@ -189,7 +197,12 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
         beta = fit(rows, slope=False)
         covariance, clusters = robust_covariance(rows, beta, slope=False)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
-        if intercept.low is None:
+        if rows.cluster is not None and _is_balanced(
+            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
+        ):
+            intercept = Estimate(0.0, 0.0, 0.0, 0.0, level)
+            reasons["intercept.warning"] = BALANCED
+        elif intercept.low is None:
             reasons["intercept.low"] = ONE_CLUSTER
     return CalibrationInTheLarge(
         base_rate=base_rate,
@@ -208,6 +221,9 @@ def _difference(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate
     residual = tally.weight_positives - tally.sum_score
     total = tally.total_weight
     mean = float(residual.sum() / total)
+    if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
+        reasons["difference.warning"] = BALANCED
+        return Estimate(0.0, 0.0, 0.0, 0.0, level)
     if tally.cluster is not None:
         count = tally.cluster_count
         centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
@@ -225,6 +241,14 @@ def _difference(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate
     if estimate.low is None:
         reasons["difference.low"] = ONE_CLUSTER
     return estimate
+
+
+def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
+    """Whether scores add up to events in each of several clusters, so that differences are but rounding."""
+    difference = np.bincount(cluster, events - scores)
+    summed = np.bincount(cluster, events + scores)
+    close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
+    return len(np.unique(cluster)) > 1 and bool(close.all())
 
 
 def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:

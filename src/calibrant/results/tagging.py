@@ -122,7 +122,7 @@ class TagEvaluation(Result):
     accuracy
         Share of tokens whose tag in the best sequence is the gold tag, in [0, 1].
     accuracy_interval
-        Its interval, for text like this: whole clusters vary.
+        Its interval, for text like this: whole clusters vary. Wilson's, of an effective number of tokens.
     tokens, sentences
         Of the text.
     cluster

@@ -88,7 +88,7 @@ def measurement_of(
     reasons = _renamed(
         scores.reasons, {"brier_skill": "brier_skill", "log_loss": "log_loss", "log_skill": "log_loss_skill"}
     )
-    reasons |= _renamed(large.reasons, {"difference": "calibration_in_the_large"})
+    reasons |= _renamed(large.reasons, {"difference.warning": "calibration_in_the_large_warning"})
     reasons |= _renamed(cox.reasons, {"intercept": "cox_intercept", "slope": "cox_slope"})
     if debiased.debiased_mse is None:
         reasons |= dict.fromkeys(("debiased_mse", "debiased_rms"), debiased.reasons["debiased_mse"])

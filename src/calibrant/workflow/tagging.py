@@ -15,7 +15,8 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io.saved_models import load_model, model_column
-from calibrant.measure.logistic import calibration_in_the_large
+from calibrant.measure.bin_intervals import wilson
+from calibrant.measure.logistic import calibration_in_the_large, critical_value
 from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
@@ -230,15 +231,31 @@ def read_gold(text: Any, column: Column | None, progress: Progress | None) -> Ta
 
 
 def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]:
-    """Mean of what is right with clusters as units, and why its interval is not known."""
+    """Mean of what is right with clusters as units, and why its interval is not known.
+
+    Wilson's interval of an effective number of tokens, as for the frequency in a bin: those divided by the
+    design effect, and by that of quantiles of t, since the spread is known from the clusters alone.
+
+    References
+    ----------
+    .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected number of
+       positive counts estimated from survey data. Survey Methodology 24, 193-201.
+    """
     mean = float(rows.right.mean())
     if mean in (0.0, 1.0):
         return Estimate(mean, None, None, None, level), {"accuracy_interval": NO_SPREAD}
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
     nothing = np.zeros(len(rows.right))
     found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
-    reason = found.reasons.get("difference.low")
-    return found.difference, {} if reason is None else {"accuracy_interval": reason}
+    error = found.difference.standard_error
+    if error is None or found.clusters is None:
+        return found.difference, {"accuracy_interval": found.reasons["difference.low"]}
+    independent = mean * (1 - mean) / len(rows.right)
+    effect = max(1.0, error**2 / independent)
+    quantiles = critical_value(level, found.clusters) / critical_value(level, 0)
+    number = len(rows.right) / (effect * quantiles**2)
+    low, high = wilson(np.array([mean]), np.array([number]), level)
+    return Estimate(mean, error, float(low[0]), float(high[0]), level), {}
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, float | None, dict[str, str]]:
