@@ -219,8 +219,19 @@ def test_clusters_by_document_need_documents(tmp_path: Path) -> None:
     ) as caught:
         text.clusters("document")
     assert caught.value.code == "cluster"
+    assert "in CoNLL-U by a line '# newdoc id = ...', elsewhere by a sentence of" in caught.value.hint
     with pytest.raises(InputError, match="there are no clusters by 'genre'"):
         text.clusters("genre")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("the\tD\rfish\tN\r", 1), ("the\tD\r\nfish\tN\r\r\n", 2), ("a\tX\nb\rc\tY\n", 2)]
+)
+def test_a_carriage_return_inside_a_line_is_no_part_of_a_token(tmp_path: Path, text: str, line: int) -> None:
+    with pytest.raises(FormatError, match="a carriage return stands inside the line") as caught:
+        read_tagged(written(tmp_path, text, "a.tsv"))
+    assert (caught.value.code, caught.value.line) == ("file-broken", line)
+    assert "line ends LF or CRLF" in caught.value.hint
 
 
 def test_a_file_of_tokens_has_no_tags(tmp_path: Path) -> None:

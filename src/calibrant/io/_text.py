@@ -23,7 +23,7 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     InputError
         The file is not there or empty.
     FormatError
-        The file is cut short, is no text, or is not encoded as UTF-8.
+        The file is cut short, is no text, is not encoded as UTF-8, or has a carriage return inside a line.
 
     Examples
     --------
@@ -53,7 +53,18 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
         message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
         raise FormatError(message, "save it as UTF-8", code="file-broken", file=name, line=line) from error
     # Not splitlines: a token may hold any of the other characters that it takes for line ends.
-    return name, [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if "\r" in text:
+        _check_line_ends(name, lines)
+    return name, lines
+
+
+def _check_line_ends(name: str, lines: list[str]) -> None:
+    """Raise where a carriage return is no part of a line's end: each may have been meant as one."""
+    for number, line in enumerate(lines, 1):
+        if "\r" in line:
+            message, hint = "a carriage return stands inside the line", "save it with line ends LF or CRLF"
+            raise FormatError(message, hint, code="file-broken", file=name, line=number)
 
 
 def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from calibrant.exceptions import InputError
-from calibrant.io._sentences import Column, reader_of
+from calibrant.io._sentences import DOCUMENT_START, Column, reader_of
 from calibrant.io._text import read_lines
 
 Progress = Callable[[str, int, int | None], None]
@@ -78,7 +78,10 @@ class TaggedText:
             hint = "use one of sentence, document"
             raise InputError(f"there are no clusters by {by!r}", hint, code="parameter", file=self.name)
         if self.document_ids is None:
-            hint = "cluster by sentence, or add '# newdoc id = ...' before the first sentence of each"
+            hint = (
+                "cluster by sentence, or mark where each document starts: in CoNLL-U by a line "
+                f"'# newdoc id = ...', elsewhere by a sentence of the one token {DOCUMENT_START}"
+            )
             raise InputError("the file names no documents", hint, code="cluster", file=self.name)
         return self.document_ids
 
