@@ -137,6 +137,12 @@ def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
         assert part in ran.out, part
 
 
+def test_what_to_type_next_has_the_same_clusters(run: Run, model: Path, tagged: Path) -> None:
+    text = tagged / "test.conllu"
+    ran = run("tag", "eval", model, text, "--cluster", "document")
+    assert f"calibrant tag predict {model} {text} --cluster document -o pred.parquet" in ran.out
+
+
 def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.tsv"
     path.write_text("w1\tN\nw2\tAUX\nw3\tAUX\n\n" * 9, encoding="utf-8")

@@ -54,6 +54,20 @@ def test_a_device_is_written_directly() -> None:
         file.write(b"gone")
 
 
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path, name: str) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    (tmp_path / name).symlink_to(full)
+    with (
+        pytest.raises(InputError, match=rf"{name}: cannot write: no space left") as caught,
+        writing(tmp_path / name) as file,
+    ):
+        file.write(bytes(100_000))
+    assert caught.value.code == "output"
+
+
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write: no such file"), writing(tmp_path / "no" / "a.txt"):
         pass

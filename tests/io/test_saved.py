@@ -54,6 +54,16 @@ def test_numbers_may_name_clusters(tmp_path: Path) -> None:
     assert_equal(load_tally(tmp_path / "a.parquet"), tally)
 
 
+def test_names_of_clusters_are_sorted_whatever_the_order_of_rows(tmp_path: Path) -> None:
+    names = ["s10", "s9", "\u00e4", "a b", "s1", "s9"]
+    tally = Tally.from_arrays(y_true=[0, 1] * 3, y_prob=np.linspace(0.9, 0.1, 6), clusters=names)
+    save_tally(tally, tmp_path / "a.parquet")
+    loaded = load_tally(tmp_path / "a.parquet")
+    assert_equal(loaded, tally)
+    assert loaded.clusters is not None
+    assert loaded.clusters.tolist() == ["a b", "s1", "s10", "s9", "\u00e4"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tally_of_version_1_still_loads(kind: str) -> None:
     assert_equal(load_tally(ARCHIVES / f"tally-v1-{kind.replace(' ', '-')}.parquet"), example(kind))

@@ -161,6 +161,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
     file = "FILE" if measured.recipe.file == "stdin" else shlex.quote(measured.recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
+    chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
     return [
         *lines,
         "",

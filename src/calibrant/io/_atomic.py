@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import secrets
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from calibrant.exceptions import InputError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -23,7 +26,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Raises
     ------
     InputError
-        If the folder does not exist or cannot be written.
+        If the folder does not exist or cannot be written, or its disk is full.
 
     Examples
     --------
@@ -48,9 +51,11 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 os.fsync(raw.fileno())
         if not direct:
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         if not direct:
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise _not_writable(path, error) from error
         raise
 
 
@@ -86,7 +91,9 @@ def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
     try:
         return target, temporary, temporary.open("wb" if direct else "xb")
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"cannot write: {reason}", "choose another place", code="output", file=str(path)
-        ) from error
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: str | os.PathLike[str], error: OSError) -> InputError:
+    reason = (error.strerror or str(error)).lower()
+    return InputError(f"cannot write: {reason}", "choose another place", code="output", file=str(path))

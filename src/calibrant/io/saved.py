@@ -13,6 +13,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
@@ -106,13 +107,20 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
         columns[field.name] = as_numpy(table[field.name].combine_chunks())
     cluster, names = None, None
     if "cluster" in table.column_names:
-        column = table["cluster"]
-        text = str(column.type) == "string"
-        values = np.array(column.to_pylist()) if text else as_numpy(column.combine_chunks())
-        names, cluster = np.unique(values, return_inverse=True)
+        names, cluster = _coded(table["cluster"])
     tally = Tally(header["kind"], cluster=cluster, clusters=names, weighted=header["weighted"], **columns)
     _check(tally, header, name)
     return tally
+
+
+def _coded(column: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sorted names in a column, and the place of each row's name among them."""
+    encoded = column.dictionary_encode().combine_chunks()
+    values = encoded.dictionary
+    text = str(values.type) == "string"
+    # Only the different names are sorted: those of rows may be millions of texts.
+    names, place = np.unique(np.array(values.to_pylist()) if text else as_numpy(values), return_inverse=True)
+    return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 
 def tally_event(path: str | os.PathLike[str]) -> str | None:
