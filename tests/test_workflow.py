@@ -258,9 +258,9 @@ def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
     assert "150 pairs" in found.reasons["bins_warning"]
 
 
-def test_the_top_label_of_a_long_table_is_refused() -> None:
+def test_the_top_label_of_a_long_table_without_items_is_refused() -> None:
     table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
-    with pytest.raises(InputError, match="the top label needs every class's score of an item in one row"):
+    with pytest.raises(InputError, match="the top label needs to know which rows are the scores of one item"):
         measure(table, event="top")
 
 

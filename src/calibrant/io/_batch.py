@@ -40,8 +40,8 @@ class Batch:
     def __len__(self) -> int:
         return len(self.label)
 
-    def take(self, rows: NDArray[Any]) -> Batch:
-        """Return the rows chosen by a mask or by positions."""
+    def take(self, rows: NDArray[Any] | slice) -> Batch:
+        """Return the rows chosen by a mask, by positions, or by a slice."""
         return Batch(
             self.score[rows],
             self.label[rows],

@@ -109,6 +109,35 @@ class Predictions:
         """
         return self._reader.batches(size, items and self.has_items)
 
+    def by_item(self) -> Predictions:
+        """Return a long table with classes and items as a wide one: one row an item, one score a class.
+
+        Reading it raises an `InputError` unless the rows of each item stand together, one a class. A row
+        without a gold class has the label -1.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> columns = {"score": [0.2, 0.8, 0.6, 0.4], "label": [0, 1, 0, 0], "class": ["N", "V", "N", "V"]}
+        >>> found = open_predictions(pa.table({**columns, "item": [1, 1, 2, 2]})).by_item().read()
+        >>> found.score.tolist(), found.label.tolist()
+        ([[0.2, 0.8], [0.6, 0.4]], [1, -1])
+        """
+        from calibrant.io._items import ItemReader
+
+        return Predictions(
+            ItemReader(self.name, self._reader),
+            name=self.name,
+            form="wide",
+            rows=None,
+            threshold=self.threshold,
+            classes=None,
+            clustered=self.clustered,
+            weighted=self.weighted,
+            has_classes=True,
+            has_items=True,
+        )
+
     def read(self, *, items: bool = False) -> Batch:
         """Read all rows at once."""
         return joined(list(self.batches(items=items)))

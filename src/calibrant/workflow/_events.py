@@ -62,7 +62,7 @@ def _check(event: object, predictions: Predictions) -> None:
     if predictions.has_classes and event == "binary":
         hint = (
             "name the event: "
-            + ("top, " if predictions.form == "wide" else "")
+            + ("top, " if predictions.form == "wide" or predictions.has_items else "")
             + "class:NAME, classwise or pooled"
         )
         raise InputError("a table with classes has no binary event", hint, code="event", file=name)
@@ -72,11 +72,10 @@ def _check(event: object, predictions: Predictions) -> None:
     if event == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is not known"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    if event == "top" and predictions.form == "long":
-        message = "the top label needs every class's score of an item in one row"
-        raise InputError(
-            message, "write a wide table with one p_<class> column a class", code="event", file=name
-        )
+    if event == "top" and not (predictions.form == "wide" or predictions.has_items):
+        message = "the top label needs to know which rows are the scores of one item"
+        hint = "name the items in a column (--item), or write a wide table with one p_<class> column a class"
+        raise InputError(message, hint, code="event", file=name)
 
 
 def expanded(events: Sequence[str], classes: Sequence[str]) -> list[str]:

@@ -139,8 +139,11 @@ def event_sources(
 
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
     ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
-    in memory however large it is.
+    in memory however large it is. The top label of a long table is found item by item: it is read as the
+    wide one that it could be.
     """
+    if "top" in events and predictions.form == "long":
+        predictions = predictions.by_item()
     items = items or ("pooled" in events and not predictions.clustered)
     batches = _reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []

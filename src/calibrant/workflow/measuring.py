@@ -155,7 +155,7 @@ def read(
     recipe = Recipe(
         file=predictions.name,
         form=predictions.form,
-        rows=rows,
+        rows=rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
         version=__version__,

@@ -1,0 +1,81 @@
+"""A long table is read item by item as the wide table of the same scores, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.io import open_predictions
+
+CLASSES = ("N", "V", "D")
+
+
+def columns(n: int = 50, **more: list[Any]) -> dict[str, list[Any]]:
+    """Rows of n items, the classes of each in an order of its own."""
+    random = np.random.default_rng(1)
+    order = [random.permutation(3) for _ in range(n)]
+    order[0] = np.arange(3)
+    prob, gold = random.dirichlet(np.ones(3), n), random.integers(-1, 3, n)
+    return {
+        "score": [prob[item, code] for item in range(n) for code in order[item]],
+        "label": [int(gold[item] == code) for item in range(n) for code in order[item]],
+        "class": [CLASSES[code] for item in range(n) for code in order[item]],
+        "item": [f"i{item}" for item in range(n) for _ in CLASSES],
+        "cluster": [f"c{item // 4}" for item in range(n) for _ in CLASSES],
+        **more,
+    }
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
+def test_each_item_is_a_row_wherever_batches_end(size: int) -> None:
+    rows = columns()
+    wide = open_predictions(pa.table(rows)).by_item()
+    batches = list(wide.batches(size, items=True))
+    score = np.concatenate([batch.score for batch in batches])
+    label = np.concatenate([batch.label for batch in batches])
+    assert (wide.form, wide.classes, score.shape) == ("wide", CLASSES, (50, 3))
+    for place in range(150):
+        item, code = place // 3, CLASSES.index(rows["class"][place])
+        assert score[item, code] == rows["score"][place]
+        assert (label[item] == code) == bool(rows["label"][place])
+    assert (label == -1).any()
+    names = [wide.items[code] for batch in batches if batch.item is not None for code in batch.item]
+    assert names == [f"i{item}" for item in range(50)]
+    clusters = [
+        wide.clusters[code] for batch in batches if batch.cluster is not None for code in batch.cluster
+    ]
+    assert clusters == [f"c{item // 4}" for item in range(50)]
+
+
+def changed(name: str, value: Any, *, place: int = 34) -> dict[str, list[Any]]:
+    rows = columns()
+    rows[name][place] = value
+    return rows
+
+
+@pytest.mark.parametrize("size", [5, 10_000])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            {name: values[:-1] for name, values in columns().items()},
+            "item i49: it has 2 scores and the items",
+        ),
+        (changed("item", "i0"), "item i11: it has 1 scores|item i0: its rows do not stand together"),
+        (changed("class", "X"), "item i11: its classes are not those of the items before"),
+        (changed("score", 1.0), "item i11: its scores add up to 1.* not 1"),
+        (changed("cluster", "c9"), "item i11: its rows differ in cluster"),
+        (columns(label=[1] * 150), "item i0: it has more than one gold class"),
+    ],
+    ids=["incomplete", "apart", "class", "sum", "cluster", "gold"],
+)
+def test_rows_that_are_not_whole_items_are_refused(
+    rows: dict[str, list[Any]], message: str, size: int
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        list(open_predictions(pa.table(rows)).by_item().batches(size))
+    assert caught.value.code == "event"
