@@ -258,6 +258,21 @@ def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
     assert "150 pairs" in found.reasons["bins_warning"]
 
 
+def test_an_unknown_event_is_told_those_that_the_table_has() -> None:
+    plain = pa.table({"score": [0.1], "label": [0]})
+    for more, possible in (
+        ({}, "give binary"),
+        ({"class": ["V"]}, "give class:NAME, classwise or pooled"),
+        ({"class": ["V"], "item": [1]}, "give top, class:NAME, classwise or pooled"),
+    ):
+        table = plain
+        for name, values in more.items():
+            table = table.append_column(name, [values])
+        with pytest.raises(InputError, match="unknown event 'V'") as caught:
+            measure(table, event="V")
+        assert caught.value.hint == possible
+
+
 def test_the_top_label_of_a_long_table_without_items_is_refused() -> None:
     table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
     with pytest.raises(InputError, match="the top label needs to know which rows are the scores of one item"):

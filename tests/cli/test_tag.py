@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+from calibrant.cli._tagging import evaluation_lines
 from calibrant.io import load_model
 from calibrant.workflow import evaluate_tagger
 
@@ -141,6 +143,40 @@ def test_what_to_type_next_has_the_same_clusters(run: Run, model: Path, tagged: 
     text = tagged / "test.conllu"
     ran = run("tag", "eval", model, text, "--cluster", "document")
     assert f"calibrant tag predict {model} {text} --cluster document -o pred.parquet" in ran.out
+    ran = run("tag", "eval", model, text, "--event", "top", "--event", "class:V")
+    assert "calibrant report pred.parquet --event top --event class:V -o report.html" in ran.out
+
+
+def test_a_model_that_cannot_say_which_words_it_has_seen_is_no_riddle(model: Path, tagged: Path) -> None:
+    found = evaluate_tagger(model, tagged / "test.tsv")
+    reason = "the model does not say"
+    unknown = replace(found, unseen_words=None, unseen_words_accuracy=None, reasons={"unseen_words": reason})
+    lines = evaluation_lines(unknown, spacy=False, column=None, events=[])
+    assert any(
+        line.startswith("  on words not seen in training") and line.endswith(f"-  {reason}") for line in lines
+    )
+
+
+def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, tmp_path: Path) -> None:
+    text = tagged / "train.tsv"
+    options = ["--model", "hmm", "--pseudocount", "1", "--pseudocount", "1.0", "-o", tmp_path / "m"]
+    ran = run("tag", "train", text, "--dev", text, *options)
+    assert "note: this is the training text" in ran.out
+    assert ran.out.count("chosen") == 1
+
+
+def test_predictions_can_be_written_to_standard_output(
+    run: Run, model: Path, tagged: Path, tmp_path: Path
+) -> None:
+    given = [model, tagged / "test.conllu", "--threshold", "0.05", "-o"]
+    run("tag", "predict", *given, tmp_path / "pred.csv")
+    for more in ([], ["--json"]):
+        ran = run("tag", "predict", *given, "-", *more)
+        assert ran.out == (tmp_path / "pred.csv").read_text(encoding="utf-8")
+    assert json.loads(ran.err)["output"] == "-"
+    said = run("tag", "predict", *given, "-").err
+    assert said.startswith("Wrote to standard output: ")
+    assert "Next" not in said
 
 
 def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
@@ -275,7 +311,6 @@ def test_a_bad_option_is_refused(run: Run, model: Path, tagged: Path, options: s
 OUTPUTS = {
     "no/pred.parquet": "cannot write: no such file or directory",
     "pred.xlsx": "the name says no kind of table that can be written",
-    "-": "the name says no kind of table that can be written",
     "": "",
 }
 

@@ -234,6 +234,34 @@ def test_a_carriage_return_inside_a_line_is_no_part_of_a_token(tmp_path: Path, t
     assert "line ends LF or CRLF" in caught.value.hint
 
 
+def test_a_space_beside_a_tag_would_make_another_tag(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="a space stands beside the tag 'N'") as caught:
+        read_tagged(written(tmp_path, "the\tD\nfish\tN \n", "a.tsv"))
+    assert caught.value.line == 2
+
+
+def test_features_are_names_with_values_in_one_order(tmp_path: Path) -> None:
+    lines = [word(place, "a", feats=feats) for place, feats in enumerate(("B=1|a=2", "a=2|B=1", "_"), 1)]
+    text = read_tagged(written(tmp_path, "\n".join(lines), "a.conllu"), column="upos+feats")
+    assert text.tags == [["NOUN|a=2|B=1", "NOUN|a=2|B=1", "NOUN"]]
+    for feats in ("Number", "Number=", "=Sing", "Number=Sing|"):
+        error = broken(tmp_path, word(1, "a", feats=feats), "a.conllu", column="upos+feats")
+        assert (error.line, "has no name or no value" in error.message) == (1, True)
+
+
+def test_a_file_that_ends_in_a_comment_is_cut_short(tmp_path: Path) -> None:
+    error = broken(tmp_path, word(1, "a") + "\n\n# sent_id = 2\n# text = so", "a.conllu")
+    assert (error.code, error.line) == ("file-truncated", 4)
+    assert read_tagged(written(tmp_path, word(1, "a") + "\n\n# the end\n", "a.conllu")).token_count == 1
+
+
+def test_bytes_that_are_no_text_are_not_called_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b"a\tX\n" * 200 + b"\x00")
+    with pytest.raises(FormatError, match="this is no text but something else"):
+        read_tagged(path)
+
+
 def test_a_file_of_tokens_has_no_tags(tmp_path: Path) -> None:
     error = broken(tmp_path, "a\nb\n", "a.txt")
     assert (error.code, "no tags" in error.message) == ("column-missing", True)

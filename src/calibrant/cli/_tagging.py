@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MOST_TAGS = 8
+STDOUT = "-"
 SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
 
 
@@ -92,6 +93,8 @@ def training_lines(found: TrainedTagger) -> list[str]:
         lines.append(
             f"  on {found.dev}" + ("; that of the best is a little too high" if len(rows) > 1 else "")
         )
+        if found.dev == found.train:
+            lines.append("  note: this is the training text, which says nothing of other texts")
     else:
         lines.append(f"  {name} {found.settings[name]:g}: no text was given to choose it by (--dev)")
     if found.iterations is not None and found.iterations >= found.settings["max_iterations"]:
@@ -114,13 +117,19 @@ def _shared(found: TrainedTagger) -> dict[str, Any]:
 def writing_lines(found: WrittenPredictions) -> list[str]:
     """Word what was written."""
     table = shlex.quote(found.output)
+    where = "to standard output" if found.output == STDOUT else found.output
     lines = [
-        f"Wrote {found.output}: {text.count(found.rows)} rows, one a tag of a token "
+        f"Wrote {where}: {text.count(found.rows)} rows, one a tag of a token "
         f"({text.count(found.tokens)} tokens in {text.count(found.sentences)} sentences, {found.tags} tags)"
     ]
     if found.threshold:
-        lines.append(f"  {text.count(found.dropped)} scores below {found.threshold:g} left out")
+        lines.append(
+            f"  {text.count(found.dropped)} scores below {found.threshold:g} left out; errors are of those "
+            "written, so other than those of all"
+        )
     lines += [f"  {line}" for line in _unseen(found.unseen_tags, found.tokens)]
+    if found.output == STDOUT:
+        return lines
     return [
         *lines,
         "",
@@ -130,7 +139,9 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
     ]
 
 
-def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> list[str]:
+def evaluation_lines(
+    found: TagEvaluation, spacy: bool, column: str | None, events: Sequence[str]
+) -> list[str]:
     """Word an evaluation: accuracy, then the measurement."""
     from calibrant.cli import _measured
 
@@ -146,6 +157,8 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     if found.unseen_words:
         share = f"{text.count(found.unseen_words)} tokens ({found.unseen_words / found.tokens:.1%})"
         rows.append(("  on words not seen in training", text.number(found.unseen_words_accuracy), share))
+    elif found.unseen_words is None:
+        rows.append(("  on words not seen in training", "-", found.reasons["unseen_words"]))
     lines = [
         f"{measured.recipe.file}: {text.count(found.tokens)} tokens in {text.count(found.sentences)} "
         f"sentences, {len(measured.recipe.classes or ())} tags, by {found.model}",
@@ -162,6 +175,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     file = "FILE" if measured.recipe.file == "stdin" else shlex.quote(measured.recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
     chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
+    asked = "".join(f" --event {shlex.quote(event)}" for event in events or ["pooled"])
     return [
         *lines,
         "",
@@ -169,7 +183,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
         "",
         "Next",
         f"  calibrant tag predict {model} {file}{chosen} -o pred.parquet",
-        "  calibrant report pred.parquet --event pooled -o report.html    the same to look at",
+        f"  calibrant report pred.parquet{asked} -o report.html    the same to look at",
     ]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 
-def show(lines: Sequence[str]) -> None:
+def show(lines: Sequence[str], *, err: bool = False) -> None:
     """Print lines; what a terminal might obey (in names that come from data) is printed as an escape."""
-    click.echo("\n".join(printable(line) for line in lines))
+    click.echo("\n".join(printable(line) for line in lines), err=err)
 
 
 def printable(text: str) -> str:

@@ -62,4 +62,4 @@ def command(
         return
     from calibrant.cli._text import show
 
-    show(evaluation_lines(found, spacy is not None, column))
+    show(evaluation_lines(found, spacy is not None, column, events))

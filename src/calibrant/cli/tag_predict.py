@@ -22,7 +22,8 @@ from calibrant.cli._tagging import tagging
     "--output",
     metavar="PRED",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz).",
+    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz). -: CSV on standard "
+    "output; what else is said goes to standard error.",
 )
 @click.option(
     "--threshold",
@@ -46,7 +47,7 @@ def command(
     Its columns are score, label (is it the gold tag?), class (the tag), cluster (the sentence), token (its
     place there) and item (its place in FILE). FILE has gold tags: labels come from them.
     """
-    from calibrant.cli._tagging import tagger_and_file, writing_lines
+    from calibrant.cli._tagging import STDOUT, tagger_and_file, writing_lines
     from calibrant.workflow import predict_tags
 
     model, _, file = tagger_and_file(sources, spacy, column)
@@ -54,9 +55,7 @@ def command(
         found = predict_tags(
             model, file, output, column=column, threshold=threshold, cluster=cluster, progress=progress
         )
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._text import show
 
-    show(writing_lines(found))
+    lines = [found.to_json(indent=2)] if as_json else writing_lines(found)
+    show("\n".join(lines).split("\n"), err=output == STDOUT)

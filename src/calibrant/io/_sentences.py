@@ -81,6 +81,9 @@ class Reader:
             self.missing_line = self.missing_line or line
         elif not tag.strip(" "):
             raise self.broken(line, "the tag is empty", "fill it in or drop the line", "missing-value")
+        elif tag != tag.strip(" "):
+            message = f"a space stands beside the tag {tag.strip(' ')!r}"
+            raise self.broken(line, message, "take it away: it would make another tag")
         else:
             self.tagged = self.tagged or tag != "_"
         self.tokens.append(token)
@@ -131,7 +134,8 @@ class ColumnReader(Reader):
             self.place = None
             return
         if not 2 <= chosen <= self.width:
-            hint = f"choose one from 2 to {self.width}; column 1 is the token"
+            hint = "choose 2" if self.width == 2 else f"choose one from 2 to {self.width}"
+            hint += "; column 1 is the token"
             message = f"there is no column {chosen} with tags"
             if self.width == 1:
                 message = "the file has one column, the token, and no tags"
@@ -189,6 +193,8 @@ class ConlluReader(Reader):
         self.last_id = self.covered = 0  # the last word, and the last that a multiword token holds
         self.last_line = len(lines)
         self.first_line: dict[str, int] = {}
+        self.known_features: dict[str, str] = {}
+        self.cut = lines[-1].startswith("#")
 
     def add(self, number: int, line: str) -> None:
         """Take a line."""
@@ -237,7 +243,18 @@ class ConlluReader(Reader):
             return tag
         if not fields[FEATS - 1]:
             raise self.broken(number, "FEATS is empty", "write _ for none", "missing-value")
-        return f"{tag}|{fields[FEATS - 1]}"
+        return f"{tag}|{self.features(number, fields[FEATS - 1])}"
+
+    def features(self, number: int, text: str) -> str:
+        """Check features and put them in the order that CoNLL-U has them in."""
+        if text not in self.known_features:
+            parts = text.split("|")
+            wrong = [part for part in parts if not all(part.partition("="))]
+            if wrong:
+                message, hint = f"the feature {wrong[0]!r} has no name or no value", "write Name=Value"
+                raise self.broken(number, message, hint)
+            self.known_features[text] = "|".join(sorted(parts, key=str.lower))
+        return self.known_features[text]
 
     def comment(self, number: int, line: str) -> None:
         """Take what a comment says about sentence and document."""
@@ -267,6 +284,9 @@ class ConlluReader(Reader):
 
     def finish(self) -> None:
         """Take the end of the file."""
+        if self.cut:
+            message, hint = "the file ends in a comment", "copy or write it again"
+            raise self.broken(self.last_line, message, hint, "file-truncated")
         self.end_sentence_at(self.last_line)
         super().finish()
         # A sentence without a name is called by its number, which may be another's name.

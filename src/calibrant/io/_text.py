@@ -44,7 +44,7 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     if not data.strip():
         raise InputError("the file is empty", "write it again", code="empty", file=name)
     if b"\x00" in data[:4096] or looks_like(data[:512]) == "parquet":
-        found = NAMES[looks_like(data[:512])]
+        found = NAMES["parquet" if looks_like(data[:512]) == "parquet" else "other"]
         raise FormatError(f"this is no text but {found}", "give a text", code="file-mislabelled", file=name)
     try:
         text = data.decode("utf-8-sig")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ COLUMNS = ("score", "label", "class", "cluster", "token", "item")
 NAMES = ("class", "cluster")
 TEXT = ("csv", "tsv", "jsonl")
 KINDS = ("parquet", "arrow", *TEXT)
+STDOUT = "-"
 ROWS = 1 << 19  # rows held in memory, and in a row group of Parquet
 ROUNDING = 1e-6  # how far above 1 a sum of float32 may end
 
@@ -47,6 +49,7 @@ class PredictionWriter:
     ----------
     path
         A name that ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``; text also as ``.gz``.
+        ``-`` is CSV on standard output.
     classes
         The K tags, different and not empty.
     threshold
@@ -95,7 +98,11 @@ class PredictionWriter:
 
     def __enter__(self) -> PredictionWriter:
         with ExitStack() as stack:
-            file = stack.enter_context(writing(self._name))
+            if self._name == STDOUT:
+                file: IO[bytes] = sys.stdout.buffer
+                stack.callback(file.flush)
+            else:
+                file = stack.enter_context(writing(self._name))
             sinks: dict[str, Callable[..., _Sink]] = {"parquet": _ParquetSink, "arrow": _ArrowSink}
             self._sink = sinks.get(self._kind, _TextSink)(file, self._kind, self._classes, self._threshold)
             stack.callback(self._sink.close)
@@ -229,6 +236,8 @@ class PredictionWriter:
 
 
 def _kind(name: str) -> str:
+    if name == STDOUT:
+        return "csv"
     suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
     packed = suffixes[-1:] == ["gz"]
     kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]

@@ -57,14 +57,15 @@ def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[
 def _check(event: object, predictions: Predictions) -> None:
     name = predictions.name
     known = ("binary", "top", "classwise", "pooled")
+    possible = "binary"
+    if predictions.has_classes:
+        possible = "class:NAME, classwise or pooled"
+        if predictions.form == "wide" or predictions.has_items:
+            possible = f"top, {possible}"
     if not isinstance(event, str) or not (event in known or event.startswith(CLASS)):
-        raise InputError(f"unknown event {event!r}", f"give {KNOWN}", code="event", file=name)
+        raise InputError(f"unknown event {event!r}", f"give {possible}", code="event", file=name)
     if predictions.has_classes and event == "binary":
-        hint = (
-            "name the event: "
-            + ("top, " if predictions.form == "wide" or predictions.has_items else "")
-            + "class:NAME, classwise or pooled"
-        )
+        hint = f"name the event: {possible}"
         raise InputError("a table with classes has no binary event", hint, code="event", file=name)
     if not predictions.has_classes and event != "binary":
         hint = "give binary, or a table with a class column or one p_<class> column a class"

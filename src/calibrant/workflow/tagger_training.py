@@ -171,7 +171,8 @@ class _Family:
         """The values to try: more than one only where there is something to choose by."""
         if self.given is None:
             return list(self.several) if several else [self.default]
-        values = [self.given] if isinstance(self.given, (int, float)) else list(self.given)
+        given = [self.given] if isinstance(self.given, (int, float)) else self.given
+        values = list(dict.fromkeys(given))
         if not values or (len(values) > 1 and not several):
             message = f"there are {len(values)} values of {self.name} and no development data to choose by"
             raise InputError(message, f"give one --{self.name}, or --dev", code="parameter")
