@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -177,6 +179,21 @@ def test_predictions_can_be_written_to_standard_output(
     said = run("tag", "predict", *given, "-").err
     assert said.startswith("Wrote to standard output: ")
     assert "Next" not in said
+
+
+def test_the_readme_shows_what_is_printed_for_tweets(
+    run: Run, data: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for source in (data / "twitter-pos").glob("oct27.*"):
+        Path(source.name).symlink_to(source)
+    block = re.search(r"^```text\n(\$ calibrant tag .*?)^```$", (root / "README.md").read_text(), re.M | re.S)
+    assert block is not None
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for part in block[1].split("$ calibrant ")[1:]:
+        command, _, shown = part.partition("\n")
+        out = run(*command.split()).out
+        assert doctest.OutputChecker().check_output(shown, out, flags), out
 
 
 def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
