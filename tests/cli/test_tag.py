@@ -353,6 +353,7 @@ def test_a_bad_threshold_is_refused(
 def test_a_model_that_cannot_be_written_is_refused_before_training(
     run: Run, tagged: Path, tmp_path: Path
 ) -> None:
+    refused(run("tag", "train", tagged / "train.tsv", "-o", "-"), "not written to standard output")
     refused(
         run("tag", "train", tagged / "train.tsv", "-o", tmp_path / "no" / "m"), "cannot write: no such file"
     )

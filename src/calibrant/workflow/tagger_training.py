@@ -103,6 +103,9 @@ def train_tagger(
     """
     start = time.perf_counter()
     if output is not None:
+        if os.fspath(output) == "-":
+            message, hint = "a model is not written to standard output", "name a file (--output)"
+            raise InputError(message, hint, code="output")
         keep_sources(output, train, dev)
         check_model_place(output)
     family = _family(model, features, l2, max_iterations, pseudocount, unseen)
