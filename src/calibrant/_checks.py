@@ -76,6 +76,15 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     return array
 
 
+def not_ragged(values: ArrayLike, name: str, hint: str) -> NDArray[Any]:
+    """Return an array of any shape, or raise where lists of different lengths make none."""
+    try:
+        return np.asarray(values)
+    except ValueError as ragged:
+        message = f"{name} holds lists of different lengths"
+        raise InputError(message, hint, code="shape") from ragged
+
+
 def same_length(name: str, length: int, other: str, other_length: int) -> None:
     """Raise if two arguments differ in length."""
     if length != other_length:
@@ -260,16 +269,23 @@ def non_negative(value: object, name: str) -> float:
     return float(value)
 
 
+def is_list(values: object) -> bool:
+    """Whether values have a length and an order and are no text: a list, a tuple, an array, a column."""
+    if isinstance(values, (list, tuple)):
+        return True
+    ordered = isinstance(values, Sequence) or getattr(values, "ndim", 0) > 0
+    return ordered and not isinstance(values, (str, bytes))
+
+
 def one_of(value: object, options: Sequence[str], name: str) -> None:
     """Raise unless a value is one of some names."""
     if not (isinstance(value, str) and value in options):
         raise InputError(f"{name} is {value!r:.40}", f"use one of {', '.join(options)}", code="parameter")
 
 
-def proportion(value: object, name: str) -> float:
+def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
     """Return a number strictly between 0 and 1, or raise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
-        raise InputError(
-            f"{name} is {value!r}", "give a number between 0 and 1, such as 0.95", code="parameter"
-        )
+        hint = f"give a number between 0 and 1, such as {such_as}"
+        raise InputError(f"{name} is {value!r}", hint, code="parameter")
     return float(value)

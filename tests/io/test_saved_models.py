@@ -183,6 +183,11 @@ def test_models_of_other_kinds_are_not_saved(tmp_path: Path) -> None:
     other: Any = UnigramClassifier("naive_bayes")  # to_state does not ask for training
     with pytest.raises(InputError, match="models of kind 'naive_bayes' are not saved"):
         save_model(other, tmp_path / "a.model")
+    nothing: Any = object()
+    with pytest.raises(
+        InputError, match="what is to be saved is no model but of type object: save an HMMTagger"
+    ):
+        save_model(nothing, tmp_path / "a.model")
     with pytest.raises(InputError, match="not been trained"):
         save_model(HMMTagger(), tmp_path / "a.model")
     assert list(tmp_path.iterdir()) == []
@@ -280,6 +285,13 @@ def test_files_that_are_missing_or_empty_are_errors(tmp_path: Path) -> None:
         load_model(tmp_path / "a")
 
 
+def test_a_damaged_archive_is_described_without_its_bytes(saved: Path) -> None:
+    content = bytearray(saved.read_bytes())
+    content[35] ^= 0xFF  # inside the first member's name, which stands in the table of members too
+    saved.write_bytes(content)
+    assert refused(saved, "file-broken", "the model's content is damaged").hint == "save the model again"
+
+
 def test_a_newer_format_state_or_kind_asks_for_a_newer_release(saved: Path) -> None:
     whole = saved.read_bytes()
     with_header(saved, lambda header: header.update(version=saved_models.VERSION + 1))
@@ -298,6 +310,8 @@ def test_a_newer_format_state_or_kind_asks_for_a_newer_release(saved: Path) -> N
         lambda header: header.pop("state"),
         lambda header: header.update(state=[1]),
         lambda header: header.update(version="x"),
+        lambda header: header.update(version="1"),
+        lambda header: header.update(version=1.5),
         lambda header: header["state"].pop("weight"),
         lambda header: header["state"].pop("tags"),
         lambda header: header["state"].update(tags=3),

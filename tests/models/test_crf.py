@@ -290,6 +290,36 @@ def test_a_saved_model_computes_the_same(tmp_path: Path) -> None:
     assert np.array_equal(loaded.posterior(TEST[0]).marginals(), model.posterior(TEST[0]).marginals())
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd"])
+def test_a_model_knows_whether_its_training_converged(algorithm: Any, tmp_path: Path) -> None:
+    for iterations, converged in ((2, False), (500, True)):
+        model = CRFTagger(features="basic", algorithm=algorithm, l2=1.0, max_iterations=iterations)
+        model.fit(*TRAIN)
+        assert model.converged is converged
+        assert (model.iterations < iterations) is converged
+        save_model(model, tmp_path / "a.model")
+        loaded = load_model(tmp_path / "a.model")
+        assert isinstance(loaded, CRFTagger)
+        assert loaded.converged is converged
+
+
+@pytest.mark.parametrize("features", ["basic", "advanced", "suffixes"])
+def test_the_vocabulary_has_every_word_of_training(features: Any, tmp_path: Path) -> None:
+    every = sorted({word for sentence in TRAIN[0] for word in sentence})
+    if features == "suffixes":
+        features = ("suffixes",)
+    model = CRFTagger(features=features, l1=5.0, max_iterations=5).fit(*TRAIN)
+    assert model.vocabulary == every
+    save_model(model, tmp_path / "a.model")
+    assert load_model(tmp_path / "a.model").vocabulary == every
+    older = {
+        name: value for name, value in model.to_state().items() if name not in ("vocabulary", "converged")
+    }
+    loaded = CRFTagger.from_state(older)
+    assert (loaded.vocabulary, loaded.converged) == (None, None)
+    assert CRFTagger.from_state(loaded.to_state()).vocabulary is None
+
+
 def changed(**parts: Any) -> dict[str, Any]:
     state = CRFTagger(features="basic", max_iterations=2).fit(*TRAIN).to_state()
     return state | {name: value(state[name]) if callable(value) else value for name, value in parts.items()}
@@ -317,6 +347,8 @@ def changed(**parts: Any) -> dict[str, Any]:
         ({"iterations": None}, "iterations is None"),
         ({"iterations": []}, r"iterations is \[\]"),
         ({"iterations": -1}, "iterations is -1"),
+        ({"converged": 1}, "converged is 1"),
+        ({"vocabulary": "words"}, "vocabulary are not different strings"),
         ({"kind": np.zeros(2)}, "is of kind array"),
         ({"version": np.ones(2)}, "has version array"),
         ({"algorithm": np.zeros(2)}, "algorithm is array"),
@@ -346,7 +378,7 @@ def test_settings_that_change_later_change_no_model() -> None:
 
 
 def test_a_state_with_something_missing_is_refused() -> None:
-    for name in changed():
+    for name in changed().keys() - {"converged", "vocabulary"}:  # older models have not noted these
         state = changed()
         del state[name]
         with pytest.raises(FormatError):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calibrant import FormatError, InputError
 from calibrant.models import HMMTagger, token_accuracy
 from calibrant.models._hmm_classes import ANY, SMALLEST_CLASS, candidates, choose_classes, class_of, shape
-from calibrant.models.hmm import UNSEEN, Unseen
+from calibrant.models.hmm import LARGEST_PSEUDOCOUNT, UNSEEN, Unseen
 
 SENTENCES = [["the", "dog", "barks"], ["the", "cat"], ["dogs", "bark"], ["bark"], ["the", "dog", "dog"]]
 TAGS = [["D", "N", "V"], ["D", "N"], ["N", "V"], ["V"], ["D", "N", "N"]]
@@ -270,6 +270,14 @@ def test_the_state_of_another_model_or_version_is_refused() -> None:
 def test_a_pseudocount_is_a_finite_number_of_at_least_0(pseudocount: Any) -> None:
     with pytest.raises(InputError, match="pseudocount is"):
         HMMTagger(pseudocount=pseudocount)
+
+
+def test_the_largest_pseudocount_makes_every_tag_equally_probable() -> None:
+    model = HMMTagger(pseudocount=LARGEST_PSEUDOCOUNT).fit(SENTENCES, TAGS)
+    np.testing.assert_allclose(model.posterior(SENTENCES).marginals(), 1 / len(model.tags), atol=1e-10)
+    for absurd in (1e13, 1e300, 1e308):
+        with pytest.raises(InputError, match=r"pseudocount is 1e\+[0-9]+: give at most 1e\+12"):
+            HMMTagger(pseudocount=absurd)
 
 
 def test_unknown_options_are_refused() -> None:

@@ -78,6 +78,7 @@ def test_windows_of_a_batch_come_in_the_order_in_which_they_are_asked_for() -> N
         ([5], [[0, 0]], "of sentence 1 the last is 5"),
         ([6], [[0]], "the batch has tokens 0 to 5"),
         ([-1], [[0]], "window 0 has the tokens -1"),
+        ([0, 1], [[0], [1, 0]], "windows holds lists of different lengths"),
         ([0], [[3]], r"codes \[3\]"),
         ([0], [[0, -1]], r"codes \[0, -1\]"),
         ([0], [[0.5]], "dtype float64"),

@@ -254,6 +254,19 @@ def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
         gold_spans([["O"]], scheme="IOBES")
 
 
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        (None, "tags is None"),
+        (["B", "O"], r"tags\[0\] is 'B': give a list with the tags of each sentence"),
+        ([["B"], [None]], r"tags\[1\]\[0\] is None"),
+    ],
+)
+def test_gold_tags_are_lists_of_lists_of_text(tags: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        gold_spans(tags)
+
+
 @pytest.mark.parametrize("threshold", [0, 1, -0.1, "x", np.nan])
 def test_a_threshold_lies_between_0_and_1(many: ChainPosterior, threshold: Any) -> None:
     with pytest.raises(InputError, match="threshold is"):
@@ -270,6 +283,7 @@ def test_a_threshold_lies_between_0_and_1(many: ChainPosterior, threshold: Any) 
         ([-1], [0], [1], "of sentence -1"),
         ([0, 1], [0], [1], r"sentence has shape \(2,\)"),
         ([0], [0.0], [1], "first has shape .* dtype float64"),
+        ([[0], [1, 2]], [0], [1], "sentence holds lists of different lengths"),
     ],
 )
 def test_spans_that_cannot_be_are_refused(sentence: Any, first: Any, last: Any, words: str) -> None:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 ZIP = b"PK\x03\x04"
 PLAIN = (str, int, float, bool, type(None))
 AGAIN = "save the model again"
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # of a damaged archive
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
@@ -68,11 +70,13 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     """
     name = os.fspath(path)
     _check_name(name)
-    state = model.to_state()
+    to_state = getattr(model, "to_state", None)
+    state = to_state() if callable(to_state) else {}
     kind = state.get("kind")
     if kind not in KINDS:
-        message, hint = f"models of kind {kind!r} are not saved", f"save one of kind {', '.join(KINDS)}"
-        raise InputError(message, hint, code="parameter", file=name)
+        found = f"what is to be saved is no model but of type {type(model).__name__}"
+        message = found if kind is None else f"models of kind {kind!r} are not saved"
+        raise InputError(message, "save an HMMTagger or a CRFTagger", code="parameter", file=name)
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "version": VERSION, "state": _without_arrays(state, "", arrays)}
     if column is not None:
@@ -207,20 +211,23 @@ def _state(name: str) -> dict[str, Any]:
         raise _foreign(name)
     if b"PK\x05\x06" not in data[-(1 << 16) :]:
         raise truncated(name)
+    with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return _content(archive, name)
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     try:
-        with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.namelist()
-            if members[:1] != [HEADER]:
-                raise _foreign(name)
-            written = _current(json.loads(archive.read(HEADER)), name)
-            arrays = {member: _array(archive.read(member)) for member in members[1:]}
-            state: dict[str, Any] = dict(_with_arrays(written, arrays))
+        members = archive.namelist()
+        if members[:1] != [HEADER]:
+            raise _foreign(name)
+        written = _current(json.loads(archive.read(HEADER)), name)
+        arrays = {member: _array(archive.read(member)) for member in members[1:]}
+        return dict(_with_arrays(written, arrays))
     except InputError:
         raise
     # RuntimeError: what no model has and a made-up archive may, such as a password.
-    except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
+    except (*BROKEN, ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
         raise _damaged(name) from error
-    return state
 
 
 def _bytes(name: str) -> bytes:
@@ -236,7 +243,9 @@ def _current(header: Any, name: str) -> Any:
     """Check the header; return the state that it holds."""
     if header["format"] != FORMAT:
         raise _foreign(name)
-    version = int(header["version"])
+    version = header["version"]
+    if type(version) is not int:
+        raise _damaged(name)
     if version > VERSION:
         message = f"the model has format version {version}, this calibrant reads up to {VERSION}"
         raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import is_list
 from calibrant.exceptions import InputError
-from calibrant.models._vocabulary import Integers, Sentences, is_list
+from calibrant.models._vocabulary import Integers, Sentences
 from calibrant.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
 
 Vocabulary = Mapping[str, Sequence[str]]

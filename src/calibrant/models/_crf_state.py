@@ -130,7 +130,7 @@ class Saved:
 
     Attributes
     ----------
-    arguments, tags, transition, iterations
+    arguments, tags, transition, iterations, converged, vocabulary
         As in `CRFTagger`.
     groups
         Names of feature groups; None: the features were a function.
@@ -147,6 +147,8 @@ class Saved:
     weights: RowWeights
     transition: Floats
     iterations: int
+    converged: bool | None
+    vocabulary: list[str] | None
 
 
 def read_state(state: Mapping[str, Any]) -> Saved:
@@ -164,7 +166,19 @@ def read_state(state: Mapping[str, Any]) -> Saved:
     offsets = {o for template in merged_templates(groups or ()) for o in template.offsets}
     rows = sum(map(len, values.values())) * (1 if groups is None else len(offsets))
     weights, transition = _weights(state, rows, len(tags))
-    return Saved(arguments, groups, tuple(tags), values, weights, transition, int(state["iterations"]))
+    converged, vocabulary = state.get("converged"), state.get("vocabulary")
+    require(converged is None or isinstance(converged, bool), f"converged is {converged!r:.40}")
+    return Saved(
+        arguments,
+        groups,
+        tuple(tags),
+        values,
+        weights,
+        transition,
+        int(state["iterations"]),
+        converged,
+        None if vocabulary is None else distinct_strings(vocabulary, "vocabulary"),
+    )
 
 
 def _values(values: Any, groups: tuple[str, ...] | None) -> dict[str, list[str]]:

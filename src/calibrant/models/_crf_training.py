@@ -23,6 +23,8 @@ Progress = Callable[[str, int, int], None]
 Setting = float | int | str
 
 _ITERATION = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}")
+# What the algorithms say at the end, if it was not the largest number of iterations or an error.
+_CONVERGED = re.compile("L-BFGS resulted in convergence|.*[Tt]erminated with the stopping criteri")
 _one_at_a_time = Lock()  # CRFsuite shuffles with the C library's one generator
 
 
@@ -38,6 +40,8 @@ class Trained:
         (K, K) weights ``[from, to]``.
     iterations
         How many iterations there were.
+    converged
+        Whether training ended because it had converged.
     """
 
     row: Integers
@@ -45,6 +49,7 @@ class Trained:
     weight: Floats
     transition: Floats
     iterations: int
+    converged: bool
 
 
 def train(
@@ -87,10 +92,11 @@ def train(
     """
     import pycrfsuite
 
-    iterations = 0
+    iterations, converged = 0, False
 
     def message(line: str) -> None:
-        nonlocal iterations
+        nonlocal iterations, converged
+        converged = converged or _CONVERGED.match(line) is not None
         found = _ITERATION.match(line)
         if found:
             iterations = int(found.group(1))
@@ -110,10 +116,10 @@ def train(
         except pycrfsuite.CRFSuiteError as error:
             raise CalibrantError(f"CRFsuite failed: {error}", "try other settings") from error
         model = parse_model(path.read_bytes())
-    return _weights(model, tag_count, iterations)
+    return _weights(model, tag_count, iterations, converged)
 
 
-def _weights(model: ModelFile, tag_count: int, iterations: int) -> Trained:
+def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool) -> Trained:
     """Return weights by row and tag instead of by CRFsuite's numbers."""
     row, tag = _numbers(model.attributes), _numbers(model.labels)
     transition = np.zeros((tag_count, tag_count))
@@ -123,7 +129,9 @@ def _weights(model: ModelFile, tag_count: int, iterations: int) -> Trained:
     if not (np.isfinite(weight).all() and np.isfinite(transition).all()):
         hint = "change the settings, or use lbfgs"
         raise CalibrantError("training diverged: CRFsuite returned weights that are not finite", hint)
-    return Trained(row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations)
+    return Trained(
+        row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations, converged
+    )
 
 
 def _numbers(names: Sequence[str]) -> Integers:

@@ -8,6 +8,7 @@ from itertools import chain, pairwise, repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import is_list
 from calibrant.exceptions import InputError
 
 Integers = NDArray[np.int64]
@@ -28,14 +29,6 @@ def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
         if len(sentence) == 0:
             raise InputError(f"{name}[{row}] has no tokens", "leave the sentence out", code="empty", row=row)
     return np.fromiter(map(len, sentences), np.int64, len(sentences))
-
-
-def is_list(values: object) -> bool:
-    """Whether values have a length and an order and are no text: a list, a tuple, an array, a column."""
-    if isinstance(values, (list, tuple)):
-        return True
-    ordered = isinstance(values, Sequence) or getattr(values, "ndim", 0) > 0
-    return ordered and not isinstance(values, (str, bytes))
 
 
 def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: str = "sentences") -> None:

@@ -74,6 +74,11 @@ class CRFTagger(ChainTagger):
         Weights of pairs of tags, ``[from, to]``; 0 for those that training has not seen. Set by `fit`.
     iterations : int
         How many iterations training took; set by `fit`.
+    converged : bool or None
+        Whether training ended because it had converged, and not after ``max_iterations`` or because it could
+        not go on; set by `fit`. None: not known, of models saved before it was noted.
+    vocabulary : list of str or None
+        The words of training, sorted; set by `fit`. None as above.
 
     Raises
     ------
@@ -113,6 +118,8 @@ class CRFTagger(ChainTagger):
         self.tags: tuple[str, ...] = ()
         self.transition: Floats = np.zeros((0, 0))
         self.iterations = 0
+        self.converged: bool | None = None
+        self.vocabulary: list[str] | None = None
         self._scores: WordScores | TokenScores | None = None
 
     @property
@@ -153,7 +160,7 @@ class CRFTagger(ChainTagger):
         """
         lengths = sentence_lengths(sentences)
         same_lengths(lengths, tags)
-        distinct(sentences, "sentences")
+        vocabulary = distinct(sentences, "sentences")
         names = tuple(distinct(tags, "tags"))
         codes = encode(tags, codes_of(names), int(lengths.sum()))
         attributes = self._learn(sentences)
@@ -169,7 +176,8 @@ class CRFTagger(ChainTagger):
         )
         weights = RowWeights.of(found.row, found.tag, found.weight, attributes.row_count)
         attributes, rows = attributes.only(np.diff(weights.first) > 0)
-        self.tags, self.transition, self.iterations = names, found.transition, found.iterations
+        self.tags, self.transition, self.vocabulary = names, found.transition, vocabulary
+        self.iterations, self.converged = found.iterations, found.converged
         self._scores = _scores(attributes, weights.rows(rows), len(names))
         return self
 
@@ -246,7 +254,8 @@ class CRFTagger(ChainTagger):
         dict
             ``kind`` and ``version``; the arguments; ``features`` (names of groups, or None: a function is
             code and stays out); ``tags``; ``values`` (of each kind of attribute); ``first``, ``tag`` and
-            ``weight`` (one row an offset and value); ``transition``; ``iterations``.
+            ``weight`` (one row an offset and value); ``transition``; ``iterations``, ``converged`` and
+            ``vocabulary``.
 
         Raises
         ------
@@ -274,6 +283,8 @@ class CRFTagger(ChainTagger):
             "weight": weights.weight.copy(),
             "transition": self.transition.copy(),
             "iterations": self.iterations,
+            "converged": self.converged,
+            "vocabulary": None if self.vocabulary is None else list(self.vocabulary),
         }
 
     @classmethod
@@ -311,7 +322,8 @@ class CRFTagger(ChainTagger):
             raise InputError(found, "leave the function out", code="parameter")
         model = cls(**asdict(saved.arguments))
         model.features = features if saved.groups is None else saved.groups
-        model.tags, model.transition, model.iterations = saved.tags, saved.transition, saved.iterations
+        model.tags, model.transition, model.vocabulary = saved.tags, saved.transition, saved.vocabulary
+        model.iterations, model.converged = saved.iterations, saved.converged
         attributes = (
             FunctionAttributes(features, saved.values)
             if saved.groups is None

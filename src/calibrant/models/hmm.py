@@ -40,6 +40,7 @@ Sentences = Sequence[Sequence[str]]
 Unseen = Literal["uniform", "classes"]
 UNSEEN: tuple[Unseen, ...] = ("uniform", "classes")
 KIND, STATE_VERSION = "hmm", 1
+LARGEST_PSEUDOCOUNT = 1e12  # far above any count: all distributions are flat
 
 
 class HMMTagger(ChainTagger):
@@ -54,7 +55,7 @@ class HMMTagger(ChainTagger):
     Parameters
     ----------
     pseudocount
-        At least 0; added to every transition and every word emission. `choose` picks one on held-out
+        From 0 to 10^12; added to every transition and every word emission. `choose` picks one on held-out
         sentences; on tweets, news and web text the default is within half a point of the best one's accuracy.
     unseen
         What a word is that training has not seen. ``"uniform"``: one more word, which has the pseudocount
@@ -79,8 +80,7 @@ class HMMTagger(ChainTagger):
     Raises
     ------
     InputError
-        If ``pseudocount`` is negative or not finite, ``unseen`` is unknown, or ``rare`` is no positive
-        integer.
+        If ``pseudocount`` is out of its range, ``unseen`` is unknown, or ``rare`` is no positive integer.
 
     Notes
     -----
@@ -107,6 +107,9 @@ class HMMTagger(ChainTagger):
     def __init__(self, *, pseudocount: float = 0.01, unseen: Unseen = "uniform", rare: int = 1) -> None:
         one_of(unseen, UNSEEN, "unseen")
         self.pseudocount = non_negative(pseudocount, "pseudocount")
+        if self.pseudocount > LARGEST_PSEUDOCOUNT:
+            hint = f"give at most {LARGEST_PSEUDOCOUNT:g}; from 0.001 to 10 is usual"
+            raise InputError(f"pseudocount is {self.pseudocount:g}", hint, code="parameter")
         self.unseen: Unseen = unseen
         self.rare = positive_integer(rare, "rare")
         self.tags: tuple[str, ...] = ()

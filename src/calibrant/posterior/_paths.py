@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _rng
-from calibrant._checks import positive_integer
+from calibrant._checks import not_ragged, positive_integer
 from calibrant._kernels import chain, paths
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
@@ -59,7 +59,8 @@ def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
 
 def window_probabilities(chains: ChainPotentials, first: ArrayLike, windows: ArrayLike) -> Floats:
     """Probability of each window; only blocks that have one are computed."""
-    token, tags = np.asarray(first), np.asarray(windows)
+    hint = "ask for the windows of each length in a call"
+    token, tags = not_ragged(first, "first", "give one token a window"), not_ragged(windows, "windows", hint)
     if token.ndim != 1 or tags.ndim != 2 or len(token) != len(tags) or not tags.shape[1]:
         message = f"first has shape {token.shape} and windows have shape {tags.shape}"
         raise InputError(message, "expected (q,) and (q, m)", code="shape")
@@ -127,6 +128,8 @@ def sample(
 ) -> Codes:
     """Independent tag sequences, each sentence from a generator of its own."""
     positive_integer(size, "size")
+    if not (ids is None or isinstance(ids, Iterable)):
+        raise InputError(f"ids is {ids!r:.40}", "give an id of each sentence", code="dtype")
     names = list(range(chains.sentence_count)) if ids is None else [str(name) for name in ids]
     if len(names) != chains.sentence_count or len(set(names)) != len(names):
         message = f"there are {len(set(names))} different ids for {chains.sentence_count} sentences"

@@ -62,6 +62,13 @@ class Query:
         is positive for them.
     missed
         Gold spans by type whose probability lies below the threshold: no pair stands for them.
+    threshold
+        Scores below it were left out; None: none were.
+
+    Notes
+    -----
+    `calibrant.workflow.measure` takes a query as it takes a table, with its clusters. From ``tally()`` it
+    takes every pair as independent: clusters are not in it.
 
     Examples
     --------
@@ -80,6 +87,7 @@ class Query:
     clusters: NDArray[Any]
     unseen: dict[str, int]
     missed: dict[str, int] = field(default_factory=dict)
+    threshold: float | None = None
     _source: Source = field(kw_only=True, repr=False)
     _cluster: Integers = field(kw_only=True, repr=False)
 
@@ -152,7 +160,8 @@ class Query:
         Parameters
         ----------
         by_cluster
-            Keep clusters apart, as intervals and tests need it. A compressed tally by cluster has the grid's
+            Keep clusters apart, as intervals and tests need it: without, every pair counts as independent
+            of all others. A compressed tally by cluster has the grid's
             rows only where min(q, 1 - q) is at least 2^-11, and wider ones below; there are still ends
             of rows at those of 10, 15 and 20 equal-width bins. Take adaptive bins and scores other than the
             Brier score from the tally without clusters.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -65,26 +66,27 @@ def _tags(posterior: ChainPosterior, gold: GoldTags) -> tuple[list[str], Integer
             message = f"gold has {len(gold)} codes and there are {posterior.token_count} tokens"
             raise InputError(message, "give one tag a token", code="length")
         return _of_codes(posterior, gold)
+    if not _checks.is_list(gold):
+        raise InputError(f"gold is {gold!r:.40}", "give a list with the tags of each sentence", code="dtype")
     if len(gold) != posterior.sentence_count:
         message = f"gold has {len(gold)} sentences and the posterior has {posterior.sentence_count}"
         raise InputError(message, "give the tags of each sentence", code="length")
     flat: list[Any] = []
     for sentence, (tags, length) in enumerate(zip(gold, posterior.lengths.tolist(), strict=True)):
-        if isinstance(tags, str) or len(tags) != length:
-            found = f"is the text {tags!r}" if isinstance(tags, str) else f"has {len(tags)} tags"
+        if not _checks.is_list(tags) or len(tags) != length:
+            found = f"has {len(tags)} tags" if _checks.is_list(tags) else f"is {tags!r:.40}"
             message = f"gold sentence {sentence} {found}, and its tokens are {length}"
             raise InputError(message, "give a list with one tag a token", code="length", row=sentence)
         flat.extend(tags)
     if all(isinstance(tag, (int, np.integer)) for tag in flat):
         return _of_codes(posterior, np.array(flat, np.int64))
+    if not all(map(isinstance, flat, repeat(str))):
+        token = next(place for place, tag in enumerate(flat) if not isinstance(tag, str))
+        sentence = int(np.searchsorted(posterior.offsets, token, side="right")) - 1
+        message = f"gold sentence {sentence} has the tag {flat[token]!r:.40}"
+        raise InputError(message, "give names of tags, or their codes", code="dtype", row=sentence)
     known = {tag: code for code, tag in enumerate(posterior.tags)}
-    codes = np.fromiter((known.get(tag, UNSEEN) for tag in flat), np.int64, len(flat))
-    for token in np.flatnonzero(codes == UNSEEN).tolist():
-        if not isinstance(flat[token], str):
-            sentence = int(np.searchsorted(posterior.offsets, token, side="right")) - 1
-            message = f"gold sentence {sentence} has the tag {flat[token]!r}"
-            raise InputError(message, "give names of tags, or their codes", code="dtype", row=sentence)
-    return flat, codes
+    return flat, np.fromiter((known.get(tag, UNSEEN) for tag in flat), np.int64, len(flat))
 
 
 def _of_codes(posterior: ChainPosterior, codes: NDArray[Any]) -> tuple[list[str], Integers]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._checks import not_ragged
 from calibrant._kernels import chain as kernels
 from calibrant._parallel import check_threads
 from calibrant._rng import Seed
@@ -241,7 +242,7 @@ class ChainPosterior(ChainPotentials):
         >>> round(float(np.exp(posterior.log_probability([0, 1])[0])), 3)
         0.45
         """
-        path = np.asarray(codes)
+        path = not_ragged(codes, "codes", "give those of all sentences, one after another")
         if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
             message = f"codes have shape {path.shape} and dtype {path.dtype}"
             raise InputError(message, f"give one integer a token, shape ({self.token_count},)", code="shape")
@@ -299,16 +300,14 @@ class ChainPosterior(ChainPotentials):
 
         Parameters
         ----------
-        k
-            How many; a sentence may have fewer.
-        threads
-            As in `marginals`.
+        k, threads
+            How many; a sentence may have fewer. Threads as in `marginals`.
 
         Returns
         -------
         BestSequences
-            Codes (k, N) and logarithms of probabilities (k, S), best first. The best is that
-            of `viterbi`. Equally good ones have a fixed order, whatever k.
+            Codes (k, N) and logarithms of probabilities (k, S), best first. The best is that of `viterbi`.
+            Equally good ones have a fixed order, whatever k.
 
         Raises
         ------

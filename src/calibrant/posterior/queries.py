@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import positive_integer
+from calibrant._checks import is_list, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.posterior._query import Batch, Query
 from calibrant.posterior._query_gold import Gold, GoldTags, tag_code
@@ -262,6 +262,7 @@ def spans(
         checked.clusters,
         _count(true, ~known),
         _count(true, missed),
+        threshold,
         _source=source,
         _cluster=checked.cluster,
     )
@@ -281,10 +282,13 @@ def _count(found: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
 
 def _pair_codes(posterior: ChainPosterior, pairs: Sequence[Any]) -> Integers:
     """First tag times K plus second tag of each pair asked for."""
+    if not is_list(pairs):
+        message = f"pairs is {pairs!r:.40}"
+        raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="dtype")
     if not len(pairs):
         raise InputError("pairs are empty", "give pairs of tags like ('DT', 'NN')", code="empty")
     for pair in pairs:
-        if not isinstance(pair, tuple) or len(pair) != 2:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(tag, str) for tag in pair)):
             message = f"pairs hold {pair!r}"
             raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="parameter")
     if len(set(pairs)) < len(pairs):

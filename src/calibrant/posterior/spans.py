@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,7 +111,7 @@ def likely_spans(
     0 2 PER 0.19
     1 2 PER 0.21
     """
-    threshold = _checks.proportion(threshold, "threshold")
+    threshold = _checks.proportion(threshold, "threshold", such_as=0.01)
     reading, types = _reading(posterior.tags, scheme, strict)
     parts: dict[int, tuple[Integers, Floats]] = {}
 
@@ -164,9 +164,12 @@ def span_probabilities(
     [0.19]
     """
     reading, known = _reading(posterior.tags, scheme, strict)
+    if not _checks.is_list(types):
+        raise InputError(f"types is {types!r:.40}", "give a list of names", code="dtype")
     code = {name: number for number, name in enumerate(known)}
     codes = [code.get(name, -1) for name in types]
-    given = [np.asarray(values) for values in (sentence, first, last, codes)]
+    named = {"sentence": sentence, "first": first, "last": last, "types": codes}
+    given = [_checks.not_ragged(values, name, "give one integer a type") for name, values in named.items()]
     places = _places(posterior, given)
     probability = np.zeros(len(places))
     asked = np.flatnonzero(places[:, 3] >= 0)
@@ -205,7 +208,8 @@ def gold_spans(
     Raises
     ------
     InputError
-        If a tag is not of the scheme; it names the tag, the sentence and the token.
+        If ``tags`` are no list of lists of text, or a tag is not of the scheme; it names the tag, the
+        sentence and the token.
 
     Examples
     --------
@@ -215,6 +219,7 @@ def gold_spans(
     >>> len(gold_spans([["B-PER", "I-PER", "O", "I-LOC"]], strict=True))
     1
     """
+    _check_tags(tags)
     code: dict[str, int] = {}
     codes = np.array([code.setdefault(tag, len(code)) for sentence in tags for tag in sentence], np.int64)
     lengths = np.array([len(sentence) for sentence in tags], np.int64)
@@ -232,6 +237,20 @@ def gold_spans(
     offsets = np.cumsum(lengths) - lengths
     start = offsets[number[first]]
     return _spans(np.stack([number[first], first - start, last + 1 - start, kind[codes[first]]], 1), known)
+
+
+def _check_tags(sentences: object) -> None:
+    if not _checks.is_list(sentences):
+        raise InputError(f"tags is {sentences!r:.40}", "give the tags of each sentence", code="dtype")
+    assert isinstance(sentences, Iterable)
+    for number, tags in enumerate(sentences):
+        if not _checks.is_list(tags):
+            found, hint = f"tags[{number}] is {tags!r:.40}", "give a list with the tags of each sentence"
+            raise InputError(found, hint, code="dtype", row=number)
+        for token, tag in enumerate(tags):
+            if not isinstance(tag, str):
+                found = f"tags[{number}][{token}] is {tag!r:.40}"
+                raise InputError(found, "give names of tags", code="dtype", row=number)
 
 
 def _spans(place: Integers, types: tuple[str, ...], probability: Floats | None = None) -> Spans:

@@ -77,7 +77,7 @@ class Measurement(Result):
     Attributes
     ----------
     event
-        ``binary``, ``top``, ``class:NAME`` or ``pooled``.
+        ``binary``, ``top``, ``class:NAME`` or ``pooled``; of a query its own, such as ``tag:V``.
     n, positives
         Pairs, and pairs in which the event happened.
     weight_sum
@@ -181,7 +181,7 @@ class Recipe(Result):
     file
         The predictions, as they were named.
     form
-        ``long`` or ``wide``.
+        ``long`` or ``wide``; ``tally`` or ``query`` where there is no table.
     rows
         Rows read (of weight above 0).
     classes

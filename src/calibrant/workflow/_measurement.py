@@ -30,7 +30,7 @@ MOST_ECE_BINS = 10_000
 FEWEST = 200  # pairs; the papers' floor for a bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
-DROPPED = "scores below the table's threshold were dropped"
+DROPPED = "scores below the threshold were dropped"
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class EventSource:
     codes
         The table's codes of the clusters of pairs; None without clusters and for a tally, whose clusters
         are named by these codes.
+    total
+        The tally of all pairs on finer rows than those of the tally by cluster; None: there are none finer.
     """
 
     event: str
@@ -78,6 +80,7 @@ class EventSource:
     chunks: Chunks | None = None
     rows: Rows | None = None
     codes: Integers | None = None
+    total: Tally | None = None
 
     @property
     def n(self) -> int:
@@ -108,6 +111,8 @@ class EventSource:
     @cached_property
     def alone(self) -> Pairs | Tally:
         """The source without its clusters, for what does not depend on them."""
+        if self.total is not None:
+            return self.total
         if isinstance(self.source, Tally):
             return self.source.without_clusters()
         return Pairs(self.source.score, self.source.outcome, self.source.weight)

@@ -15,10 +15,14 @@ from calibrant.io import Predictions, load_tally, open_predictions
 from calibrant.io.predictions import Form
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
+from calibrant.posterior.queries import Query
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.workflow._events import CLASS, asked_events, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.workflow._query_source import query_source
 from calibrant.workflow._sources import EventSource, Progress, event_sources
+
+QUERY = "a query"
 
 
 @dataclass(frozen=True)
@@ -65,17 +69,18 @@ def measure(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> Measured:
-    """Measure the calibration of the predictions in a table.
+    """Measure the calibration of the predictions in a table, or of a tagger's for a query.
 
     Parameters
     ----------
     source
         Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
-        (see `calibrant.io.open_predictions`), or a `Tally`.
+        (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.posterior.queries.Query`, whose
+        clusters are the units of intervals and tests.
     event
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
-        classes; ``top`` and ``classwise`` for a wide one.
+        classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one event.
     bin_size, bin_count
         Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
         given.
@@ -142,6 +147,10 @@ def read(
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
     check_threads(threads)
+    if isinstance(source, Query):
+        _check_event(source.event, QUERY, "query", asked, columns)
+        recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
+        return [query_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
         name, event, found = tally
@@ -215,15 +224,22 @@ def _check_tally(
     tally: Tally, name: str, event: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
 ) -> None:
     """Raise where something is asked for that only the table could give."""
-    if asked and list(asked) != [event]:
-        message = f"this is the tally of event {event}, not of {', '.join(asked)}"
-        raise InputError(message, "leave the event out", code="event", file=name)
-    if columns is not None and columns != Columns():
-        message = "a tally has no columns to name"
-        raise InputError(message, "leave their names out", code="column", file=name)
+    _check_event(event, name, "tally", asked, columns)
     if exact and tally.kind != "exact":
         message = "the scores were summed on a fixed grid, so there are no exact bins"
         raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
+
+
+def _check_event(
+    event: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
+) -> None:
+    """Raise where another event than that of a tally or a query is asked for, or columns are named."""
+    if asked and list(asked) != [event]:
+        message = f"this is the {kind} of event {event}, not of {', '.join(asked)}"
+        raise InputError(message, "leave the event out", code="event", file=name)
+    if columns is not None and columns != Columns():
+        message = f"a {kind} has no columns to name"
+        raise InputError(message, "leave their names out", code="column", file=name)
 
 
 def _recipe_of(tally: Tally, name: str, command: str | None) -> Recipe:
