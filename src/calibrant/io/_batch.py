@@ -1,10 +1,10 @@
-"""A batch of prediction rows, checked, and how batches are joined."""
+"""A batch of prediction rows, checked, how batches are joined, and what reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,33 @@ class Batch:
         if self.weight is None or self.weight.all():
             return self
         return self.take(self.weight > 0)
+
+
+class Names(Protocol):
+    """Names met so far."""
+
+    @property
+    def names(self) -> list[Any]:
+        """The names, by code."""
+
+
+class Reader(Protocol):
+    """What `Predictions` reads from: a table, an archive of arrays, or a model."""
+
+    @property
+    def cluster_codes(self) -> Names:
+        """Names of clusters."""
+
+    @property
+    def item_codes(self) -> Names:
+        """Names of items."""
+
+    @property
+    def class_codes(self) -> Names:
+        """Names of classes."""
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches."""
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io._batch import Batch, joined
+from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._readers import SUM_TOLERANCE
-
-if TYPE_CHECKING:
-    from calibrant.io.predictions import Reader
 
 COMPLETE = "write the score of every class of every item"
 EXCLUSIVE = "the top label is of classes that exclude each other"

@@ -4,42 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._batch import Batch, joined
+from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._readers import Columns, TableReader
 from calibrant.io._tables import THRESHOLD_KEY, Table
 
 Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18
-
-
-class Names(Protocol):
-    """Names met so far."""
-
-    @property
-    def names(self) -> list[Any]:
-        """The names, by code."""
-
-
-class Reader(Protocol):
-    """What `Predictions` reads from: a table, an archive of arrays, or a model."""
-
-    @property
-    def cluster_codes(self) -> Names:
-        """Names of clusters."""
-
-    @property
-    def item_codes(self) -> Names:
-        """Names of items."""
-
-    @property
-    def class_codes(self) -> Names:
-        """Names of classes."""
-
-    def batches(self, size: int, items: bool) -> Iterator[Batch]:
-        """Yield checked batches."""
 
 
 class Predictions:
