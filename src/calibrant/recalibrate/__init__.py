@@ -1,0 +1,9 @@
+"""Mend probabilities: maps from scores to better ones, fitted on labelled pairs or their tally.
+
+Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``, ``get_params``,
+``clone``. Those of one event also fit from a `Tally`, and all turn into plain values and back.
+"""
+
+from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+
+__all__ = ["BinaryRecalibrator", "Recalibrator"]
