@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import chain_cases
 import data
 
 Call = Callable[[], Any]
@@ -194,6 +195,7 @@ def main() -> None:
     arguments = json.loads(sys.argv[1])
     warnings.simplefilter("ignore")
     repeats = arguments.pop("repeats")
+    CASES.update({make.__name__: make for make in chain_cases.CASES})
     make = CASES[arguments.pop("case")]
     print(json.dumps(measure(make(**arguments), repeats)))
 

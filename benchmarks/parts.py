@@ -44,7 +44,7 @@ class Bar:
     text: str
     limit: float
     unit: str
-    one: float
+    one: float | None
     two: float | None
     least: bool = False
 

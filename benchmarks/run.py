@@ -17,12 +17,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import chain_parts
 import parts
 
 from calibrant.studies._base import fill
 
 ROOT = Path(__file__).resolve().parent.parent
-PEERS = ("scikit-learn", "model-diagnostics", "uncertainty-calibration", "mapie")
+PARTS = {**parts.PARTS, **chain_parts.PARTS}
+PEERS = (
+    "scikit-learn",
+    "model-diagnostics",
+    "uncertainty-calibration",
+    "mapie",
+    "python-crfsuite",
+    "hmmlearn",
+)
 PACKAGES = ("calibrant", "numpy", "numba", "pyarrow", *PEERS)
 
 
@@ -50,7 +59,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="10^6 to 10^7 pairs, nothing written to docs/")
-    parser.add_argument("--only", default="", metavar="WORD", help=f"one of: {', '.join(parts.PARTS)}")
+    parser.add_argument("--only", default="", metavar="WORD", help=f"one of: {', '.join(PARTS)}")
     options = parser.parse_args()
     scale = parts.QUICK if options.quick else parts.FULL
     record: dict[str, Any] = {
@@ -61,7 +70,7 @@ def main() -> int:
     start = time.perf_counter()
     bars: list[parts.Bar] = []
     timings: list[dict[str, Any]] = []
-    for name, part in parts.PARTS.items():
+    for name, part in PARTS.items():
         if options.only in name:
             print(f"# {name}", flush=True)
             new_bars, new_timings = part(scale)

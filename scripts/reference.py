@@ -29,6 +29,8 @@ PUBLIC_MODULES = {
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.report": "Report",
     "calibrant.studies": "Studies",
+    "calibrant.posterior": "Posteriors",
+    "calibrant.posterior.queries": "Queries",
     "calibrant.models": "Models",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",
@@ -37,6 +39,7 @@ PUBLIC_MODULES = {
 # Files in the order in which a reader needs them; those not named here follow.
 ORDER = ["tally", "binning", "bin_intervals", "calibration_error", "debiased", "intervals", "noise_floor"]
 ORDER += ["smooth", "smooth_curve", "scores", "decompositions", "logistic", "events", "compare", "planning"]
+ORDER += ["chain", "_paths", "spans"]
 
 
 def public_names(module: str) -> list[str]:
@@ -81,7 +84,7 @@ def api_page(module: str, title: str) -> str:
 
 def api() -> dict[Path, str]:
     """The pages on Python's interface, and their table of contents."""
-    pages = {API / f"{module.split('.')[1]}.md": api_page(module, t) for module, t in PUBLIC_MODULES.items()}
+    pages = {API / f"{module.split('.')[-1]}.md": api_page(module, t) for module, t in PUBLIC_MODULES.items()}
     contents = "\n".join(page.stem for page in pages)
     text = f"# Python interface\n\n```{{toctree}}\n:maxdepth: 1\n\n{contents}\n```\n"
     return {API / "index.md": text, **pages}

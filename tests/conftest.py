@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -30,3 +31,35 @@ def data() -> Path:
     if not path or not Path(path).is_dir():
         pytest.skip("needs real data: set CALIBRANT_DATA to its folder")
     return Path(path)
+
+
+@pytest.fixture(scope="session")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of texts in a made-up language: train, dev and test, as ``.tsv`` and as ``.conllu``.
+
+    Tags follow each other by chance, words follow tags. The test text has a tag that training has not, and
+    documents of four sentences.
+    """
+    folder = tmp_path_factory.mktemp("tagged")
+    random = np.random.default_rng(8)
+    names = ["N", "V", "D"]
+    follow = random.dirichlet([1, 1, 1], 3)
+    words = random.dirichlet(np.full(60, 0.3), 3)
+    for part, count in (("train", 120), ("dev", 40), ("test", 60)):
+        table, tree = [], []
+        for number in range(count):
+            if part == "test" and number % 4 == 0:
+                tree.append(f"# newdoc id = d{number // 4}")
+            tag = 0
+            for place in range(1, int(random.integers(2, 12))):
+                tag = int(random.choice(3, p=follow[tag]))
+                word, name = f"w{random.choice(60, p=words[tag])}", names[tag]
+                if part == "test" and number % 20 == 0 and place == 1:
+                    word, name = "new", "X"
+                table.append(f"{word}\t{name}")
+                tree.append(f"{place}\t{word}\t_\t{name}\t{names[tag].lower()}{tag}\t_\t_\t_\t_\t_")
+            table.append("")
+            tree.append("")
+        (folder / f"{part}.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
+        (folder / f"{part}.conllu").write_text("\n".join(tree) + "\n", encoding="utf-8")
+    return folder

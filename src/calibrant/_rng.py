@@ -31,7 +31,7 @@ def generator(seed: object) -> np.random.Generator:
     raise InputError(f"seed is {seed!r}", "give a non-negative integer, a numpy Generator, or None")
 
 
-def number(seed: Seed) -> int:
+def number(seed: object) -> int:
     """Return the integer that a seed stands for: itself, one drawn from a generator, or a fresh one.
 
     Raises

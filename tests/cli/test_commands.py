@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,33 @@ Run = Callable[..., Any]
 COMMANDS = main.list_commands(click.Context(main))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example_and_json(run: Run, name: str) -> None:
-    ran = run(name, "--help")
+def all_commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command, those of groups in groups too."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        yield (*before, name)
+        found = group.get_command(context, name)
+        if isinstance(found, click.Group):
+            yield from all_commands(found, (*before, name))
+
+
+@pytest.mark.parametrize("words", list(all_commands(main)), ids=" ".join)
+def test_every_command_has_help_with_an_example_and_json(run: Run, words: tuple[str, ...]) -> None:
+    ran = run(*words, "--help")
     assert ran.code == 0
-    assert f"Example: calibrant {name}" in ran.out
+    assert f"Example: calibrant {' '.join(words)}" in ran.out
     assert "--json" in ran.out
+
+
+def test_a_group_within_is_called_like_the_whole(run: Run) -> None:
+    alone, asked = run("tag"), run("tag", "--help")
+    assert (alone.code, alone.err) == (0, "")
+    assert alone.out == asked.out
+    assert all(f"\n  {name} " in alone.out for name in ("train", "predict", "eval"))
+    refused = run("tag", "evaluate")
+    assert refused.code == 2
+    assert refused.err.startswith("calibrant: No such command 'evaluate'")
+    assert "(see `calibrant tag --help`)" in refused.err
 
 
 def test_help_names_every_command(run: Run) -> None:

@@ -256,6 +256,7 @@ def test_text_that_cannot_be_trained_on_is_refused(sentences: Any, tags: Any, me
         ({"settings": {"c2": 1}}, "lbfgs has no setting 'c2': it has num_memories"),
         ({"settings": {"gamma": 1}}, "lbfgs has no setting 'gamma'"),
         ({"settings": {"epsilon": "small"}}, "setting epsilon is 'small'"),
+        ({"settings": {"num_memories": 0}}, "num_memories is 0"),
         ({"settings": {"linesearch": "none"}}, "use one of MoreThuente"),
     ],
 )

@@ -142,7 +142,7 @@ def test_only_drops_values_that_no_offset_uses() -> None:
     assert rows[-1] == attributes.row_count - 1
 
 
-@pytest.mark.parametrize("features", ["fancy", ["word", "fancy"], [], [3]])
+@pytest.mark.parametrize("features", ["fancy", ["word", "fancy"], [], [3], 3, None])
 def test_unknown_features_are_refused(features: Any) -> None:
     with pytest.raises(InputError, match=r"use one of basic, advanced, some of word, context"):
         feature_groups(features)

@@ -169,6 +169,14 @@ def test_the_tally_of_pairs_has_the_rows_and_sums_of_the_pairs(tags: int, scale:
     assert_same(exact, Tally.from_pairs(without_clusters(query.pairs()), exact=True))
 
 
+def test_many_large_scores_are_tallied_too() -> None:
+    posterior, gold = example(18, tags=5, sentences=300, longest=20)
+    query = tag_pairs(posterior, gold)
+    expected = Tally.from_pairs(without_clusters(query.pairs()), exact=False)
+    assert (expected.high > 0.03).sum() > 1000
+    assert_same(query.tally(exact=False), expected)
+
+
 @pytest.mark.parametrize("ask", [all_tags, top_label, tag_pairs])
 def test_the_tally_by_cluster_sums_to_that_of_the_pairs(ask: Any) -> None:
     posterior, gold = example(7, tags=6, scale=4.0, sentences=30)

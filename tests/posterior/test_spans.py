@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from calibrant import InputError
 from calibrant.posterior import ChainPosterior
-from calibrant.posterior.spans import gold_spans, likely_spans, span_probabilities
+from calibrant.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
 
 Span = tuple[int, int, str]
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -132,3 +135,159 @@ def test_probabilities_are_sums_over_all_sequences_with_the_span(
         assert dict(zip(triples(0, likely), likely.probability, strict=True)) == pytest.approx(
             {span: value for span, value in expected.items() if value >= 0.02}, abs=1e-12
         )
+
+
+# Batches, long sentences, thresholds.
+
+
+@pytest.fixture(scope="module")
+def many() -> ChainPosterior:
+    """Four hundred sentences of 1 to 30 tokens, some of which need logarithms."""
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(1, 31, 400)
+    unary = rng.normal(size=(lengths.sum(), 5)) * 2
+    unary[rng.random(len(unary)) < 0.01, 1] = -700.0
+    transition = rng.normal(size=(5, 5))
+    transition[0, 2] = -np.inf
+    return ChainPosterior(unary, transition, lengths=lengths, tags=BIO)
+
+
+def arrays(spans: Spans) -> list[NDArray[Any]]:
+    assert spans.probability is not None
+    return [spans.sentence, spans.first, spans.last, spans.type, spans.probability]
+
+
+def test_spans_do_not_depend_on_threads_and_are_in_order(many: ChainPosterior) -> None:
+    one, two = likely_spans(many, threads=1), likely_spans(many, threads=2)
+    assert all(np.array_equal(*pair) for pair in zip(arrays(one), arrays(two), strict=True))
+    order = np.lexsort((one.last, one.type, one.first, one.sentence))
+    assert np.array_equal(order, np.arange(len(one)))
+    assert len(one) > 1000
+
+
+def test_spans_of_a_batch_are_those_of_its_sentences(many: ChainPosterior) -> None:
+    together = likely_spans(many)
+    for s in range(0, 400, 37):
+        rows = many.unary[many.offsets[s] : many.offsets[s + 1]]
+        alone = likely_spans(ChainPosterior(rows, many.transition, tags=BIO))
+        here = together.sentence == s
+        pairs = zip(arrays(together)[1:], arrays(alone)[1:], strict=True)
+        assert all(np.array_equal(all_of[here], own) for all_of, own in pairs)
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.05, 1e-4])
+def test_a_threshold_leaves_out_what_lies_below_it_and_nothing_else(
+    many: ChainPosterior, threshold: float
+) -> None:
+    everything, found = likely_spans(many, threshold=1e-6), likely_spans(many, threshold=threshold)
+    assert everything.probability is not None
+    keep = everything.probability >= threshold
+    pairs = zip(arrays(everything), arrays(found), strict=True)
+    assert all(np.array_equal(all_of[keep], some) for all_of, some in pairs)
+
+
+def test_likely_spans_have_their_exact_probabilities_in_any_order(many: ChainPosterior) -> None:
+    spans = likely_spans(many)
+    assert spans.probability is not None
+    order = np.random.default_rng(4).permutation(len(spans))
+    names = np.array(spans.names)[order].tolist()
+    found = span_probabilities(many, spans.sentence[order], spans.first[order], spans.last[order], names)
+    np.testing.assert_allclose(found, spans.probability[order], rtol=1e-12)
+
+
+def test_the_spans_expected_are_those_of_samples(many: ChainPosterior) -> None:
+    drawn = many.sample(200, seed=5)
+    cuts = many.offsets[1:-1]
+    counts = []
+    for codes in drawn:
+        names = [[BIO[code] for code in part] for part in np.split(codes, cuts)]
+        counts.append(len(gold_spans(names)))
+    everything = likely_spans(many, threshold=1e-7)
+    assert everything.probability is not None
+    error = np.std(counts) / np.sqrt(len(counts))
+    assert everything.probability.sum() == pytest.approx(np.mean(counts), abs=4 * error)
+
+
+def test_long_sentences_and_large_potentials_lose_no_span() -> None:
+    # One entity of 1,000 tokens, whose every tag is certain.
+    unary = np.full((1000, 3), -500.0)
+    unary[0, 0] = unary[1:, 1] = 500.0
+    posterior = ChainPosterior(unary, tags=["B-X", "I-X", "O"])
+    found = likely_spans(posterior)
+    assert [array.tolist() for array in arrays(found)] == [[0], [0], [1000], [0], [pytest.approx(1)]]
+    # Where each token ends the entity with probability 0.1, its length is geometric.
+    unary = np.log(np.tile([1e-300, 0.9, 0.1], (1000, 1)))
+    unary[0] = np.log([1.0, 1e-300, 1e-300])
+    posterior = ChainPosterior(unary, tags=["B-X", "I-X", "O"])
+    last = np.array([1, 10, 500])
+    found_at = span_probabilities(posterior, [0, 0, 0], [0, 0, 0], last, ["X"] * 3)
+    np.testing.assert_allclose(found_at, 0.9 ** (last - 1) * 0.1, rtol=1e-10)
+
+
+# Names and what is refused.
+
+
+def test_types_keep_the_codes_given_and_new_ones_follow() -> None:
+    found = gold_spans([["B-C", "O"], [], ["B-A"]], types=["B", "C"])
+    assert found.types == ("B", "C", "A")
+    assert found.type.tolist() == [1, 2]
+    assert found.sentence.tolist() == [0, 2]
+    assert len(gold_spans([])) == 0
+    assert len(gold_spans([["O", "O"]])) == 0
+
+
+def test_a_type_may_have_hyphens_or_no_name() -> None:
+    assert triples(0, gold_spans([["B-a-b", "I-a-b", "B", "I"]])) == [(0, 2, "a-b"), (2, 4, "")]
+
+
+def test_a_tag_that_is_not_of_the_scheme_is_named() -> None:
+    posterior = ChainPosterior(np.zeros((1, 3)), tags=["O", "B-X", "NN"])
+    with pytest.raises(
+        InputError, match="the tag 'NN' is not of the scheme BIO: its tags are B-TYPE, I-TYPE"
+    ):
+        likely_spans(posterior)
+    with pytest.raises(InputError, match="'NN'"):
+        span_probabilities(posterior, [0], [0], [1], ["X"])
+    with pytest.raises(InputError, match=r"the tag 'S-X' \(sentence 1, token 2\) is not of the scheme BIO"):
+        gold_spans([["O"], ["O", "B-X", "S-X"]])
+    with pytest.raises(InputError, match="the scheme is 'IOBES': give one of BIO, BIOES"):
+        gold_spans([["O"]], scheme="IOBES")
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.1, "x", np.nan])
+def test_a_threshold_lies_between_0_and_1(many: ChainPosterior, threshold: Any) -> None:
+    with pytest.raises(InputError, match="threshold is"):
+        likely_spans(many, threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "first", "last", "words"),
+    [
+        ([0], [1], [1], "span 0 has the tokens 1 to 1 of sentence 0"),
+        ([0], [0], [3], "it has 2 tokens"),
+        ([0], [-1], [1], "span 0 has the tokens -1 to 1"),
+        ([2], [0], [1], "there are 2"),
+        ([-1], [0], [1], "of sentence -1"),
+        ([0, 1], [0], [1], r"sentence has shape \(2,\)"),
+        ([0], [0.0], [1], "first has shape .* dtype float64"),
+    ],
+)
+def test_spans_that_cannot_be_are_refused(sentence: Any, first: Any, last: Any, words: str) -> None:
+    posterior = ChainPosterior(np.zeros((3, 2)), lengths=[2, 1], tags=["O", "B-X"])
+    with pytest.raises(InputError, match=words):
+        span_probabilities(posterior, sentence, first, last, ["X"])
+
+
+def test_a_type_without_tags_has_probability_0_and_nothing_asked_is_nothing() -> None:
+    posterior = ChainPosterior(np.zeros((3, 2)), lengths=[2, 1], tags=["O", "B-X"])
+    assert span_probabilities(posterior, [1], [0], [1], ["Y"]).tolist() == [0]
+    assert span_probabilities(posterior, [], [], [], []).shape == (0,)
+    assert len(likely_spans(ChainPosterior(np.zeros((2, 1)), tags=["O"]))) == 0
+
+
+def test_entities_of_real_chunks_are_as_many_as_conlleval_counts(data: Path) -> None:
+    # What conlleval prints of this test part: "processed 47377 tokens with 23852 phrases".
+    lines = gzip.decompress((data / "conll2000" / "test.txt.gz").read_bytes()).decode().split("\n\n")
+    tags = [[line.split()[2] for line in sentence.splitlines()] for sentence in lines if sentence.strip()]
+    assert len(gold_spans(tags)) == 23_852
+    assert len(gold_spans(tags, strict=True)) == 23_852

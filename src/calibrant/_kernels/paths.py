@@ -96,7 +96,7 @@ def window_probabilities(
         s = sentences[query]
         sentence = sentence_messages(block, s)
         t = first[query] - block.offsets[s]
-        found = float(sentence.marginal[t, windows[query, 0]])
+        found = min(1.0, sentence.marginal[t, windows[query, 0]])
         for k in range(1, windows.shape[1]):
             here = sentence.marginal[t, windows[query, k - 1]]
             if here == 0.0:
@@ -187,8 +187,8 @@ def k_best(
 ) -> None:
     """The k best tag sequences of each sentence (k, N), and their scores (k, S); best first.
 
-    Where fewer exist, codes are -1 and scores -inf. Each sequence but the best leaves a better one, its parent,
-    at one token, going back (Lawler's partition), so that one pass of Viterbi's algorithm is enough.
+    Where fewer exist, codes are -1 and scores -inf. Each sequence but the best leaves a better one at
+    one token, going back (Lawler's partition), so that one pass of Viterbi's algorithm is enough.
     """
     tags = unary.shape[1]
     most = len(codes)

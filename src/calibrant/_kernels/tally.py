@@ -118,18 +118,22 @@ def grid_rows(
 def sum_runs(
     columns: NDArray[np.float64],
     start: NDArray[np.int64],
-    row: NDArray[np.int64],
+    row: NDArray[Any],
     fraction: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Sum ``fraction * columns[:, row]`` over runs that begin at ``start``, with Neumaier's correction."""
+    """Sum ``fraction * columns[:, row]`` over runs that begin at ``start``, with Neumaier's correction.
+
+    Empty ``fraction`` counts all rows whole.
+    """
+    whole = len(fraction) == 0
     for run in range(len(start)):
         stop = start[run + 1] if run + 1 < len(start) else len(row)
         for column in range(columns.shape[0]):
             total = 0.0
             lost = 0.0
             for i in range(start[run], stop):
-                value = fraction[i] * columns[column, row[i]]
+                value = columns[column, row[i]] if whole else fraction[i] * columns[column, row[i]]
                 new = total + value
                 if abs(total) >= abs(value):
                     lost += (total - new) + value

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._atomic import writing
+from calibrant.io._atomic import check_place, writing
 from calibrant.io._origin import reading, truncated
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     [['PRON', 'VERB']]
     """
     name = os.fspath(path)
-    if name.endswith(".gz"):
-        hint = "leave .gz out of the name"
-        raise InputError("a model is compressed as it is", hint, code="file-kind", file=name)
+    _check_name(name)
     state = model.to_state()
     kind = state.get("kind")
     if kind not in KINDS:
@@ -143,6 +141,18 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
         raise FormatError(error.message, hint, code=code, file=name) from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise _damaged(name) from error
+
+
+def check_model_place(path: str | os.PathLike[str]) -> None:
+    """Raise at once if `save_model` could not write there: before training that takes minutes."""
+    _check_name(os.fspath(path))
+    check_place(path)
+
+
+def _check_name(name: str) -> None:
+    if name.endswith(".gz"):
+        hint = "leave .gz out of the name"
+        raise InputError("a model is compressed as it is", hint, code="file-kind", file=name)
 
 
 def model_column(path: str | os.PathLike[str]) -> str | int | None:

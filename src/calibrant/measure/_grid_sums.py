@@ -58,6 +58,13 @@ class GridSums:
         if self._pending >= _FOLD_AFTER:
             self._fold()
 
+    def room(self, additions: int) -> Floats:
+        """Where a kernel may add sums of pairs without weights, as `tally` does: at most so many to a row."""
+        if self._pending + additions > _FOLD_AFTER:
+            self._fold()
+        self._pending += additions
+        return self._plain.part
+
     def _fold(self) -> None:
         self._pending = 0
         self._plain.fold()

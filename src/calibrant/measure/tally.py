@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from calibrant._checks import Pairs
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.measure._grid_sums import GridSums
+from calibrant.measure._grouping import Grouping, group_by
 from calibrant.measure._key_tree import keys_of, scores_of
 from calibrant.measure.grid import grid, rows_of
 
@@ -133,8 +134,7 @@ class Tally:
         if exact:
             return _exact(pairs, names)
         if pairs.cluster is not None:
-            row, offset = rows_of(pairs.score)
-            return _grouped("compressed", row, offset, pairs, names)
+            return _by_cluster(pairs, names)
         return cls.from_batches((pairs.part(piece) for piece in slices(len(pairs))), threads=threads)
 
     @classmethod
@@ -169,17 +169,13 @@ class Tally:
             )
         if self.kind != other.kind:
             return self.compress().merge(other.compress())
-        columns = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROW_COLUMNS}
         cluster, names = None, None
         if self.cluster is not None and other.cluster is not None:
             names, code = np.unique(
                 np.concatenate([self.cluster_names, other.cluster_names]), return_inverse=True
             )
             cluster = np.concatenate([code[self.cluster], code[self.cluster_count + other.cluster]])
-        both = Tally(
-            self.kind, cluster=cluster, clusters=names, weighted=self.weighted or other.weighted, **columns
-        )
-        return _sum_equal_rows(both)
+        return _sum_equal_rows([self, other], cluster, names)
 
     def compress(self) -> Tally:
         """Return the tally on the fixed grid (itself if it is already there)."""
@@ -197,13 +193,13 @@ class Tally:
             offset2=self.weight * offset**2,
             offset_positive=self.weight_positives * offset,
         )
-        return _sum_equal_rows(moved)
+        return _sum_equal_rows([moved], self.cluster, self.clusters)
 
     def without_clusters(self) -> Tally:
         """Return the tally by score alone."""
         if self.cluster is None:
             return self
-        return _sum_equal_rows(replace(self, cluster=None, clusters=None))
+        return _sum_equal_rows([self], None, None)
 
     @property
     def sum_score(self) -> Floats:
@@ -255,12 +251,6 @@ class Tally:
         return 0 if self.clusters is None else len(self.clusters)
 
 
-_ROW_COLUMNS = tuple(
-    f.name for f in fields(Tally) if f.name not in ("kind", "cluster", "clusters", "weighted")
-)
-_SUMMED_COLUMNS = _ROW_COLUMNS[3:]
-
-
 def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
     """One row a distinct score (and cluster)."""
     key = keys_of(pairs.score)
@@ -275,51 +265,96 @@ def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
         zeros = np.zeros(len(start))
         w, wk = n.astype(np.float64), positives.astype(np.float64)
         return Tally("exact", score, score, score, n, positives, w, wk, w, wk, zeros, zeros, zeros)
-    return _grouped("exact", key, np.zeros(len(key)), pairs, names)
+    distinct, row = np.unique(key, return_inverse=True)
+    groups = group_by(row, pairs.cluster)
+    score = scores_of(distinct)[groups.first(row)]
+    return _summed("exact", pairs, groups, (score, score, score), np.zeros(len(key)), names)
 
 
-def _grouped(kind: Kind, row: Integers, offset: Floats, pairs: Pairs, names: NDArray[Any] | None) -> Tally:
-    """Sum pairs by (row, cluster); ``row`` is a key of an exact tally or a row of the grid."""
+def _by_cluster(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
+    """One row a row of the grid and cluster."""
     shared = grid()
-    if kind == "exact":
-        low = high = anchor = scores_of(row)
-    else:
-        low, high, anchor = shared.low[row], shared.high[row], shared.anchor[row]
+    row, offset = rows_of(pairs.score)
+    place = np.empty(len(shared.order), np.int64)
+    place[shared.order] = np.arange(len(place))
+    groups = group_by(place[row], pairs.cluster)
+    row = groups.first(row)
+    ends = (shared.low[row], shared.high[row], shared.anchor[row])
+    return _summed("compressed", pairs, groups, ends, offset, names)
+
+
+def _summed(
+    kind: Kind,
+    pairs: Pairs,
+    groups: Grouping,
+    ends: tuple[Floats, Floats, Floats],
+    offset: Floats,
+    names: NDArray[Any] | None,
+) -> Tally:
+    """Sum pairs by group; ``ends`` are low, high and anchor of the groups."""
     label = pairs.label.astype(np.float64)
-    w = np.ones(len(row)) if pairs.weight is None else pairs.weight
-    every = Tally(
+    n, positives = groups.size, groups.sum(label)
+    if pairs.weight is None:
+        weight = weight2 = n.astype(np.float64)
+        weight_positives = weight2_positives = positives
+        first, second = groups.sum(offset), groups.sum(offset**2)
+        label *= offset
+    else:
+        weight, weight2 = groups.sum(pairs.weight), groups.sum(pairs.weight**2)
+        weight_positives = groups.sum(pairs.weight * label)
+        weight2_positives = groups.sum(pairs.weight**2 * label)
+        moment = pairs.weight * offset
+        first, second = groups.sum(moment), groups.sum(moment * offset)
+        label *= moment
+    return Tally(
         kind,
-        low,
-        high,
-        anchor,
-        np.ones(len(row), np.int64),
-        pairs.label.astype(np.int64),
-        w,
-        w * label,
-        w**2,
-        w**2 * label,
-        w * offset,
-        w * offset**2,
-        w * offset * label,
-        pairs.cluster,
+        *ends,
+        n,
+        positives.astype(np.int64),
+        weight,
+        weight_positives,
+        weight2,
+        weight2_positives,
+        first,
+        second,
+        groups.sum(label),
+        None if pairs.cluster is None else groups.first(pairs.cluster),
         names,
         pairs.weight is not None,
     )
-    return _sum_equal_rows(every)
 
 
-def _sum_equal_rows(tally: Tally) -> Tally:
-    """Sort rows by score and cluster and add up those that are equal."""
-    keys = [tally.high, tally.low] if tally.cluster is None else [tally.cluster, tally.high, tally.low]
-    order = np.lexsort(keys)
-    new = np.ones(len(order), bool)
-    new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
-    start = np.flatnonzero(new)
-    columns: dict[str, Any] = {name: getattr(tally, name)[order][start] for name in ("low", "high", "anchor")}
-    columns |= {name: np.add.reduceat(getattr(tally, name)[order], start) for name in _SUMMED_COLUMNS}
-    if tally.cluster is not None:
-        columns["cluster"] = tally.cluster[order][start]
-    return replace(tally, **columns)
+def _sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDArray[Any] | None) -> Tally:
+    """Put the rows of tallies of one kind in order and add up those of equal scores and cluster."""
+
+    def column(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    groups = group_by(_codes(column("low"), column("high")), cluster)
+    weighted = any(part.weighted for part in parts)
+    columns = {name: groups.first(column(name)) for name in ("low", "high", "anchor")}
+    columns |= {name: groups.sum(column(name)).astype(np.int64) for name in ("n", "positives")}
+    columns |= {name: groups.sum(column(name)) for name in ("weight", "weight_positives")}
+    if weighted:
+        columns |= {name: groups.sum(column(name)) for name in ("weight2", "weight2_positives")}
+    else:
+        columns |= {"weight2": columns["weight"], "weight2_positives": columns["weight_positives"]}
+    columns |= {name: groups.sum(column(name)) for name in ("offset", "offset2", "offset_positive")}
+    if cluster is not None:
+        cluster = groups.first(cluster)
+    return Tally(parts[0].kind, **columns, cluster=cluster, clusters=names, weighted=weighted)
+
+
+def _codes(low: Floats, high: Floats) -> Integers:
+    """Number rows by score: equal ones, which mostly stand together, get the same number."""
+    new = np.ones(len(low), bool)
+    new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    head = np.flatnonzero(new)
+    order = np.lexsort((high[head], low[head]))
+    low, high = low[head][order], high[head][order]
+    rank = np.zeros(len(head), np.int64)
+    rank[order[1:]] = np.cumsum((low[1:] != low[:-1]) | (high[1:] != high[:-1]))
+    return np.repeat(rank, np.diff(head, append=len(new)))
 
 
 def _kept(clusters: ArrayLike, sample_weight: ArrayLike | None) -> ArrayLike:

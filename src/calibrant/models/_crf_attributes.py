@@ -176,7 +176,7 @@ def _check_lists(found: Any, row: int, tokens: int) -> None:
         raise InputError(message, "return a list of attributes for each token", code="length", row=row)
     for place, attributes in enumerate(found):
         lists = isinstance(attributes, Sequence) and not isinstance(attributes, str)
-        if not (lists and all(isinstance(name, str) for name in attributes)):
+        if not (lists and all(map(isinstance, attributes, repeat(str)))):
             message = (
                 f"the feature function returned {attributes!r:.60} for token {place} of sentences[{row}]"
             )

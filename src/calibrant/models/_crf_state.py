@@ -39,6 +39,14 @@ SETTINGS: dict[Algorithm, tuple[str, ...]] = {
     "pa": ("type", "c", "error_sensitive", "averaging", "epsilon"),
     "arow": ("variance", "gamma", "epsilon"),
 }
+WHOLE = {  # and the least that CRFsuite copes with
+    "num_memories": 1,
+    "period": 1,
+    "max_linesearch": 1,
+    "calibration.samples": 1,
+    "calibration.candidates": 1,
+    "calibration.max_trials": 1,
+}
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
 
@@ -80,7 +88,10 @@ class Arguments:
             if name not in known:
                 found = f"{self.algorithm} has no setting {name!r}"
                 raise InputError(found, f"it has {', '.join(known)}", code="parameter")
-            if name == "linesearch":
+            if name in WHOLE:
+                _check_whole(value, name, WHOLE[name])
+                fine = True
+            elif name == "linesearch":
                 fine = value in LINE_SEARCHES
             elif name == "type":
                 fine = value in (0, 1, 2)

@@ -121,7 +121,7 @@ def _weights(model: ModelFile, tag_count: int, iterations: int) -> Trained:
     transition[tag[edges["source"]], tag[edges["target"]]] = edges["weight"]
     weight = model.state["weight"].astype(np.float64)
     if not (np.isfinite(weight).all() and np.isfinite(transition).all()):
-        hint = "penalize large weights more, or use lbfgs"
+        hint = "change the settings, or use lbfgs"
         raise CalibrantError("training diverged: CRFsuite returned weights that are not finite", hint)
     return Trained(row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations)
 

@@ -171,10 +171,11 @@ def feature_groups(features: str | Sequence[str]) -> tuple[str, ...]:
     >>> feature_groups("basic"), feature_groups(["suffixes", "word"])
     (('word',), ('word', 'suffixes'))
     """
-    if isinstance(features, str):
-        names: tuple[object, ...] = FEATURE_SETS.get(features, (features,))
-    else:
-        names = tuple(features)
+    names: tuple[object, ...]
+    try:
+        names = FEATURE_SETS.get(features, (features,)) if isinstance(features, str) else tuple(features)
+    except TypeError:
+        names = (features,)
     unknown = [name for name in names if not isinstance(name, str) or name not in FEATURE_GROUPS]
     if unknown or not names:
         found = f"there are no features {unknown[0]!r}" if unknown else "features is empty"

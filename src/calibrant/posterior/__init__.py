@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from calibrant.posterior._paths import BestSequences
 from calibrant.posterior.chain import ChainPosterior
+from calibrant.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
 
-__all__ = ["ChainPosterior"]
+__all__ = [
+    "BestSequences",
+    "ChainPosterior",
+    "Spans",
+    "gold_spans",
+    "likely_spans",
+    "span_probabilities",
+]

@@ -1,4 +1,4 @@
-"""Windows of tags, the k best tag sequences, and samples of them: checks, and kernels over blocks."""
+"""Sequences of tags: their entropy, windows of them, the k best, and samples."""
 
 from __future__ import annotations
 

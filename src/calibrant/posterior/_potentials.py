@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,8 +111,9 @@ class ChainPotentials:
 
 def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
     """One array of all sentences' potentials, and where each sentence begins."""
-    if lengths is None and isinstance(unary, (list, tuple)) and len(unary) and np.ndim(unary[0]) == 2:
-        parts = [np.asarray(part) for part in unary]
+    listed = list(unary) if lengths is None and isinstance(unary, (list, tuple)) else []
+    if listed and _array(listed[0], "sentence 0").ndim == 2:
+        parts = [_array(part, f"sentence {sentence}") for sentence, part in enumerate(listed)]
         for sentence, part in enumerate(parts):
             if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
                 message = f"the potentials of sentence {sentence} have shape {part.shape}"
@@ -119,8 +121,8 @@ def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) ->
         sizes = np.array([len(part) for part in parts])
         values = np.concatenate(parts)
     else:
-        values = np.asarray(unary)
-        sizes = np.array([len(values)]) if lengths is None else np.asarray(lengths)
+        values = _array(unary, "unary")
+        sizes = np.array([len(values)]) if lengths is None else _array(lengths, "lengths")
     if values.ndim != 2 or not values.shape[1]:
         message = f"unary potentials have shape {values.shape}"
         raise InputError(message, "expected (tokens, tags)", code="shape")
@@ -136,11 +138,19 @@ def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) ->
     return _potentials(values, "unary", values.shape, offsets), offsets
 
 
+def _array(values: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        message = f"{name}: the rows are ragged, of different lengths"
+        raise InputError(message, "give each row one potential a tag", code="shape") from error
+
+
 def _potentials(
     values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
 ) -> Floats:
     """Return log-potentials as float64, or say where one is NaN or plus infinity."""
-    array = np.asarray(values)
+    array = _array(values, name)
     if array.dtype.kind not in "fiu" or array.shape != shape:
         message = f"{name} has shape {array.shape} and dtype {array.dtype}"
         raise InputError(message, f"expected numbers of shape {shape}", code="shape")

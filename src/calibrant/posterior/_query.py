@@ -172,17 +172,13 @@ class Query:
             kept = pairs if by_cluster else replace(pairs, cluster=None, cluster_count=0)
             return Tally.from_pairs(kept, exact=True, names=self.clusters if by_cluster else None)
         used = default_threads() if threads is None else positive_integer(threads, "threads")
-        chunks = self._source.blocks()
+        chunks = self._source.blocks(used)
         if by_cluster:
             return tally_by_cluster(chunks, self._add_by_sentence, self._cluster, self.clusters, used)
-        first, *others = fold(chunks, GridSums, self._add, used)
+        first, *others = fold(chunks, GridSums, self._source.add, used)
         for other in others:
             first.absorb(other)
         return Tally("compressed", **first.columns())
-
-    def _add(self, sums: GridSums, block: Block) -> None:
-        score, label, _ = self._source.scored(block)
-        sums.add(Pairs(score, label))
 
     def _add_by_sentence(self, sums: SentenceSums, block: Block) -> None:
         sums.add(block.first, *self._source.scored(block))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Pairs
 from calibrant._kernels import chain as chain_kernels
 from calibrant._kernels import queries as kernels
+from calibrant.measure._grid_sums import GridSums
+from calibrant.measure.grid import grid
 from calibrant.posterior._messages import Block, Messages, blocks
 from calibrant.posterior._query_gold import Gold
 from calibrant.posterior.chain import ChainPosterior
@@ -31,29 +35,34 @@ class Scored(NamedTuple):
     start: Integers
 
 
-class Source(Protocol):
+class Source(ABC):
     """Pairs in order of the sentence, block by block."""
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """Pairs in all."""
-        ...
 
-    def blocks(self) -> Iterator[Block]:
-        """Blocks whose pairs are few enough to hold."""
-        ...
+    @abstractmethod
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        """Blocks whose pairs are few enough to hold; what all of them need is done first, on some threads."""
 
+    @abstractmethod
     def scored(self, block: Block) -> Scored:
         """The pairs of a block."""
-        ...
 
+    @abstractmethod
     def class_codes(self, block: Block) -> Integers:
         """The class of each pair of a block."""
-        ...
+
+    def add(self, sums: GridSums, block: Block) -> None:
+        """Add the pairs of a block to sums on the grid."""
+        score, label, _ = self.scored(block)
+        sums.add(Pairs(score, label))
 
 
 @dataclass(frozen=True)
-class TagSource:
+class TagSource(Source):
     """Single tags: some columns of the marginals."""
 
     posterior: ChainPosterior
@@ -64,7 +73,8 @@ class TagSource:
     def size(self) -> int:
         return self.posterior.token_count * len(self.codes)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        self.posterior.marginals(threads=threads)
         return blocks(self.posterior.offsets, max(1, BATCH // len(self.codes)))
 
     def scored(self, block: Block) -> Scored:
@@ -79,7 +89,7 @@ class TagSource:
 
 
 @dataclass(frozen=True)
-class TopSource:
+class TopSource(Source):
     """The most probable tag of each token; classes are the tags."""
 
     posterior: ChainPosterior
@@ -89,7 +99,8 @@ class TopSource:
     def size(self) -> int:
         return self.posterior.token_count
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        self.posterior.marginals(threads=threads)
         return blocks(self.posterior.offsets, BATCH)
 
     def scored(self, block: Block) -> Scored:
@@ -107,7 +118,7 @@ class TopSource:
 
 
 @dataclass(frozen=True)
-class PairSource:
+class PairSource(Source):
     """Some pairs of tags at consecutive tokens; ``first`` and ``second`` are the codes of each."""
 
     posterior: ChainPosterior
@@ -119,7 +130,7 @@ class PairSource:
     def size(self) -> int:
         return (self.posterior.token_count - self.posterior.sentence_count) * len(self.first)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
         return blocks(self.posterior.offsets, min(MESSAGES, max(1, BATCH // len(self.first))))
 
     def scored(self, block: Block) -> Scored:
@@ -146,8 +157,29 @@ class PairSource:
         return np.tile(np.arange(len(self.first)), int(_pair_starts(block)[-1]))
 
 
+class AllPairsSource(PairSource):
+    """All pairs of tags: the same, but tallied without listing them."""
+
+    def add(self, sums: GridSums, block: Block) -> None:
+        found = self.posterior.messages(block)
+        most_large = 34 * len(found.marginal)  # a place has at most 32 scores of 2^-5 or more
+        kernels.tally_all_pairs(
+            found.alpha,
+            found.future,
+            found.marginal,
+            self.posterior.steps.plain,
+            self.posterior.steps.logarithm,
+            in_logarithms(found),
+            block.offsets,
+            self.gold.codes[block.tokens],
+            grid().part_of,
+            grid().cut,
+            sums.room(most_large),
+        )
+
+
 @dataclass(frozen=True)
-class ListedSource:
+class ListedSource(Source):
     """Pairs at hand, in order of the sentence, whose pairs begin at ``start``."""
 
     score: Floats
@@ -159,7 +191,7 @@ class ListedSource:
     def size(self) -> int:
         return len(self.score)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
         return blocks(self.start, BATCH)
 
     def scored(self, block: Block) -> Scored:

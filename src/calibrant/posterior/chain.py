@@ -120,6 +120,7 @@ class ChainPosterior(ChainPotentials):
             def work(block: Block) -> None:
                 found = self.messages(block, marginal[block.tokens])
                 log_partition[block.first : block.last] = found.log_partition
+                np.minimum(found.marginal, 1.0, out=found.marginal)  # rounding
 
             each_block(self.offsets, work, threads)
             self._marginals, self._log_partition = marginal, log_partition
@@ -155,7 +156,7 @@ class ChainPosterior(ChainPotentials):
         logarithms = bool(found.state[0] == kernels.LOGARITHMS)
         step = self.steps.logarithm if logarithms else self.steps.plain
         kernels.pair_marginals(found.alpha, step, found.future, logarithms, pair)
-        return pair
+        return np.minimum(pair, 1.0, out=pair)
 
     def window_probabilities(self, first: ArrayLike, windows: ArrayLike) -> Floats:
         """Probability of some tags at consecutive tokens, however many.

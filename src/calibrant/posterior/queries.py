@@ -17,7 +17,14 @@ from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
 from calibrant.posterior._query import Batch, Query
 from calibrant.posterior._query_gold import Gold, GoldTags, tag_code
-from calibrant.posterior._query_sources import ListedSource, PairSource, Source, TagSource, TopSource
+from calibrant.posterior._query_sources import (
+    AllPairsSource,
+    ListedSource,
+    PairSource,
+    Source,
+    TagSource,
+    TopSource,
+)
 from calibrant.posterior.chain import ChainPosterior
 from calibrant.posterior.spans import Spans, gold_spans, likely_spans
 
@@ -190,7 +197,8 @@ def tag_pairs(
         f"{posterior.tags[i]} {posterior.tags[j]}"
         for i, j in zip(first.tolist(), second.tolist(), strict=True)
     )
-    return _query("tag pairs", names, checked, PairSource(posterior, checked, first, second))
+    kind = AllPairsSource if pairs is None and top is None else PairSource
+    return _query("tag pairs", names, checked, kind(posterior, checked, first, second))
 
 
 def spans(

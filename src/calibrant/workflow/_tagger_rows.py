@@ -126,7 +126,7 @@ class TaggerRows:
         )
 
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
-        """Tag some whole sentences at a time: about ``size`` scores, and not fewer than some thousand tokens."""
+        """Tag whole sentences, at a time about ``size`` scores and not fewer than some thousand tokens."""
         tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
         first, offsets = 0, self._offsets
         while first < len(offsets) - 1:

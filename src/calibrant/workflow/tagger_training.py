@@ -11,13 +11,13 @@ from typing import Any, Literal
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
-from calibrant.io.saved_models import save_model
+from calibrant.io.saved_models import check_model_place, save_model
 from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, choose
 from calibrant.models.features import Features
 from calibrant.models.hmm import Unseen
 from calibrant.results.tagging import TaggerCandidate, TrainedTagger
 from calibrant.workflow._tagger_rows import Progress
-from calibrant.workflow.tagging import Column, check_output, read_gold
+from calibrant.workflow.tagging import Column, keep_sources, read_gold
 
 Trained = CRFTagger | HMMTagger
 Sentences = Sequence[Sequence[str]]
@@ -94,7 +94,8 @@ def train_tagger(
     """
     start = time.perf_counter()
     if output is not None:
-        check_output(output, train, dev)
+        keep_sources(output, train, dev)
+        check_model_place(output)
     family = _family(model, features, l2, max_iterations, pseudocount, unseen)
     values = family.values(several=dev is not None)
     text = read_gold(train, column, progress)

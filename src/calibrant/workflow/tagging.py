@@ -13,7 +13,6 @@ from calibrant import __version__
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
-from calibrant.io._atomic import check_place
 from calibrant.io.saved_models import load_model, model_column
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.results.errors import Estimate
@@ -88,7 +87,7 @@ def predict_tags(
     >>> written.rows, found.n, found.positives
     (4, 4, 2)
     """
-    check_output(output, model, text)
+    keep_sources(output, model, text)
     tagger, _, column = open_tagger(model, column)
     with PredictionWriter(output, tagger.tags, threshold=threshold) as writer:
         read = read_gold(text, column, progress)
@@ -207,15 +206,14 @@ def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column 
     return model, type(model).__name__, column
 
 
-def check_output(output: str | os.PathLike[str], *sources: Any) -> None:
-    """Raise at once if a file cannot be written, or would replace one that is read."""
+def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise if an output would replace a file that is read."""
     for source in sources:
         paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
         if paths and os.path.isfile(output) and os.path.samefile(source, output):
             hint = "name another file for the output (--output)"
             message = "the output would replace this file"
             raise InputError(message, hint, code="output", file=os.fspath(source))
-    check_place(output)
 
 
 def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
