@@ -15,6 +15,7 @@ from calibrant.results.errors import (
     SmoothCurve,
     SmoothError,
 )
+from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
     Binning,
@@ -54,6 +55,8 @@ __all__ = [
     "Estimate",
     "LabelPlan",
     "LogDecomposition",
+    "MarginalChange",
+    "MarginalError",
     "Measured",
     "Measurement",
     "ModelDifference",
