@@ -5,5 +5,7 @@ Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``trans
 """
 
 from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+from calibrant.recalibrate.histogram import HistogramBinning
+from calibrant.recalibrate.isotonic import Isotonic
 
-__all__ = ["BinaryRecalibrator", "Recalibrator"]
+__all__ = ["BinaryRecalibrator", "HistogramBinning", "Isotonic", "Recalibrator"]
