@@ -44,7 +44,7 @@ def pool_adjacent_violators(
 def count_labels(
     score: NDArray[Any], label: NDArray[Any], low: int, shift: int, count: NDArray[np.int64]
 ) -> None:
-    """Add checked pairs to ``count`` (2 row + label); a key's row is (key >> shift) - low, cut to the rows."""
+    """Add checked pairs to ``count`` (2 row + label); a key's row is (key >> shift) - low, or an end one."""
     last = len(count) // 2 - 1
     buffer = np.empty(_BLOCK, np.float64)
     row = np.empty(_BLOCK, np.int32)

@@ -7,5 +7,6 @@ Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``trans
 from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
 from calibrant.recalibrate.histogram import HistogramBinning
 from calibrant.recalibrate.isotonic import Isotonic
+from calibrant.recalibrate.venn_abers import VennAbers
 
-__all__ = ["BinaryRecalibrator", "HistogramBinning", "Isotonic", "Recalibrator"]
+__all__ = ["BinaryRecalibrator", "HistogramBinning", "Isotonic", "Recalibrator", "VennAbers"]
