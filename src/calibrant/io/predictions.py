@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
@@ -98,6 +99,13 @@ class Predictions:
     def items(self) -> list[Any]:
         """Names of the items met so far, by code."""
         return self._reader.item_codes.names
+
+    def through(self, change: Callable[[Reader], Reader], name: str) -> Predictions:
+        """Return the same table under another name, read through another reader."""
+        new = copy(self)
+        new._reader = change(self._reader)
+        new.name = name
+        return new
 
     def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
         """Read from the start, at most about ``size`` rows at a time.

@@ -36,6 +36,9 @@ class SavedRecalibrator:
     ----------
     recalibrator
         The estimator, or its composition over classes.
+    method, group
+        As `calibrant.workflow.fit_recalibrator` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
+        The group is None where there are no classes, or one map takes all classes of a row at once.
     view
         What its scores are: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
         classes) or ``"wide"``. It is applied to tables of the same view only.
@@ -55,6 +58,8 @@ class SavedRecalibrator:
     """
 
     recalibrator: Recalibrator
+    method: str
+    group: str | None
     view: View
     classes: tuple[str, ...] = ()
     threshold: float | None = None
@@ -94,13 +99,16 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         from calibrant import __version__
 
         model.check_fitted()
-        model = SavedRecalibrator(model, "binary", pairs=model.pair_count_, version=__version__)
+        model = SavedRecalibrator(
+            model, model.method, None, "binary", pairs=model.pair_count_, version=__version__
+        )
     state = model.recalibrator.to_state()
     header = {
         "format": FORMAT,
         "schema_version": VERSION,
         "calibrant": model.version,
-        "method": state["method"],
+        "method": model.method,
+        "group": model.group,
         "view": model.view,
         "classes": list(model.classes),
         "threshold": model.threshold,
@@ -146,6 +154,8 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
     try:
         model = SavedRecalibrator(
             Recalibrator.from_state(header["state"]),
+            header["method"],
+            header["group"],
             header["view"],
             tuple(header["classes"]),
             header["threshold"],
@@ -225,7 +235,7 @@ def _refuse(constant: str) -> float:
 
 def _is_sound(model: Any) -> bool:
     """Whether a `SavedRecalibrator` that was read could have been written."""
-    texts = (model.source, model.digest, model.command)
+    texts = (model.group, model.source, model.digest, model.command)
     threshold = model.threshold
     return (
         model.view in VIEWS
@@ -235,6 +245,7 @@ def _is_sound(model: Any) -> bool:
         and (threshold is None or (isinstance(threshold, float) and 0 <= threshold < 1))
         and all(text is None or isinstance(text, str) for text in texts)
         and isinstance(model.pairs, int)
+        and isinstance(model.method, str)
         and isinstance(model.version, str)
     )
 

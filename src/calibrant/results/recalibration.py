@@ -37,3 +37,89 @@ class ChainTemperature(Result):
     sentences: int
     left_out: int
     unseen: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FittedRecalibrator(Result):
+    """How a recalibrator was fitted.
+
+    Attributes
+    ----------
+    method
+        As `calibrant.workflow.fit_recalibrator` takes it.
+    group
+        ``shared``, ``class``, ``frequency``, or the file of the groups; None where there are no classes, or
+        one map takes all classes at once.
+    view
+        ``binary``, ``classes`` or ``wide``.
+    source, digest
+        The file, and the SHA-256 of its bytes; None for a dataframe.
+    pairs
+        Pairs (or rows, of a map of all classes at once) it was fitted on.
+    classes
+        How many classes these had; 0 for ``binary``.
+    score_range
+        The lowest and the highest score of the fit; beyond them the map is extrapolated.
+    threshold
+        Scores below it took no part; None when all took part.
+    maps
+        How many maps there are: one, or one a class or group.
+    output
+        Where it was saved; None if nowhere.
+    seconds
+        Time of reading and fitting.
+    version
+        Of calibrant.
+    """
+
+    method: str
+    group: str | None
+    view: str
+    source: str | None
+    digest: str | None
+    pairs: int
+    classes: int
+    score_range: tuple[float, float]
+    threshold: float | None
+    maps: int
+    output: str | None
+    seconds: float
+    version: str
+
+
+@dataclass(frozen=True)
+class AppliedRecalibrator(Result):
+    """What was written with a recalibrator.
+
+    Attributes
+    ----------
+    model
+        The recalibrator's file; None for one in memory.
+    source, output
+        The table read, and the one written.
+    rows
+        Rows written.
+    scores
+        Scores in them.
+    below
+        Scores below the threshold of the fit: they stay as they were.
+    beyond
+        Scores outside the range of the fit: the map is extrapolated.
+    new_classes
+        Classes of a long table that were not there at the fit, in order of first appearance.
+    again
+        Whether the table had been recalibrated before.
+    threshold
+        Of the table: scores below it were not written, before they were recalibrated. None when all were.
+    """
+
+    model: str | None
+    source: str
+    output: str
+    rows: int
+    scores: int
+    below: int
+    beyond: int
+    new_classes: tuple[str, ...]
+    again: bool
+    threshold: float | None
