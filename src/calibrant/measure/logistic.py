@@ -10,6 +10,7 @@ exactly 0 or 1 has no logit; such pairs are left out of the logistic fits and co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,8 @@ ONE_SCORE = "all scores are equal, so there is no slope"
 SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
+
+_MOST_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -75,32 +78,67 @@ def inside(tally: Tally) -> NDArray[np.bool_]:
     return (score > 0) & (score < 1)
 
 
-def fit(rows: _Rows, design: Floats, offset: Floats) -> Floats:
+class LogisticFit(NamedTuple):
+    """Coefficients, the Newton steps they took, and whether the last one was next to nothing."""
+
+    coefficients: Floats
+    steps: int
+    converged: bool
+
+
+def fit(
+    design: Floats,
+    weight: Floats,
+    positives: Floats,
+    offset: Floats | float = 0.0,
+    *,
+    nonnegative: NDArray[np.bool_] | None = None,
+) -> LogisticFit:
     """Maximum likelihood coefficients of a logistic regression on rows, by Newton's method.
 
     Steps that would lower the likelihood are halved; it is concave, so that this converges from 0
-    wherever the estimate exists.
+    wherever the estimate exists. A coefficient that must not be negative stays at 0 while the likelihood
+    falls in its direction, and a step ends where it would become negative (projected Newton).
+
+    Parameters
+    ----------
+    design
+        (n, k) columns.
+    weight, positives
+        (n,) weight of a row, and the part of it whose label is 1.
+    offset
+        (n,) added to the log-odds.
+    nonnegative
+        (k,) which coefficients must not be negative; none if not given.
+
+    References
+    ----------
+    D. P. Bertsekas (1982), Projected Newton methods for optimization problems with simple constraints,
+    SIAM Journal on Control and Optimization 20, 221-246. doi:10.1137/0320018
     """
+    bounded = np.zeros(design.shape[1], bool) if nonnegative is None else nonnegative
+    low = np.where(bounded, 0.0, -np.inf)
     beta = np.zeros(design.shape[1])
-    current = _log_likelihood(rows, design @ beta + offset)
-    for _ in range(200):
-        eta = design @ beta + offset
-        p = _sigmoid(eta)
-        gradient = design.T @ (rows.weight_positives - rows.weight * p)
-        hessian = (design * (rows.weight * p * (1 - p))[:, None]).T @ design
-        step = np.linalg.solve(hessian, gradient)
+    current = _log_likelihood(weight, positives, design @ beta + offset)
+    for step_number in range(1, _MOST_STEPS + 1):
+        p = _sigmoid(design @ beta + offset)
+        gradient = design.T @ (positives - weight * p)
+        free = ~(bounded & (beta <= 0) & (gradient <= 0))
+        part = design[:, free]
+        step = np.zeros(len(beta))
+        step[free] = np.linalg.solve((part * (weight * p * (1 - p))[:, None]).T @ part, gradient[free])
         scale = 1.0
-        while scale > 1e-8:
-            reached = _log_likelihood(rows, design @ (beta + scale * step) + offset)
-            if reached >= current:
+        while True:
+            new = np.maximum(beta + scale * step, low)
+            reached = _log_likelihood(weight, positives, design @ new + offset)
+            if reached >= current or scale < 1e-8:
                 break
             scale /= 2
-        beta = beta + scale * step
-        converged = np.abs(scale * step).max() <= 1e-12 * (1 + np.abs(beta).max())
-        current = reached
-        if converged:
-            break
-    return beta
+        moved = float(np.abs(new - beta).max())
+        beta, current = new, reached
+        if moved <= 1e-12 * (1 + np.abs(beta).max()):
+            return LogisticFit(beta, step_number, True)
+    return LogisticFit(beta, _MOST_STEPS, False)
 
 
 def _sigmoid(eta: Floats) -> Floats:
@@ -110,11 +148,8 @@ def _sigmoid(eta: Floats) -> Floats:
     return p
 
 
-def _log_likelihood(rows: _Rows, eta: Floats) -> float:
-    negatives = rows.weight - rows.weight_positives
-    return float(
-        -np.dot(rows.weight_positives, np.logaddexp(0, -eta)) - np.dot(negatives, np.logaddexp(0, eta))
-    )
+def _log_likelihood(weight: Floats, positives: Floats, eta: Floats) -> float:
+    return float(-np.dot(positives, np.logaddexp(0, -eta)) - np.dot(weight - positives, np.logaddexp(0, eta)))
 
 
 def robust_covariance(rows: _Rows, design: Floats, eta: Floats) -> tuple[Floats, int]:
@@ -187,7 +222,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
         reasons["intercept"] = problem
     else:
         design = np.ones((len(rows.logit), 1))
-        beta = fit(rows, design, rows.logit)
+        beta = fit(design, rows.weight, rows.weight_positives, rows.logit).coefficients
         covariance, clusters = robust_covariance(rows, design, rows.logit + beta[0])
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
         if intercept.low is None:
@@ -250,7 +285,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
         reasons = dict.fromkeys(["intercept", "slope", "covariance"], problem)
     else:
         design = np.stack([np.ones(len(rows.logit)), rows.logit], axis=1)
-        beta = fit(rows, design, np.zeros(len(rows.logit)))
+        beta = fit(design, rows.weight, rows.weight_positives).coefficients
         covariance, clusters = robust_covariance(rows, design, design @ beta)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
         slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)

@@ -28,12 +28,13 @@ class UnfittedError(InputError, NotFittedError):
     """A recalibrator was used before it was fitted; scikit-learn's `NotFittedError` as well."""
 
 
-class Recalibrator(TransformerMixin, BaseEstimator, ABC):
+class Recalibrator(BaseEstimator, ABC):
     """Base of the maps from predicted probabilities to better ones.
 
     ``fit(X, y, sample_weight=None)`` learns the map from scores and labels; ``transform(X)`` applies it and
-    returns probabilities in the shape of the scores. Parameters are those of the constructor
-    (``get_params``, ``set_params`` and ``clone`` work) and are checked by ``fit``.
+    returns probabilities in the shape of the scores; compositions over classes take the classes as well.
+    Parameters are those of the constructor (``get_params``, ``set_params`` and ``clone`` work) and are
+    checked by ``fit``.
 
     A subclass names its ``method``, which saved states carry, and in ``_learned`` the fitted attributes
     that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them.
@@ -77,14 +78,6 @@ class Recalibrator(TransformerMixin, BaseEstimator, ABC):
         if not self.__sklearn_is_fitted__():
             name = type(self).__name__
             raise UnfittedError(f"this {name} has not been fitted", "call fit first", code="undefined")
-
-    @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the map from scores and labels."""
-
-    @abstractmethod
-    def transform(self, X: ArrayLike) -> Floats:
-        """Return recalibrated probabilities."""
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted recalibrator as plain values, as JSON knows them.
@@ -134,13 +127,31 @@ class Recalibrator(TransformerMixin, BaseEstimator, ABC):
             setattr(self, name, np.asarray(value, np.float64) if isinstance(value, list) else value)
 
 
-class BinaryRecalibrator(Recalibrator):
+class ArrayRecalibrator(TransformerMixin, Recalibrator):
+    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from scores and labels."""
+
+    @abstractmethod
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities."""
+
+
+class BinaryRecalibrator(ArrayRecalibrator):
     """Base of the recalibrators of one event: scores (n,) or (n, 1), labels 0 and 1.
 
     A subclass implements ``_learn`` (from checked pairs or a tally) and ``_map``.
     """
 
     _one_label_is_enough: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the map from scores and labels.
@@ -166,10 +177,7 @@ class BinaryRecalibrator(Recalibrator):
         pairs = _checks.pairs(
             y, one_column(X)[0], sample_weight=sample_weight, label_name="y", score_name="X"
         )
-        self._check_labels(len(pairs), int(np.count_nonzero(pairs.outcome)))
-        self._learn(pairs)
-        low, high = float(pairs.score.min()), float(pairs.score.max())
-        return self._fitted_on(len(pairs), low, high)
+        return self._fit_pairs(pairs)
 
     def fit_tally(self, tally: Tally) -> Self:
         """Learn the map from a tally: the same as from its pairs, to the width of the tally's rows.
@@ -228,6 +236,11 @@ class BinaryRecalibrator(Recalibrator):
     @abstractmethod
     def _map(self, score: Floats) -> Floats:
         """Recalibrate checked scores (n,)."""
+
+    def _fit_pairs(self, pairs: Pairs) -> Self:
+        self._check_labels(len(pairs), int(np.count_nonzero(pairs.outcome)))
+        self._learn(pairs)
+        return self._fitted_on(len(pairs), float(pairs.score.min()), float(pairs.score.max()))
 
     def _check_labels(self, n: int, positives: int) -> None:
         if positives in (0, n) and not self._one_label_is_enough:
