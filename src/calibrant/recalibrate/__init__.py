@@ -5,8 +5,30 @@ Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``trans
 """
 
 from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+from calibrant.recalibrate.beta import Beta
+from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
 from calibrant.recalibrate.histogram import HistogramBinning
 from calibrant.recalibrate.isotonic import Isotonic
+from calibrant.recalibrate.ordering import order_effect
+from calibrant.recalibrate.platt import Platt
+from calibrant.recalibrate.scaling_binning import ScalingBinning
+from calibrant.recalibrate.temperature import Temperature
+from calibrant.recalibrate.vector import VectorScaling
 from calibrant.recalibrate.venn_abers import VennAbers
 
-__all__ = ["BinaryRecalibrator", "HistogramBinning", "Isotonic", "Recalibrator", "VennAbers"]
+__all__ = [
+    "Beta",
+    "BinaryRecalibrator",
+    "HistogramBinning",
+    "Isotonic",
+    "PerClass",
+    "PerGroup",
+    "Platt",
+    "Recalibrator",
+    "ScalingBinning",
+    "Shared",
+    "Temperature",
+    "VectorScaling",
+    "VennAbers",
+    "order_effect",
+]
