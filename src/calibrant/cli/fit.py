@@ -43,6 +43,11 @@ METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "
     help="Counts of classes in the training data, for groups by frequency: a class and its count a line, "
     "between them a tab.  [default: counted in PRED]",
 )
+@click.option(
+    "--min-scores",
+    type=click.IntRange(min=1),
+    help="Scores that a class must have at least for a map of its own.  [default: 200]",
+)
 @click.option("--bins", type=click.IntRange(min=1), help="Bins of histogram and scaling-binning.")
 @click.option(
     "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."

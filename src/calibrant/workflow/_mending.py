@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.predictions import Reader, listed
-from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator, View
+from calibrant.io.saved import tally_event
+from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator, View, file_digest, load_recalibrator
+from calibrant.measure.tally import Tally
+from calibrant.workflow._sources import EventSource, Rows
+from calibrant.workflow.measuring import Columns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -161,8 +167,8 @@ class _MendedReader:
             yield replace(batch, score=change(batch.score.astype(np.float64, copy=False), batch.class_code))
 
 
-def mended(predictions: Predictions, model: SavedRecalibrator, model_name: str) -> Predictions:
-    """Return the same table with its scores recalibrated as it is read, row by row.
+def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
+    """Return the same table with its scores recalibrated as it is read.
 
     Raises
     ------
@@ -171,5 +177,49 @@ def mended(predictions: Predictions, model: SavedRecalibrator, model_name: str) 
     """
     Mending(model, predictions)
     return predictions.through(
-        lambda reader: _MendedReader(reader, model, predictions), f"{predictions.name}, by {model_name}"
+        lambda reader: _MendedReader(reader, model, predictions), f"{predictions.name}, recalibrated"
+    )
+
+
+def before_and_after(
+    sources: Sequence[Any], model: SavedRecalibrator | str | os.PathLike[str], columns: Columns | None
+) -> tuple[list[Any], str, list[str]]:
+    """The one table of a report as it is and recalibrated, the recalibrator's name, and notes.
+
+    Raises
+    ------
+    InputError
+        If there are several tables, or the model does not go with this one.
+    """
+    if len(sources) != 1:
+        message = f"{len(sources)} tables and a recalibrator are given"
+        raise InputError(message, "give one table with it (--model)", code="parameter")
+    if not isinstance(sources[0], Predictions) and _is_tally(sources[0]):
+        message, hint = "a tally does not keep its scores apart", "give the table itself"
+        raise InputError(message, hint, code="parameter")
+    called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
+    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
+    before = (columns or Columns()).open(sources[0])
+    how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
+    fitted = "" if saved.source is None else f" on {saved.source}"
+    notes = [
+        f"After: the scores as {called} maps them ({how}; fitted{fitted}). Intervals are for this map: "
+        "they leave out that another sample would have given another one."
+    ]
+    same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
+    if same and file_digest(sources[0]) == saved.digest:
+        notes.append("The map was fitted on these very data: its error here is too low.")
+    return [before, mended(before, saved)], called, notes
+
+
+def by_row(source: EventSource) -> EventSource:
+    """Say that pairs in memory are told apart by their rows alone, whatever was dropped of the table."""
+    if not isinstance(source.source, Pairs):
+        return source
+    return replace(source, rows=Rows(source.source.outcome, None))
+
+
+def _is_tally(source: Any) -> bool:
+    return isinstance(source, Tally) or (
+        isinstance(source, (str, os.PathLike)) and tally_event(source) is not None
     )

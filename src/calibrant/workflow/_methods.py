@@ -97,14 +97,21 @@ def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, i
     return found
 
 
-def composed(estimator: Any, group: str | Mapping[str, str], groups: int, counts: Mapping[str, int]) -> Any:
+def composed(
+    estimator: Any,
+    group: str | Mapping[str, str],
+    groups: int,
+    counts: Mapping[str, int],
+    min_scores: int | None,
+) -> Any:
     """Compose an estimator over classes."""
     from calibrant import recalibrate
 
     if group == SHARED:
         return recalibrate.Shared(estimator)
     if group == PER_CLASS:
-        return recalibrate.PerClass(estimator)
+        least = {} if min_scores is None else {"min_scores": min_scores}
+        return recalibrate.PerClass(estimator, **least)
     if group == FREQUENCY:
         return recalibrate.PerGroup(estimator, by_frequency(counts, positive_integer(groups, "groups")))
     assert not isinstance(group, str)
@@ -129,5 +136,5 @@ def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence
 
 def map_count(recalibrator: Any) -> int:
     """How many maps a recalibrator or a composition holds."""
-    maps = getattr(recalibrator, "recalibrators_", None)
+    maps = getattr(recalibrator, "parts_", None)
     return 1 if maps is None else len(maps)

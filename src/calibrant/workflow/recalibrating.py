@@ -40,6 +40,7 @@ def fit_recalibrator(
     group: str | Mapping[str, str] = SHARED,
     groups: int = 5,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    min_scores: int | None = None,
     bins: int | None = None,
     threshold: float | None = None,
     columns: Columns | None = None,
@@ -70,6 +71,8 @@ def fit_recalibrator(
     counts
         How often each class occurs in the training data, for ``"frequency"``: a mapping, or a file as for
         ``group``. None: counted in this table.
+    min_scores
+        Scores that a class must have at least, for ``"class"``; 200 if not given.
     bins
         Bins of ``histogram`` and ``scaling-binning``; their own default if not given.
     threshold
@@ -115,7 +118,7 @@ def fit_recalibrator(
     classes = predictions.classes if predictions.has_classes else ()
     if view != "binary" and not joint:
         seen = class_counts(found, classes) if counts is None else counts_of(counts)
-        made = composed(made, homes, groups, seen)
+        made = composed(made, homes, groups, seen, min_scores)
     fit_to(made, found, classes)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
     digest = None if name is None else file_digest(name)
