@@ -300,7 +300,7 @@ def _revived(value: Any) -> Any:
         return [_revived(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if not {"version", "method"} <= value.keys():
+    if "version" not in value or not isinstance(value.get("method"), str):
         return {key: _revived(item) for key, item in value.items()}
     if value["version"] != STATE_VERSION:
         message = f"the recalibrator's state has version {value['version']!r}"

@@ -17,6 +17,7 @@ from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, soft
 
 _MOST_STEPS = 100
 _LARGEST_INVERSE = 1e6
+_SMALL_STEP = 1e-9  # relative; Newton's next step would be about its square
 
 
 class Temperature(LogOddsRecalibrator):
@@ -178,12 +179,12 @@ def _newton(items: LogitItems) -> tuple[float, int, bool]:
     low, high, inverse = 0.0, np.inf, 1.0
     for step in range(1, _MOST_STEPS + 1):
         _, slope, curvature = temperature_sums(items, inverse)
-        low, high = (inverse, high) if slope < 0 else (low, inverse)
         new = inverse - slope / curvature if curvature > 0 else np.nan
+        if abs(new - inverse) <= _SMALL_STEP * inverse:
+            return float(new), step, True
+        low, high = (inverse, high) if slope < 0 else (low, inverse)
         if not low < new < high:
             new = 2 * low if np.isinf(high) else (low + high) / 2
-        if abs(new - inverse) <= 1e-12 * inverse or slope == 0:
-            return float(inverse if slope == 0 else new), step, True
         inverse = float(min(new, _LARGEST_INVERSE))
     return inverse, _MOST_STEPS, False
 

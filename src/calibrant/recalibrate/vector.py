@@ -16,6 +16,7 @@ from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, soft
 
 _MOST_STEPS = 2000
 _OPTIONS = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
+_LARGE = 1e3
 _SMALL_GRADIENT = 1e-6  # mean over items
 
 
@@ -131,7 +132,9 @@ class VectorScaling(ArrayRecalibrator):
 
         found = minimize(objective, identity, jac=True, method="L-BFGS-B", options=_OPTIONS)
         gradient = float(np.abs(objective(found.x)[1]).max())
-        if gradient > _SMALL_GRADIENT and not penalty and float(np.abs(found.x).max()) > 1e3:
+        top = (found.x[:count] * items.logit + found.x[count:]).argmax(axis=1)
+        endless = gradient > _SMALL_GRADIENT and float(np.abs(found.x).max()) > _LARGE
+        if not penalty and (endless or np.array_equal(top, items.label)):
             raise InputError(
                 "scales or biases grow without end: some classes can be told apart without error",
                 "pass more items, or a penalty such as 1e-4",
