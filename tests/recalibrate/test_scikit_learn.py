@@ -38,8 +38,8 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
     "every": {"check_array_api_input": "scores are NumPy arrays; skipped unless SCIPY_ARRAY_API is set"},
     "two labels": {"check_fit2d_1sample": "one pair has one label; the message says that both are needed"},
     "HistogramBinning(bins=2)": {
-        "check_sample_weight_equivalence_on_dense_data": "cuts fall at floor(j n / bins) of n pairs, or their share "
-        "of the weight: where the rank is rounded, repeated pairs move it"
+        "check_sample_weight_equivalence_on_dense_data": "cuts fall at rank floor(j n / bins) of n pairs, "
+        "or its share of the weight: repeated pairs round it elsewhere"
     },
     "ScalingBinning(bins=1)": {
         "check_sample_weight_equivalence_on_dense_data": "which pairs the split takes is drawn pair by pair"
