@@ -110,7 +110,7 @@ def composed(
     if group == SHARED:
         return recalibrate.Shared(estimator)
     if group == PER_CLASS:
-        least = {} if min_scores is None else {"min_scores": min_scores}
+        least: dict[str, Any] = {} if min_scores is None else {"min_scores": min_scores}
         return recalibrate.PerClass(estimator, **least)
     if group == FREQUENCY:
         return recalibrate.PerGroup(estimator, by_frequency(counts, positive_integer(groups, "groups")))
