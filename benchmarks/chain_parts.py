@@ -88,7 +88,7 @@ def pairs(scale: Scale) -> Found:
     tagging_data.potentials("basic")
     rows: list[Row] = []
     ratios: list[float] = []
-    peaks: list[float] = []
+    peaks: dict[bool, list[float]] = {False: [], True: []}
     size = {"paper_size": True}
     for threads in THREADS:
         common: dict[str, Any] = {"threads": threads, "repeats": scale.repeats}
@@ -96,7 +96,6 @@ def pairs(scale: Scale) -> Found:
         tags = run_case("tally", what="tags", **size, **common)
         tallied = run_case("tally", what="pairs", **size, **common)
         by_cluster = run_case("tally", what="pairs", by_cluster=True, **size, **common)
-        peak = run_case("process_peak", threads=threads, repeats=1)
         of_tags = PAPER_TOKENS * PAPER_TAGS
         rows += [
             _timing("single tags, 47 tags: marginals", of_tags, threads, marginals),
@@ -105,11 +104,14 @@ def pairs(scale: Scale) -> Found:
             _timing("pairs of 47 tags: tallied by sentence", by_cluster.result, threads, by_cluster),
         ]
         ratios.append(tallied.seconds / marginals.seconds)
-        peaks.append(peak.result / MIB)
+        for clusters, found in peaks.items():
+            peak = run_case("process_peak", threads=threads, repeats=1, by_cluster=clusters)
+            found.append(peak.result / MIB)
     text = f"pairs of {PAPER_TAGS} tags, {PAPER_TOKENS:,} tokens"
     return [
         Bar(f"{text}: time / single-tag marginals", 6, "x", *ratios),
-        Bar(f"{text}: peak memory of the process", 500, "MiB", *peaks),
+        Bar(f"{text}: peak memory of the process", 500, "MiB", *peaks[False]),
+        Bar(f"{text}, by sentence: peak memory of the process", 500, "MiB", *peaks[True]),
     ], rows
 
 
@@ -147,7 +149,7 @@ def _shares(timing: Timing, threads: int) -> list[Row]:
     """What each stage of the last call has taken."""
     stages: dict[str, float] = timing.result
     whole = sum(stages.values())
-    rows = [_timing("tag eval, 8,936 sentences, advanced features", 0, threads, timing)]
+    rows = [_timing("tag eval, 2,012 sentences, advanced features", 0, threads, timing)]
     for stage, seconds in stages.items():
         part = Timing(seconds, None, None, seconds)
         rows.append(_timing(f"tag eval: {stage} ({100 * seconds / whole:.0f} %)", 0, threads, part))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,6 +252,20 @@ def positive_integer(value: object, name: str, *, largest: int | None = None) ->
             f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter"
         )
     return int(value)
+
+
+def non_negative(value: object, name: str) -> float:
+    """Return a finite number of at least 0, or raise."""
+    numbers = (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, numbers) or not 0 <= value <= sys.float_info.max:
+        raise InputError(f"{name} is {value!r:.40}", "give a finite number of at least 0", code="parameter")
+    return float(value)
+
+
+def one_of(value: object, options: Sequence[str], name: str) -> None:
+    """Raise unless a value is one of some names."""
+    if not (isinstance(value, str) and value in options):
+        raise InputError(f"{name} is {value!r:.40}", f"use one of {', '.join(options)}", code="parameter")
 
 
 def proportion(value: object, name: str) -> float:

@@ -7,15 +7,29 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from calibrant._checks import positive_integer
+from calibrant.exceptions import InputError
+
 Chunk = TypeVar("Chunk")
 State = TypeVar("State")
 
 CHUNK = 1 << 20  # pairs a chunk: large against a kernel call, small against a cache of partial sums
+MOST_THREADS = 256
 
 
 def default_threads() -> int:
     """The number of processors this process may use, at most 8."""
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def check_threads(threads: int | None) -> int:
+    """Return how many threads to use, `default_threads` for None; raise if no machine has so many."""
+    if threads is None:
+        return default_threads()
+    if positive_integer(threads, "threads") > MOST_THREADS:
+        hint = f"give at most {MOST_THREADS} (--threads)"
+        raise InputError(f"threads is {threads}", hint, code="parameter")
+    return int(threads)
 
 
 def slices(n: int, size: int = CHUNK) -> Iterator[slice]:

@@ -137,6 +137,12 @@ def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
         assert part in ran.out, part
 
 
+def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.tsv"
+    path.write_text("w1\tN\nw2\tAUX\nw3\tAUX\n\n" * 9, encoding="utf-8")
+    assert "is it the column that the model was trained on (--column)?" in run("tag", "eval", model, path).out
+
+
 def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
     table = tmp_path / "pred.csv"
     ran = run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--threshold", "0.05")

@@ -69,6 +69,19 @@ def test_intercept_and_slope_are_those_of_a_logistic_regression(weights: bool, c
     assert record.clusters == (clusters or None)
 
 
+def test_estimates_solve_the_score_equations_where_nearly_all_scores_are_tiny() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(-9, 4, 20_000).clip(-60, 30)
+    source = pairs(rng.random(len(x)) < expit(0.5 + 0.8 * x), expit(x))
+    found = cox_calibration_of(source)
+    assert found.intercept.estimate is not None
+    assert found.slope.estimate is not None
+    x = logit(source.score)
+    residual = source.label - expit(found.intercept.estimate + found.slope.estimate * x)
+    assert residual.sum() == pytest.approx(0, abs=1e-9)
+    assert (residual * x).sum() == pytest.approx(0, abs=1e-8)
+
+
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("clusters", [0, 40])
 def test_the_intercept_in_the_large_is_that_of_a_logistic_regression_with_slope_one(

@@ -15,7 +15,7 @@ import pytest
 
 from calibrant import CalibrantError, FormatError, InputError
 from calibrant.io import load_model, save_model
-from calibrant.models import L2_PENALTIES, CRFTagger, attribute_lists, choose, token_accuracy
+from calibrant.models import L2_PENALTIES, CRFTagger, HMMTagger, attribute_lists, choose, token_accuracy
 from calibrant.models import _crf_scores as scores
 from calibrant.models._crf_file import parse_model
 
@@ -162,6 +162,9 @@ def test_a_function_gives_the_same_model_as_the_groups_that_it_imitates() -> Non
 @pytest.mark.parametrize(
     ("function", "message"),
     [
+        (lambda sentence: 3, r"returned 3 for sentences\[0\]: return a list"),
+        (lambda sentence: None, r"returned None for sentences\[0\]"),
+        (lambda sentence: "ab"[: len(sentence)], r"returned 'a' for sentences\[0\]"),
         (lambda sentence: [["x"]], r"returned 1 lists for the 2 tokens of sentences\[1\]"),
         (lambda sentence: sentence, r"returned 'so' for token 0 of sentences\[0\]"),
         (lambda sentence: [[3] for _ in sentence], r"returned \[3\] for token 0"),
@@ -206,7 +209,7 @@ def test_a_refused_token_leaves_the_model_as_it_was() -> None:
     expected = model.potentials(TEST[0])[0]
     for bad in (3, None, ["the"]):
         broken: Any = [["new"], ["newer", bad]]
-        with pytest.raises(InputError, match=r"token 1 of sentences\[1\]"):
+        with pytest.raises(InputError, match=r"sentences\[1\]\[1\] is"):
             model.potentials(broken)
     assert np.array_equal(model.potentials(TEST[0])[0], expected)
     assert len(model.predict([["new"]])[0]) == 1
@@ -219,26 +222,9 @@ def test_one_tag_and_one_token_are_enough() -> None:
 
 
 def test_odd_tokens_and_tags_are_like_any_others() -> None:
-    odd = ["\x00", "\x00a", ":", "\\", "\t", "\n", "", "\ud800", "\N{GRINNING FACE}", "\u2028", " "]
+    odd = ["\x00", "\x00a", ":", "\\", "\t", "\n", "\N{GRINNING FACE}", "\u2028", " "]
     model = CRFTagger(features="basic", l2=0.01).fit([[token] for token in odd], [[f"{t}:"] for t in odd])
     assert model.predict([[token] for token in odd]) == [[f"{token}:"] for token in odd]
-
-
-BAD: list[tuple[Any, Any, str]] = [
-    ([], [], "sentences is empty"),
-    ([["a"], []], [["X"], []], r"sentences\[1\] has no tokens"),
-    ([["a"], ["b", "c"]], [["X"], ["Y"]], r"sentences\[1\] has 2 tokens and tags\[1\] has 1"),
-    ([["a"]], [["X"], ["Y"]], "tags has 2 sentences and sentences has 1"),
-    (["a b"], [["X"]], r"sentences\[0\] is the text 'a b'"),
-    ([["a", 3]], [["X", "Y"]], r"token 1 of sentences\[0\] is 3"),
-    ([["a", "b"]], [["X", None]], "tags hold None"),
-]
-
-
-@pytest.mark.parametrize(("sentences", "tags", "message"), BAD)
-def test_text_that_cannot_be_trained_on_is_refused(sentences: Any, tags: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        CRFTagger().fit(sentences, tags)
 
 
 @pytest.mark.parametrize(
@@ -246,6 +232,16 @@ def test_text_that_cannot_be_trained_on_is_refused(sentences: Any, tags: Any, me
     [
         ({"algorithm": "adam"}, "algorithm is 'adam': use one of lbfgs"),
         ({"features": "fancy"}, "there are no features 'fancy'"),
+        ({"features": 3}, "there are no features 3"),
+        ({"features": None}, "there are no features None"),
+        ({"features": []}, "features is empty"),
+        ({"algorithm": np.array(["ap", "pa"])}, "algorithm is array"),
+        ({"l2": True}, "l2 is True"),
+        ({"l2": 10**400}, "l2 is 1000"),
+        ({"l2": "1"}, "l2 is '1'"),
+        ({"settings": 3}, "settings is 3: give a dictionary"),
+        ({"settings": []}, r"settings is \[\]"),
+        ({"settings": {"linesearch": np.zeros(2)}}, "use one of MoreThuente"),
         ({"l2": -1}, "l2 is -1"),
         ({"l2": float("nan")}, "l2 is nan"),
         ({"l1": float("inf")}, "l1 is inf"),
@@ -318,11 +314,35 @@ def changed(**parts: Any) -> dict[str, Any]:
         ({"weight": lambda weight: weight.tolist()}, "weight is no array"),
         ({"transition": lambda transition: transition[:-1]}, "transition has shape"),
         ({"iterations": "many"}, "iterations is 'many'"),
+        ({"iterations": None}, "iterations is None"),
+        ({"iterations": []}, r"iterations is \[\]"),
+        ({"iterations": -1}, "iterations is -1"),
+        ({"kind": np.zeros(2)}, "is of kind array"),
+        ({"version": np.ones(2)}, "has version array"),
+        ({"algorithm": np.zeros(2)}, "algorithm is array"),
+        ({"l2": np.zeros(2)}, "l2 is array"),
+        ({"features": np.zeros(2)}, "no features"),
+        ({"tags": np.zeros(2)}, "tags are not different strings"),
     ],
 )
 def test_a_state_that_does_not_hold_together_is_refused(parts: Any, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         CRFTagger.from_state(changed(**parts))
+
+
+@pytest.mark.parametrize("model", [HMMTagger, CRFTagger])
+@pytest.mark.parametrize("state", [None, [], [("kind", "crf")], "crf", 3])
+def test_a_state_is_a_dictionary(model: Any, state: Any) -> None:
+    with pytest.raises(FormatError, match=r"damaged: it is .*, no dictionary") as raised:
+        model.from_state(state)
+    assert raised.value.code == "file-broken"
+
+
+def test_settings_that_change_later_change_no_model() -> None:
+    settings: dict[str, float] = {"epsilon": 1e-3}
+    model = CRFTagger(settings=settings)
+    settings["epsilon"] = 5.0
+    assert model.arguments.settings == {"epsilon": 1e-3}
 
 
 def test_a_state_with_something_missing_is_refused() -> None:

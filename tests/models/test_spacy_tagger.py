@@ -238,8 +238,8 @@ def test_a_token_without_part_of_speech_has_an_underscore() -> None:
         ([["a"], []], r"sentences\[1\] has no tokens"),
         ([["a"], ["b", ""]], r"sentences\[1\] has an empty token"),
         ([["a"], ["b", "\ud800"]], r"sentences\[1\] has a token that is no Unicode text"),
-        (["abc"], r"sentences\[0\] is the text 'abc'"),
-        ([["a", 1]], "sentences hold 1"),
+        (["abc"], r"sentences\[0\] is 'abc'"),
+        ([["a", 1]], r"sentences\[0\]\[1\] is 1"),
     ],
 )
 def test_sentences_that_are_none_are_refused(nlp: Language, sentences: Any, message: str) -> None:

@@ -1,5 +1,12 @@
 from __future__ import annotations
 
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from calibrant import InputError
@@ -51,6 +58,49 @@ def test_the_chosen_pseudocount_is_the_best_of_the_grid() -> None:
 def test_pseudocounts_come_from_large_to_small() -> None:
     assert list(PSEUDOCOUNTS) == sorted(PSEUDOCOUNTS, reverse=True)
     assert (PSEUDOCOUNTS[0], PSEUDOCOUNTS[-1]) == (10, 1e-6)
+
+
+TRAIN = [["a", "b"], ["a", "c"], ["b"], ["c", "a"]], [["X", "Y"], ["X", "Y"], ["Y"], ["X", "X"]]
+
+
+MAKE = """
+from calibrant.models import CRFTagger
+
+def unigram_crf(l2):
+    return CRFTagger(features="basic", l2=l2)
+"""
+
+
+def test_processes_find_what_is_found_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "made_here.py").write_text(MAKE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    unigram_crf = import_module("made_here").unigram_crf
+    seen: list[Candidate] = []
+    alone = choose(unigram_crf, [10.0, 1.0, 0.1], *TRAIN, *TRAIN)
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        choice = choose(
+            unigram_crf, [10.0, 1.0, 0.1], *TRAIN, *TRAIN, progress=seen.append, executor=executor
+        )
+    assert (choice.setting, choice.candidates) == (alone.setting, alone.candidates)
+    assert tuple(seen) == alone.candidates
+    marginals = alone.model.posterior(TRAIN[0]).marginals()
+    np.testing.assert_array_equal(choice.model.posterior(TRAIN[0]).marginals(), marginals)
+
+
+def test_an_error_in_one_of_several_ends_the_choice() -> None:
+    begun: list[int] = []
+
+    def make(n: int) -> Parrot:
+        begun.append(n)
+        if n == 1:
+            raise InputError("no such parrot")
+        time.sleep(0.01)
+        return Parrot(n % 4)
+
+    with ThreadPoolExecutor(1) as executor, pytest.raises(InputError, match="no such parrot"):
+        choose(make, [0, 1, *range(2, 200)], [["w"]], [["X"]], DEV, GOLD, executor=executor)
+    assert begun[:2] == [0, 1]
+    assert len(begun) < 200
 
 
 def test_nothing_to_choose_from_is_an_error() -> None:

@@ -140,6 +140,17 @@ def test_entropy_is_that_of_the_distribution_over_sequences(
         assert found == pytest.approx(expected, rel=1e-8, abs=1e-290)
 
 
+@pytest.mark.parametrize("scale", [0.1, 2.0, 8.0, 20.0, 40.0])
+def test_entropy_keeps_its_digits_whatever_is_added(scale: float, random_potentials: Random) -> None:
+    rng = np.random.default_rng(11)
+    chain = random_potentials(rng, 30, 4, scale)
+    expected = ChainPosterior(**chain).entropy()
+    assert expected[0] < 42
+    for added in (1e2, -1e4):
+        shifted = {**chain, "unary": chain["unary"] + added, "transition": chain["transition"] - added / 2}
+        np.testing.assert_allclose(ChainPosterior(**shifted).entropy(), expected, rtol=1e-7)
+
+
 # Long sentences, large potentials, and sentences that plain probabilities would lose.
 
 
@@ -334,6 +345,39 @@ def test_a_batch_is_a_list_or_one_array_with_lengths(how: str) -> None:
     assert (posterior.sentence_count, posterior.token_count, posterior.tag_count) == (2, 3, 3)
 
 
+def test_arrays_that_change_later_change_no_posterior() -> None:
+    rng = np.random.default_rng(3)
+    unary, transition = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    expected = ChainPosterior(unary.copy(), transition.copy()).marginals()
+    view = unary[:]
+    view.setflags(write=False)
+    for potentials in (unary, view, [unary]):
+        steps = transition.copy()
+        posterior = ChainPosterior(potentials, steps)
+        before = unary.copy()
+        unary[:], steps[:] = 7.0, np.eye(3)
+        np.testing.assert_array_equal(posterior.marginals(), expected)
+        unary[:] = before
+        for array in (posterior.marginals(), posterior.log_partition, posterior.unary, posterior.transition):
+            with pytest.raises(ValueError, match="read-only"):
+                np.asarray(array)[0] = 0.0
+
+
+def test_an_array_that_nobody_can_write_to_is_not_copied() -> None:
+    unary = np.zeros((4, 3))
+    unary.setflags(write=False)
+    assert ChainPosterior(unary).unary is unary
+
+
+@pytest.mark.parametrize("threads", ["a", 1.5, 0, -1, True, 257])
+def test_threads_are_a_number_of_threads_even_if_nothing_is_left_to_compute(threads: Any) -> None:
+    posterior = ChainPosterior(np.zeros((3, 2)))
+    for _ in range(2):
+        with pytest.raises(InputError, match=f"threads is {threads!r}: give"):
+            posterior.marginals(threads=threads)
+        posterior.marginals(threads=2)
+
+
 # What is refused.
 
 GOOD = np.zeros((3, 2))
@@ -370,6 +414,12 @@ def spoilt(value: float) -> Floats:
         ({"unary": GOOD, "lengths": []}, "shape", "lengths"),
         ({"unary": GOOD, "tags": ["N"]}, "length", "1 different tags for 2"),
         ({"unary": GOOD, "tags": ["N", "N"]}, "length", "1 different tags for 2"),
+        ({"unary": GOOD, "tags": [["N"], ["V"]]}, "dtype", r"tags are \[\['N'\], \['V'\]\]"),
+        ({"unary": GOOD, "tags": [1, 2]}, "dtype", r"tags are \[1, 2\]: give a list of strings"),
+        ({"unary": GOOD, "tags": "NV"}, "dtype", "tags are 'NV'"),
+        ({"unary": GOOD, "tags": 2}, "dtype", "tags are 2"),
+        ({"unary": (row for row in GOOD)}, "shape", r"shape \(\)"),
+        ({"unary": GOOD, "lengths": (n for n in (2, 1))}, "shape", "lengths"),
     ],
 )
 def test_bad_potentials_are_refused(arguments: dict[str, Any], code: str, words: str) -> None:
@@ -409,6 +459,13 @@ def test_a_sentence_without_a_path_is_named(ask: Callable[[ChainPosterior], Any]
     [
         (lambda posterior: posterior.pair_marginals(1), "no sentence 1"),
         (lambda posterior: posterior.pair_marginals(-1), "no sentence -1"),
+        (lambda posterior: posterior.pair_marginals(False), "no sentence False"),
+        (lambda posterior: posterior.pair_marginals("a"), "no sentence 'a'"),
+        (lambda posterior: posterior.pair_marginals(None), "no sentence None"),
+        (lambda posterior: posterior.pair_marginals(0.0), "no sentence 0.0"),
+        (lambda posterior: posterior.entropy(threads=0), "threads is 0"),
+        (lambda posterior: posterior.k_best(1, threads=1.5), "threads is 1.5"),
+        (lambda posterior: posterior.sample(1, threads=1000), "threads is 1000: give at most 256"),
         (lambda posterior: posterior.log_probability([0, 1]), "shape"),
         (lambda posterior: posterior.log_probability([0.0, 1.0, 0.0]), "dtype"),
         (lambda posterior: posterior.log_probability([0, 2, 0]), "code 2 is none"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText, read_tagged
 from calibrant.io.saved_models import load_model, model_column
-from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, HMMTagger, token_accuracy
+from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, token_accuracy
 from calibrant.workflow import train_tagger
 
 
@@ -41,12 +43,12 @@ def test_without_development_data_there_is_one_default(tagged: Path) -> None:
     assert (record.model, record.features, record.settings) == (
         "crf",
         "advanced",
-        {"l2": 1.0, "max_iterations": 5},
+        {"l2": 0.1, "max_iterations": 5},
     )
     assert (record.dev, record.accuracy, record.candidates) == (None, None, ())
     assert record.iterations == 5
     _, record = train_tagger(tagged / "train.tsv", model="hmm", unseen="uniform")
-    assert record.settings == {"pseudocount": 1.0, "unseen": "uniform"}
+    assert record.settings == {"pseudocount": 0.01, "unseen": "uniform"}
     assert (record.features, record.iterations) == (None, None)
     train, _ = text_of(tagged / "train.tsv")
     words = {word for sentence in train.sentences for word in sentence}
@@ -60,6 +62,25 @@ def test_a_crf_has_penalties_to_choose_from(tagged: Path) -> None:
     )
     assert [each.settings["l2"] for each in record.candidates] == list(L2_PENALTIES)
     assert record.features == ["word", "suffixes"]
+
+
+def test_processes_choose_the_same(tagged: Path) -> None:
+    texts, said = (tagged / "train.tsv", tagged / "dev.tsv"), []
+    alone = train_tagger(*texts, features="basic", l2=[1.0, 0.1, 0.01])[1]
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        model, record = train_tagger(
+            *texts,
+            features="basic",
+            l2=[1.0, 0.1, 0.01],
+            executor=executor,
+            progress=lambda *step: said.append(step),
+        )
+    assert (record.candidates, record.settings) == (alone.candidates, alone.settings)
+    assert isinstance(model, CRFTagger)
+    assert model.l2 == record.settings["l2"]
+    assert [step for step in said if "training" in step[0]] == [
+        ("training with 3 values of l2", done, 3) for done in (1, 2, 3)
+    ]
 
 
 def test_a_value_that_is_given_is_used_and_its_accuracy_told(tagged: Path) -> None:
@@ -105,6 +126,12 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_read(tmp_pat
         with pytest.raises(InputError, match=message):
             train_tagger(tmp_path / "none.tsv", output=output)
     assert not list(tmp_path.iterdir())
+
+
+def test_development_data_of_other_tags_are_refused(tagged: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("w1\tAUX\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"dev\.tsv: none of its tags \(AUX\) is a tag of .*train\.tsv"):
+        train_tagger(tagged / "train.tsv", tmp_path / "dev.tsv", model="hmm")
 
 
 def test_the_model_may_not_replace_a_text(tagged: Path, tmp_path: Path) -> None:

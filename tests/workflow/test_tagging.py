@@ -18,7 +18,7 @@ from calibrant.models import CRFTagger, HMMTagger
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import tag_is, top_label
 from calibrant.results import TagEvaluation
-from calibrant.workflow import evaluate_tagger, measure, predict_tags
+from calibrant.workflow import evaluate_tagger, measure, predict_tags, train_tagger
 
 Kind = Literal["hmm", "crf"]
 
@@ -115,6 +115,16 @@ def test_accuracy_is_that_of_the_best_sequences(hmm: HMMTagger, tagged: Path) ->
     assert found.accuracy_interval.standard_error == pytest.approx(error)
 
 
+def test_an_accuracy_without_spread_has_no_interval(hmm: HMMTagger) -> None:
+    word, tag = "w1", hmm.predict([["w1"]])[0][0]
+    other = next(name for name in hmm.tags if name != tag)
+    for gold, accuracy in ((tag, 1.0), (other, 0.0)):
+        text = TaggedText([[word], [word]], [[gold], [gold]], ["1", "2"], None, "small")
+        found = evaluate_tagger(hmm, text)
+        assert (found.accuracy, found.accuracy_interval.low) == (accuracy, None)
+        assert "spread between clusters is unknown" in found.to_dict()["reasons"]["accuracy_interval"]
+
+
 def test_a_gold_tag_that_the_model_has_never_seen_is_a_miss_of_every_tag(
     hmm: HMMTagger, tagged: Path, tmp_path: Path
 ) -> None:
@@ -186,7 +196,10 @@ def test_the_column_of_training_is_the_default(tagged: Path, tmp_path: Path) -> 
     model = tmp_path / "small.model"
     save_model(HMMTagger().fit(text.sentences, text.tags), model, column="xpos")
     assert evaluate_tagger(model, tagged / "test.conllu").unseen_tags == {}
-    with pytest.raises(InputError, match=r"knows none of the file's tags: .*d2, n0, v1.*, the file's X, "):
+    with pytest.raises(
+        InputError,
+        match=r"knows none of the file's tags \(X, N, D and 1 more\): its own are d2, n0, v1: choose",
+    ):
         evaluate_tagger(model, tagged / "test.conllu", column="upos")
 
 
@@ -236,3 +249,19 @@ def test_what_fails_while_it_writes_leaves_nothing(hmm: HMMTagger, tagged: Path,
     with pytest.raises(KeyboardInterrupt):
         predict_tags(hmm, tagged / "test.conllu", tmp_path / "pred.parquet", progress=stop)
     assert not list(tmp_path.iterdir())
+
+
+def test_tweets_are_tagged_and_measured(data: Path, tmp_path: Path) -> None:
+    folder = data / "twitter-pos"
+    model, record = train_tagger(
+        folder / "oct27.train.tsv.gz", folder / "oct27.dev.tsv.gz", model="hmm", pseudocount=[0.1, 0.01]
+    )
+    assert (record.sentences, record.tokens, len(record.tags)) == (1000, 14619, 25)
+    found = evaluate_tagger(model, folder / "oct27.test.tsv.gz")
+    assert found.tokens == 7152
+    assert 0.82 < found.accuracy < 0.86
+    assert found.unseen_words_accuracy is not None
+    assert found.unseen_words_accuracy < found.accuracy
+    predict_tags(model, folder / "oct27.test.tsv.gz", tmp_path / "pred.parquet")
+    again = measure(tmp_path / "pred.parquet", event="pooled")["pooled"]
+    assert again.to_dict() == found.measured["pooled"].to_dict()

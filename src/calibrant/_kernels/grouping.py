@@ -37,9 +37,10 @@ def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray
 def group_starts(code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers) -> int:
     """Write where code or ``within`` changes along sorted items; return how many groups there are."""
     groups = 0
+    last_code, last_within = -1, -1
     for i in range(len(items)):
-        new = i == 0 or code[items[i]] != code[items[i - 1]] or within[items[i]] != within[items[i - 1]]
-        if new:
-            start[groups] = i
-            groups += 1
+        item_code, item_within = code[items[i]], within[items[i]]
+        start[groups] = i  # for the next item to overwrite, unless a group begins here: no branch to guess
+        groups += (item_code != last_code) | (item_within != last_within)
+        last_code, last_within = item_code, item_within
     return groups

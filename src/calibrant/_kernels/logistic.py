@@ -1,4 +1,4 @@
-"""Recalibration maps on the log-odds of one event, and on the logits of K classes."""
+"""The log-likelihood of a logistic regression on one variable, with its derivatives, in one pass."""
 
 from __future__ import annotations
 
@@ -9,99 +9,39 @@ from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
 
+Floats = NDArray[np.float64]
 
-@jit
-def log_odds_map(
-    score: NDArray[np.float64], a: float, b: float, c: float, clip: float, out: NDArray[np.float64]
-) -> None:
-    """Write 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))), with q moved into [clip, 1 - clip]."""
-    for i in range(len(score)):
-        q = min(max(score[i], clip), 1.0 - clip)
-        out[i] = 1.0 / (1.0 + math.exp(b * math.log1p(-q) - a * math.log(q) - c))
+_BLOCK = 4096  # rows summed plainly, so that rounding grows by blocks and not by rows
 
 
 @jit
-def softmax_map(
-    logit: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    out: NDArray[np.float64],
+def log_likelihood(
+    x: Floats, weight: Floats, positives: Floats, intercept: float, slope: float, sums: Floats
 ) -> None:
-    """Write the softmax of every row (n, K) of ``scale * logit + bias``."""
-    classes = logit.shape[1]
-    for i in range(logit.shape[0]):
-        largest = -np.inf
-        for k in range(classes):
-            out[i, k] = scale[k] * logit[i, k] + bias[k]
-            largest = max(largest, out[i, k])
-        total = 0.0
-        for k in range(classes):
-            out[i, k] = math.exp(out[i, k] - largest)
-            total += out[i, k]
-        for k in range(classes):
-            out[i, k] /= total
+    """Write the log-likelihood, its gradient (2) and minus its second derivatives (3) to ``sums``.
 
-
-@jit
-def temperature_sums(
-    logit: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    inverse: float,
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the negative log-likelihood of softmax(inverse * logit) and its two derivatives to ``sums``."""
-    classes = logit.shape[1]
-    for i in range(logit.shape[0]):
-        largest = -np.inf
-        for k in range(classes):
-            largest = max(largest, inverse * logit[i, k])
-        own = logit[i, label[i]]
-        mass = 0.0
-        first = 0.0
-        second = 0.0
-        for k in range(classes):
-            part = math.exp(inverse * logit[i, k] - largest)
-            gap = logit[i, k] - own
-            mass += part
-            first += part * gap
-            second += part * gap * gap
-        mean = first / mass
-        w = weight[i]
-        sums[0] += w * (math.log(mass) + largest - inverse * own)
-        sums[1] += w * mean
-        sums[2] += w * (second / mass - mean * mean)
-
-
-@jit
-def vector_sums(
-    logit: NDArray[np.float64],
-    label: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bias: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the negative log-likelihood of softmax(scale * logit + bias) and its 2K derivatives to ``sums``.
-
-    ``sums`` is (1 + 2K,): the value, the derivatives by scale, the derivatives by bias.
+    Row i has weight ``weight[i]``, of which ``positives[i]`` are events of log-odds intercept + slope x[i].
     """
-    classes = logit.shape[1]
-    part = np.empty(classes)
-    for i in range(logit.shape[0]):
-        largest = -np.inf
-        for k in range(classes):
-            part[k] = scale[k] * logit[i, k] + bias[k]
-            largest = max(largest, part[k])
-        y = label[i]
-        own = part[y]
-        mass = 0.0
-        for k in range(classes):
-            part[k] = math.exp(part[k] - largest)
-            mass += part[k]
-        w = weight[i]
-        sums[0] += w * (math.log(mass) + largest - own)
-        for k in range(classes):
-            residual = w * (part[k] / mass - (1.0 if k == y else 0.0))
-            sums[1 + k] += residual * logit[i, k]
-            sums[1 + classes + k] += residual
+    sums[:] = 0.0
+    for start in range(0, len(x), _BLOCK):
+        value, first, first_x, second, second_x, second_xx = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(start, min(len(x), start + _BLOCK)):
+            log_odds = intercept + slope * x[i]
+            against = math.exp(-abs(log_odds))  # odds against the likelier outcome
+            rarer = against / (1.0 + against)
+            likelier = 1.0 / (1.0 + against)
+            unlikely = weight[i] - positives[i] if log_odds > 0.0 else positives[i]
+            value -= weight[i] * math.log1p(against) + unlikely * abs(log_odds)
+            residual = positives[i] - weight[i] * (likelier if log_odds > 0.0 else rarer)
+            information = weight[i] * rarer * likelier
+            first += residual
+            first_x += residual * x[i]
+            second += information
+            second_x += information * x[i]
+            second_xx += information * x[i] * x[i]
+        sums[0] += value
+        sums[1] += first
+        sums[2] += first_x
+        sums[3] += second
+        sums[4] += second_x
+        sums[5] += second_xx

@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from calibrant._kernels._jit import jit
 from calibrant._kernels.messages import BlockMessages, SentenceMessages, pair_probability, sentence_messages
+from calibrant._kernels.product import times
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+CANCELS = 1e-5  # an entropy this small against what it is the difference of has lost a third of its digits
 
 
 @jit
@@ -64,23 +67,69 @@ def _conditional(
 
 
 @jit
-def entropies(block: BlockMessages, entropy: Floats) -> None:
-    """Entropy of each sentence's tag sequences: of the first tag, and of each tag given the one before."""
+def _expected_score(sentence: SentenceMessages, unary: Floats, steps: Floats) -> tuple[float, float]:
+    """Expectation of a tag sequence's score, and the sum of its parts' absolute values.
+
+    ``steps`` are exponentiated transitions times transitions.
+    """
+    total, size = 0.0, 0.0
+    row = np.empty(steps.shape[0])
+    for t in range(len(unary)):
+        for k in range(unary.shape[1]):
+            if sentence.marginal[t, k] > 0.0:
+                part = sentence.marginal[t, k] * unary[t, k]
+                total += part
+                size += abs(part)
+        if t > 0:
+            times(sentence.alpha[t - 1], steps, row)
+            part = 0.0
+            for k in range(len(row)):
+                part += row[k] * sentence.future[t, k]
+            total += part
+            size += abs(part)
+    return total, size
+
+
+@jit
+def entropies(
+    block: BlockMessages, unary: Floats, steps: Floats, top: float, log_partition: Floats, entropy: Floats
+) -> None:
+    """Entropy of each sentence's tag sequences.
+
+    It is the log-partition less the expected score, unless that cancels, or there are logarithms. ``top``: by
+    what transitions are too small. ``steps``: as in `_expected_score`.
+    """
+    for s in range(len(block.offsets) - 1):
+        first, last = block.offsets[s], block.offsets[s + 1]
+        sentence = sentence_messages(block, s)
+        entropy[s] = 0.0
+        if not sentence.logarithms:
+            expected, size = _expected_score(sentence, unary[first:last], steps)
+            shift = (last - first - 1) * top
+            entropy[s] = log_partition[s] - shift - expected
+            size += abs(log_partition[s]) + abs(shift)
+            if entropy[s] > CANCELS * size:
+                continue
+        entropy[s] = _exact_entropy(block, s)
+
+
+@jit
+def _exact_entropy(block: BlockMessages, s: int) -> float:
+    """Entropy of one sentence's tag sequences: of the first tag, and of each tag given the one before."""
     tags = block.marginal.shape[1]
     weight, log_weight, log_future = np.empty(tags), np.empty(tags), np.empty(tags)
-    for s in range(len(block.offsets) - 1):
-        sentence = sentence_messages(block, s)
-        total = _entropy(sentence.marginal[0], np.log(sentence.marginal[0]), 0.0)
-        for t in range(block.offsets[s + 1] - block.offsets[s] - 1):
-            for j in range(tags):
-                value = sentence.future[t + 1, j]
-                log_future[j] = value if sentence.logarithms else np.log(value)
-            for i in range(tags):
-                share = sentence.marginal[t, i]
-                if share > 0.0:
-                    shift = _conditional(sentence, block.log_step, log_future, i, t, log_weight, weight)
-                    total += share * _entropy(weight, log_weight, shift)
-        entropy[s] = total
+    sentence = sentence_messages(block, s)
+    total = _entropy(sentence.marginal[0], np.log(sentence.marginal[0]), 0.0)
+    for t in range(block.offsets[s + 1] - block.offsets[s] - 1):
+        for j in range(tags):
+            value = sentence.future[t + 1, j]
+            log_future[j] = value if sentence.logarithms else np.log(value)
+        for i in range(tags):
+            share = sentence.marginal[t, i]
+            if share > 0.0:
+                shift = _conditional(sentence, block.log_step, log_future, i, t, log_weight, weight)
+                total += share * _entropy(weight, log_weight, shift)
+    return total
 
 
 @jit

@@ -120,7 +120,7 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
     ]
     if found.threshold:
         lines.append(f"  {text.count(found.dropped)} scores below {found.threshold:g} left out")
-    lines += [f"  {line}" for line in _unseen(found.unseen_tags)]
+    lines += [f"  {line}" for line in _unseen(found.unseen_tags, found.tokens)]
     return [
         *lines,
         "",
@@ -143,7 +143,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
             f"{level} interval {text.between(interval.low, interval.high)}",
         )
     ]
-    if found.unseen_words is not None:
+    if found.unseen_words:
         share = f"{text.count(found.unseen_words)} tokens ({found.unseen_words / found.tokens:.1%})"
         rows.append(("  on words not seen in training", text.number(found.unseen_words_accuracy), share))
     lines = [
@@ -151,7 +151,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
         f"sentences, {len(measured.recipe.classes or ())} tags, by {found.model}",
         "",
         *text.labelled(rows, indent=0),
-        *_unseen(found.unseen_tags),
+        *_unseen(found.unseen_tags, found.tokens),
         "",
     ]
     if len(measured.events) == 1:
@@ -159,6 +159,7 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
     else:
         lines += _measured.events(measured)
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
+    file = "FILE" if measured.recipe.file == "stdin" else shlex.quote(measured.recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
     return [
         *lines,
@@ -166,19 +167,22 @@ def evaluation_lines(found: TagEvaluation, spacy: bool, column: str | None) -> l
         *_measured.recipe_lines(measured),
         "",
         "Next",
-        f"  calibrant tag predict {model} {shlex.quote(measured.recipe.file)}{chosen} -o pred.parquet",
+        f"  calibrant tag predict {model} {file}{chosen} -o pred.parquet",
         "  calibrant report pred.parquet --event pooled -o report.html    the same to look at",
     ]
 
 
-def _unseen(tags: dict[str, int]) -> list[str]:
+def _unseen(tags: dict[str, int], tokens: int) -> list[str]:
     """Word the gold tags that the model has not."""
     if not tags:
         return []
     shown = ", ".join(f"{tag} ({count:,})" for tag, count in list(tags.items())[:MOST_TAGS])
     more = f" and {len(tags) - MOST_TAGS} more" if len(tags) > MOST_TAGS else ""
-    tokens = sum(tags.values())
-    return [
-        f"note: {tokens:,} {'token has a gold tag' if tokens == 1 else 'tokens have gold tags'} that the "
-        f"model has never seen, a miss of every tag: {shown}{more}"
-    ]
+    count = sum(tags.values())
+    have = "token has a gold tag" if count == 1 else "tokens have gold tags"
+    lines = [f"note: {count:,} {have} that the model has never seen, a miss of every tag: {shown}{more}"]
+    if 2 * count > tokens:
+        lines.append(
+            "note: these are most of the text; is it the column that the model was trained on (--column)?"
+        )
+    return lines

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from multiprocessing import get_context
+from signal import SIG_DFL, SIGINT, signal
 from typing import Any
 
 import click
@@ -42,7 +46,7 @@ from calibrant.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Penalty of a CRF; may be repeated, to choose from.  [default: 7 from 10 to 0.01; 1 without --dev]",
+    help="Penalty of a CRF; may be repeated to choose from.  [default: 7 from 10 to 0.01; 0.1 without --dev]",
 )
 @click.option(
     "--max-iterations",
@@ -54,7 +58,7 @@ from calibrant.cli._tagging import column
     type=float,
     multiple=True,
     metavar="NUMBER",
-    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 1 without --dev]",
+    help="Of an HMM; may be repeated, to choose from.  [default: 15 from 10 to 0.000001; 0.01 without --dev]",
 )
 @click.option(
     "--unseen",
@@ -62,8 +66,15 @@ from calibrant.cli._tagging import column
     help="Words that an HMM has not seen. classes: like rare words of the same suffix and shape. uniform: "
     "all alike, as in the papers.  [default: classes]",
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1, max=64),
+    default=1,
+    show_default=True,
+    help="Hyperparameters are tried in so many processes at a time; each holds the texts and a model.",
+)
 @AS_JSON
-def command(train: str, dev: str | None, as_json: bool, **options: Any) -> None:
+def command(train: str, dev: str | None, processes: int, as_json: bool, **options: Any) -> None:
     """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
 
     With --dev, a tagger is trained with each hyperparameter, and the one that is most accurate there is
@@ -73,8 +84,8 @@ def command(train: str, dev: str | None, as_json: bool, **options: Any) -> None:
 
     for name in ("l2", "pseudocount"):
         options[name] = list(options[name]) or None
-    with Progress() as progress:
-        _, found = train_tagger(train, dev, progress=progress, **options)
+    with _pool(processes) as executor, Progress() as progress:
+        _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
     if as_json:
         click.echo(found.to_json(indent=2))
         return
@@ -82,3 +93,11 @@ def command(train: str, dev: str | None, as_json: bool, **options: Any) -> None:
     from calibrant.cli._text import show
 
     show(training_lines(found))
+
+
+def _pool(processes: int) -> AbstractContextManager[Executor | None]:
+    """Processes that an interrupt ends at once, or none."""
+    if processes == 1:
+        return nullcontext()
+    ends = SIGINT, SIG_DFL
+    return ProcessPoolExecutor(processes, get_context("spawn"), initializer=signal, initargs=ends)

@@ -11,6 +11,7 @@ from calibrant._checks import Floats, Integers, Pairs, positive_integer
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
+from calibrant.measure._grouping import sorted_by
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 
@@ -21,7 +22,7 @@ _ROWS_AN_OCTAVE = 11  # bits of a key's mantissa that look up a bin
 
 
 @dataclass(frozen=True)
-class Cells:
+class ClusterCells:
     """Residuals and weights summed by cell (cluster, bin), ordered by cluster: c's are ``start[c]:...``."""
 
     start: Integers
@@ -29,7 +30,7 @@ class Cells:
     residual: Floats
     weight: Floats
 
-    def grouped(self, group: NDArray[np.int32]) -> Cells:
+    def grouped(self, group: NDArray[np.int32]) -> ClusterCells:
         """The cells of wider windows, each made of adjoining bins."""
         return _cells(self.start, self.bin, self.residual, self.weight, group)
 
@@ -42,13 +43,15 @@ class Cells:
 
 def _cells(
     start: Integers, row_bin: NDArray[np.int32], residual: Floats, weight: Floats, group: NDArray[np.int32]
-) -> Cells:
+) -> ClusterCells:
     rows = len(row_bin)
-    cells = Cells(np.empty(len(start), np.int64), np.empty(rows, np.int32), np.empty(rows), np.empty(rows))
+    cells = ClusterCells(
+        np.empty(len(start), np.int64), np.empty(rows, np.int32), np.empty(rows), np.empty(rows)
+    )
     used = kernels.write_cells(
         start, row_bin, residual, weight, group, cells.start, cells.bin, cells.residual, cells.weight
     )
-    return Cells(cells.start, cells.bin[:used], cells.residual[:used], cells.weight[:used])
+    return ClusterCells(cells.start, cells.bin[:used], cells.residual[:used], cells.weight[:used])
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class Residuals:
     score2: Floats
     labels: Floats
     unit: Floats
-    cells: Cells | None = None
+    cells: ClusterCells | None = None
     clusters: int = 0
     weighted: bool = False
 
@@ -160,8 +163,10 @@ def estimator_bin_size(n: float) -> int:
     return int(max(_SMALLEST_BIN, round(n ** (1 / 3)), np.ceil(n / LARGEST_BIN_COUNT)))
 
 
-def residuals(source: Pairs | Tally | Bins, bin_size: int | None = None) -> Residuals:
+def residuals(source: Pairs | Tally | Bins | Residuals, bin_size: int | None = None) -> Residuals:
     """Sum residuals over fine bins that keep ties whole, and by cluster where there are clusters."""
+    if isinstance(source, Residuals):
+        return source
     if isinstance(source, Bins):
         if bin_size is not None:
             raise InputError(
@@ -217,7 +222,7 @@ def _of_tally(source: Tally, size: int) -> Residuals:
     )
     if source.cluster is None:
         return table
-    order = np.argsort(source.cluster, kind="stable")
+    order = sorted_by(source.cluster)
     start = np.concatenate([[0], np.cumsum(np.bincount(source.cluster))])
     residual = (source.weight_positives - source.sum_score)[order]
     cells = _cells(start.astype(np.int64), row_bin[order], residual, source.weight[order], _every_bin(table))
@@ -361,7 +366,7 @@ def _every_bin(table: Residuals) -> NDArray[np.int32]:
     return np.arange(len(table.n), dtype=np.int32)
 
 
-def _by_unit(table: Residuals, cells: Cells, clusters: int) -> Residuals:
+def _by_unit(table: Residuals, cells: ClusterCells, clusters: int) -> Residuals:
     """Take the clusters (or the weighted pairs) of ``cells`` as units."""
     return replace(table, unit=cells.power_sums(len(table.n)), cells=cells, clusters=clusters)
 

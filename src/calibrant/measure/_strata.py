@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.measure._residuals import Cells, Residuals
+from calibrant.measure._residuals import ClusterCells, Residuals
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ def _reweighted(table: Residuals, factor: float) -> Residuals:
     )
 
 
-def _merged(parts: Sequence[tuple[Cells | None, int]], units: Sequence[Integers]) -> Cells | None:
+def _merged(
+    parts: Sequence[tuple[ClusterCells | None, int]], units: Sequence[Integers]
+) -> ClusterCells | None:
     """The cells of all classes (each with its number of bins), ordered by cluster."""
     clusters, bins, residuals, weights = [], [], [], []
     offset = 0
@@ -115,7 +117,7 @@ def _merged(parts: Sequence[tuple[Cells | None, int]], units: Sequence[Integers]
         offset += count
     cluster = np.concatenate(clusters)
     order = np.argsort(cluster, kind="stable")
-    return Cells(
+    return ClusterCells(
         np.concatenate([[0], np.cumsum(np.bincount(cluster))]).astype(np.int64),
         np.concatenate(bins)[order],
         np.concatenate(residuals)[order],

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant._checks import Floats, proportion
 from calibrant.exceptions import InputError
+from calibrant.measure._grouping import group_by
 from calibrant.measure._tails import quantile
 from calibrant.measure.tally import Tally
 from calibrant.results.bins import Bins
@@ -103,17 +104,13 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     if clustered.cluster is None:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
     row_bin = np.minimum(np.searchsorted(bins.edge_high, clustered.score), len(bins) - 1)
-    unit, index = np.unique(clustered.cluster * len(bins) + row_bin, return_inverse=True)
-    unit_bin = unit % len(bins)
+    units = group_by(clustered.cluster, row_bin)
+    unit_bin = units.first(row_bin)
     p = bins.frequency
-
-    def total(values: Floats) -> Floats:
-        return np.bincount(index, values, minlength=len(unit)).astype(np.float64, copy=False)
-
-    weight, weight2 = total(clustered.weight), total(clustered.weight2)
-    positives2 = total(clustered.weight2_positives)
+    weight, weight2 = units.sum(clustered.weight), units.sum(clustered.weight2)
+    positives2 = units.sum(clustered.weight2_positives)
     share = p[unit_bin]
-    residual = total(clustered.weight_positives) - share * weight
+    residual = units.sum(clustered.weight_positives) - share * weight
     own = positives2 * (1 - share) ** 2 + (weight2 - positives2) * share**2
     products = np.bincount(unit_bin, residual**2 - own, minlength=len(bins)).sum()
     mass2 = np.bincount(unit_bin, weight**2, minlength=len(bins))

@@ -18,7 +18,7 @@ from calibrant._kernels import isotonic as isotonic_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
-from calibrant.measure.selection import Cells, Chunks, UncheckedValuesError, select
+from calibrant.measure.selection import Chunks, CutSums, UncheckedValuesError, select
 from calibrant.measure.tally import LARGEST_EXACT, Tally
 from calibrant.results.bins import SUMS, Bins
 
@@ -278,7 +278,7 @@ def select_tally(
     return _tally_of_cells(cells)
 
 
-def _tally_of_cells(cells: Cells) -> Tally:
+def _tally_of_cells(cells: CutSums) -> Tally:
     w, wk = cells.n.astype(np.float64), cells.positives.astype(np.float64)
     tie = cells.low == cells.high
     mean = np.where(tie, cells.low, cells.sum_score / w)

@@ -34,7 +34,7 @@ TEST_SAMPLES = 2_000
 
 
 def error_interval(
-    source: Source,
+    source: Source | Residuals,
     *,
     method: Method = "inverted",
     level: float = 0.95,
@@ -58,6 +58,10 @@ def error_interval(
             f"method is {method!r}", f"give one of {', '.join(get_args(Method))}", code="parameter"
         )
     if method in ("sampling", "sampling-thesis"):
+        if isinstance(source, Residuals):
+            raise InputError(
+                "residuals hold no bins to draw", "pass pairs, a tally or bins", code="parameter"
+            )
         return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
     return interval_of(residuals(source, bin_size), method, level, seed, samples)
 
@@ -149,7 +153,7 @@ def calibration_interval(
 
 
 def calibration_test(
-    source: Source,
+    source: Source | Residuals,
     *,
     method: TestMethod = "gamma",
     seed: Seed = 0,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, pairs, proportion
+from calibrant._kernels.logistic import log_likelihood
 from calibrant.measure._cells import as_tally
 from calibrant.measure.binning import Source
 from calibrant.measure.tally import Tally
@@ -28,7 +29,7 @@ SEPARATED = "one threshold of the score separates the classes, so the slope has 
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
 
-_MOST_STEPS = 200
+_ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
 
 
 @dataclass(frozen=True)
@@ -78,98 +79,62 @@ def inside(tally: Tally) -> NDArray[np.bool_]:
     return (score > 0) & (score < 1)
 
 
-class LogisticFit(NamedTuple):
-    """Coefficients, the Newton steps they took, and whether the last one was next to nothing."""
+def fit(rows: _Rows, *, slope: bool) -> Floats:
+    """Maximum likelihood intercept and slope of a logistic regression on the logits, by Newton's method.
 
-    coefficients: Floats
-    steps: int
-    converged: bool
-
-
-def fit(
-    design: Floats,
-    weight: Floats,
-    positives: Floats,
-    offset: Floats | float = 0.0,
-    *,
-    nonnegative: NDArray[np.bool_] | None = None,
-) -> LogisticFit:
-    """Maximum likelihood coefficients of a logistic regression on rows, by Newton's method.
-
-    Steps that would lower the likelihood are halved; it is concave, so that this converges from 0
-    wherever the estimate exists. A coefficient that must not be negative stays at 0 while the likelihood
-    falls in its direction, and a step ends where it would become negative (projected Newton).
-
-    Parameters
-    ----------
-    design
-        (n, k) columns.
-    weight, positives
-        (n,) weight of a row, and the part of it whose label is 1.
-    offset
-        (n,) added to the log-odds.
-    nonnegative
-        (k,) which coefficients must not be negative; none if not given.
-
-    References
-    ----------
-    D. P. Bertsekas (1982), Projected Newton methods for optimization problems with simple constraints,
-    SIAM Journal on Control and Optimization 20, 221-246. doi:10.1137/0320018
+    The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
+    that this converges wherever the estimate exists.
     """
-    bounded = np.zeros(design.shape[1], bool) if nonnegative is None else nonnegative
-    low = np.where(bounded, 0.0, -np.inf)
-    beta = np.zeros(design.shape[1])
-    current = _log_likelihood(weight, positives, design @ beta + offset)
-    for step_number in range(1, _MOST_STEPS + 1):
-        p = _sigmoid(design @ beta + offset)
-        gradient = design.T @ (positives - weight * p)
-        free = ~(bounded & (beta <= 0) & (gradient <= 0))
-        part = design[:, free]
-        step = np.zeros(len(beta))
-        step[free] = np.linalg.solve((part * (weight * p * (1 - p))[:, None]).T @ part, gradient[free])
-        scale = 1.0
-        while True:
-            new = np.maximum(beta + scale * step, low)
-            reached = _log_likelihood(weight, positives, design @ new + offset)
-            if reached >= current or scale < 1e-8:
-                break
-            scale /= 2
-        moved = float(np.abs(new - beta).max())
-        beta, current = new, reached
-        if moved <= 1e-12 * (1 + np.abs(beta).max()):
-            return LogisticFit(beta, step_number, True)
-    return LogisticFit(beta, _MOST_STEPS, False)
+    free = 2 if slope else 1
+    beta = np.array([0.0, 0.0 if slope else 1.0])
+    here = _derivatives(rows, beta)
+    for _ in range(200):
+        step = np.zeros(2)
+        step[:free] = np.linalg.solve(here.information[:free, :free], here.gradient[:free])
+        if np.abs(step).max() <= 1e-12 * (1 + np.abs(beta).max()):
+            return beta + step
+        least = here.value - _ROUNDING * abs(here.value)
+        reached = _derivatives(rows, beta + step)
+        while reached.value < least and np.abs(step).max() > 1e-12:
+            step /= 2
+            reached = _derivatives(rows, beta + step)
+        beta, here = beta + step, reached
+    return beta
 
 
-def _sigmoid(eta: Floats) -> Floats:
-    from scipy.special import expit
+class _Derivatives(NamedTuple):
+    """A log-likelihood, its gradient, and minus its second derivatives."""
 
-    p: Floats = expit(eta)
-    return p
-
-
-def _log_likelihood(weight: Floats, positives: Floats, eta: Floats) -> float:
-    return float(-np.dot(positives, np.logaddexp(0, -eta)) - np.dot(weight - positives, np.logaddexp(0, eta)))
+    value: float
+    gradient: Floats
+    information: Floats
 
 
-def robust_covariance(rows: _Rows, design: Floats, eta: Floats) -> tuple[Floats, int]:
+def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
+    sums = np.empty(6)
+    log_likelihood(rows.logit, rows.weight, rows.weight_positives, beta[0], beta[1], sums)
+    return _Derivatives(float(sums[0]), sums[1:3], sums[[3, 4, 4, 5]].reshape(2, 2))
+
+
+def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, int]:
     """Sandwich covariance of the coefficients, and the number of independent clusters (0 without).
 
     Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
     """
-    p = _sigmoid(eta)
-    hessian = (design * (rows.weight * p * (1 - p))[:, None]).T @ design
+    from scipy.special import expit
+
+    design = [np.ones(len(rows.logit)), rows.logit] if slope else [np.ones(len(rows.logit))]
+    p = expit(beta[0] + beta[1] * rows.logit)
     if rows.cluster is None:
         squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
-        meat: Floats = (design * squares[:, None]).T @ design
+        meat = np.array([[np.dot(squares * one, other) for other in design] for one in design])
         count = 0
     else:
-        _, unit = np.unique(rows.cluster, return_inverse=True)
-        count = int(unit.max()) + 1
+        count = int(np.count_nonzero(np.bincount(rows.cluster)))
         residual = rows.weight_positives - rows.weight * p
-        sums = np.stack([np.bincount(unit, residual * column, minlength=count) for column in design.T])
+        sums = np.stack([np.bincount(rows.cluster, residual * column) for column in design])
         meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
-    bread = np.linalg.inv(hessian)
+    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
     return bread @ meat @ bread, count
 
 
@@ -221,9 +186,8 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
         intercept = Estimate(None, None, None, None, level)
         reasons["intercept"] = problem
     else:
-        design = np.ones((len(rows.logit), 1))
-        beta = fit(design, rows.weight, rows.weight_positives, rows.logit).coefficients
-        covariance, clusters = robust_covariance(rows, design, rows.logit + beta[0])
+        beta = fit(rows, slope=False)
+        covariance, clusters = robust_covariance(rows, beta, slope=False)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
         if intercept.low is None:
             reasons["intercept.low"] = ONE_CLUSTER
@@ -284,9 +248,8 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     if problem:
         reasons = dict.fromkeys(["intercept", "slope", "covariance"], problem)
     else:
-        design = np.stack([np.ones(len(rows.logit)), rows.logit], axis=1)
-        beta = fit(design, rows.weight, rows.weight_positives).coefficients
-        covariance, clusters = robust_covariance(rows, design, design @ beta)
+        beta = fit(rows, slope=True)
+        covariance, clusters = robust_covariance(rows, beta, slope=True)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
         slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
         shared = None if clusters == 1 else float(covariance[0, 1])

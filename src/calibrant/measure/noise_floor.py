@@ -22,6 +22,7 @@ from calibrant._checks import Floats, Integers, positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.measure._grouping import group_by
 from calibrant.measure.binning import Source
 from calibrant.measure.smooth import (
     LARGEST_GRID,
@@ -98,9 +99,9 @@ class Flips:
     def __init__(self, tally: Tally, place: Integers, places: int) -> None:
         if tally.cluster is None:
             raise InputError("the tally has no clusters", "tally with clusters, or leave it out")
-        both, index = np.unique(tally.cluster * places + place, return_inverse=True)
-        self.cluster, self.place = np.divmod(both, places)
-        self.residual = np.bincount(index, tally.weight_positives - tally.sum_score).astype(np.float64)
+        groups = group_by(tally.cluster, place)
+        self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
+        self.residual = groups.sum(tally.weight_positives - tally.sum_score)
         self.clusters, self.places = tally.cluster_count, places
 
     def draw(self, rng: np.random.Generator, times: int) -> Floats:

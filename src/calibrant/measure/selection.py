@@ -34,7 +34,7 @@ class UncheckedValuesError(Exception):
 
 
 @dataclass(frozen=True)
-class Cells:
+class CutSums:
     """Sums of the pairs between consecutive cuts.
 
     Arrays have one entry a cell, in order of the score. ``low`` and ``high`` bound the scores: where a
@@ -57,7 +57,7 @@ def select(
     *,
     threads: int = 1,
     gather_limit: int | None = None,
-) -> Cells:
+) -> CutSums:
     """Cut pairs before the given ranks and after the given scores, and sum between the cuts.
 
     Parameters
@@ -302,7 +302,7 @@ def _cuts_after_scores(needed: _Needed, gathered: Integers, leaves: Integers, ed
     return _Cuts(leaf, place, edges, np.zeros(len(edges), bool))
 
 
-def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) -> Cells:
+def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) -> CutSums:
     """Put gaps, single scores and gathered runs in order, and merge what no cut parts."""
     leaves = len(needed.leaves)
     start = np.where(needed.single, 0, np.searchsorted(gathered, needed.first * 2))
@@ -341,7 +341,7 @@ def _assemble(needed: _Needed, totals: Floats, gathered: Integers, cuts: _Cuts) 
     high = np.where(tie[group], low, np.append(low[1:], 1.0))
     kept = summed[:, :, 0].sum(axis=1) > 0
     summed, low, high = summed[kept], low[kept], high[kept]
-    return Cells(
+    return CutSums(
         low=low,
         high=high,
         n=summed[:, :, 0].sum(axis=1).astype(np.int64),

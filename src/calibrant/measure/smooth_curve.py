@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, pairs, positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.measure._grouping import group_by
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.binning import Source
 from calibrant.measure.noise_floor import batches
@@ -216,15 +217,16 @@ class _ClusterDraws:
     def __init__(self, tally: Tally, count: int) -> None:
         assert tally.cluster is not None
         self.count, self.clusters = count, tally.cluster_count
-        both, index = np.unique(tally.cluster * count + cell_of_rows(tally, count), return_inverse=True)
-        self.cluster, self.cell = np.divmod(both, count)
+        cell = cell_of_rows(tally, count)
+        groups = group_by(tally.cluster, cell)
+        self.cluster, self.cell = groups.first(tally.cluster), groups.first(cell)
         columns = (
             tally.weight_positives,
             tally.sum_score_positive,
             tally.weight,
             tally.sum_score,
         )
-        self.columns = [np.bincount(index, column).astype(np.float64) for column in columns]
+        self.columns = [groups.sum(column) for column in columns]
 
     def draw(self, rng: np.random.Generator, times: int) -> _Nodes:
         """Draw resamples."""

@@ -251,6 +251,9 @@ class Tally:
         return 0 if self.clusters is None else len(self.clusters)
 
 
+_WEIGHTS = ("weight", "weight_positives", "weight2", "weight2_positives")
+
+
 def _exact(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
     """One row a distinct score (and cluster)."""
     key = keys_of(pairs.score)
@@ -277,8 +280,9 @@ def _by_cluster(pairs: Pairs, names: NDArray[Any] | None) -> Tally:
     row, offset = rows_of(pairs.score)
     place = np.empty(len(shared.order), np.int64)
     place[shared.order] = np.arange(len(place))
-    groups = group_by(place[row], pairs.cluster)
-    row = groups.first(row)
+    row = place[row]
+    groups = group_by(row, pairs.cluster)
+    row = shared.order[groups.first(row)]
     ends = (shared.low[row], shared.high[row], shared.anchor[row])
     return _summed("compressed", pairs, groups, ends, offset, names)
 
@@ -330,31 +334,36 @@ def _sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDA
     def column(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    groups = group_by(_codes(column("low"), column("high")), cluster)
+    code, example = _codes(column("low"), column("high"))
+    groups = group_by(code, cluster)
+    row = example[groups.first(code)]
     weighted = any(part.weighted for part in parts)
-    columns = {name: groups.first(column(name)) for name in ("low", "high", "anchor")}
+    columns = {name: column(name)[row] for name in ("low", "high", "anchor")}
     columns |= {name: groups.sum(column(name)).astype(np.int64) for name in ("n", "positives")}
-    columns |= {name: groups.sum(column(name)) for name in ("weight", "weight_positives")}
     if weighted:
-        columns |= {name: groups.sum(column(name)) for name in ("weight2", "weight2_positives")}
+        columns |= {name: groups.sum(column(name)) for name in _WEIGHTS}
     else:
-        columns |= {"weight2": columns["weight"], "weight2_positives": columns["weight_positives"]}
+        counts = {name: columns[name].astype(np.float64) for name in ("n", "positives")}
+        columns |= {"weight": counts["n"], "weight2": counts["n"]}
+        columns |= {"weight_positives": counts["positives"], "weight2_positives": counts["positives"]}
     columns |= {name: groups.sum(column(name)) for name in ("offset", "offset2", "offset_positive")}
     if cluster is not None:
         cluster = groups.first(cluster)
     return Tally(parts[0].kind, **columns, cluster=cluster, clusters=names, weighted=weighted)
 
 
-def _codes(low: Floats, high: Floats) -> Integers:
-    """Number rows by score: equal ones, which mostly stand together, get the same number."""
+def _codes(low: Floats, high: Floats) -> tuple[Integers, Integers]:
+    """Number rows by score, equal ones alike (they mostly stand together), with a row for each number."""
     new = np.ones(len(low), bool)
     new[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
     head = np.flatnonzero(new)
     order = np.lexsort((high[head], low[head]))
     low, high = low[head][order], high[head][order]
-    rank = np.zeros(len(head), np.int64)
-    rank[order[1:]] = np.cumsum((low[1:] != low[:-1]) | (high[1:] != high[:-1]))
-    return np.repeat(rank, np.diff(head, append=len(new)))
+    other = np.ones(len(head), bool)
+    other[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    code = np.empty(len(head), np.int64)
+    code[order] = np.cumsum(other) - 1
+    return np.repeat(code, np.diff(head, append=len(new))), head[order[other]]
 
 
 def _kept(clusters: ArrayLike, sample_weight: ArrayLike | None) -> ArrayLike:

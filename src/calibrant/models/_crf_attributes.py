@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.models._vocabulary import Integers, Sentences
+from calibrant.models._vocabulary import Integers, Sentences, is_list
 from calibrant.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
 
 Vocabulary = Mapping[str, Sequence[str]]
@@ -169,24 +169,17 @@ def known(function: FeatureFunction | None) -> FeatureFunction:
 
 def _check_lists(found: Any, row: int, tokens: int) -> None:
     """Raise unless a feature function returned a list of strings for each token of a sentence."""
+    if not is_list(found):
+        message = f"the feature function returned {found!r:.60} for sentences[{row}]"
+        raise InputError(message, "return a list of attributes for each token", code="dtype", row=row)
     if len(found) != tokens:
         message = (
             f"the feature function returned {len(found)} lists for the {tokens} tokens of sentences[{row}]"
         )
         raise InputError(message, "return a list of attributes for each token", code="length", row=row)
     for place, attributes in enumerate(found):
-        lists = isinstance(attributes, Sequence) and not isinstance(attributes, str)
-        if not (lists and all(map(isinstance, attributes, repeat(str)))):
+        if not (is_list(attributes) and all(map(isinstance, attributes, repeat(str)))):
             message = (
                 f"the feature function returned {attributes!r:.60} for token {place} of sentences[{row}]"
             )
             raise InputError(message, "return a list of strings for each token", code="dtype", row=row)
-
-
-def refuse_other_than_text(sentences: Sequence[Sequence[object]]) -> None:
-    """Raise if a token is not a string, naming its sentence."""
-    for row, sentence in enumerate(sentences):
-        for place, token in enumerate(sentence):
-            if not isinstance(token, str):
-                found = f"token {place} of sentences[{row}] is {token!r:.40}"
-                raise InputError(found, "pass tokens as strings", code="dtype", row=row)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels import features as kernels
-from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes, refuse_other_than_text
-from calibrant.models._vocabulary import Integers, Sentences
+from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes
+from calibrant.models._vocabulary import Integers, Sentences, refuse_other_than_text
 
 Floats = NDArray[np.float64]
 

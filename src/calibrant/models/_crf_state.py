@@ -9,10 +9,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant._checks import non_negative, one_of
+from calibrant.exceptions import InputError
 from calibrant.models._crf_attributes import GIVEN
 from calibrant.models._crf_scores import RowWeights
 from calibrant.models._crf_training import Setting
+from calibrant.models._state import check_kind, damaged, distinct_strings, require
 from calibrant.models.features import feature_groups, merged_templates
 
 Floats = NDArray[np.float64]
@@ -68,23 +70,23 @@ class Arguments:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.algorithm not in get_args(Algorithm):
-            found = f"algorithm is {self.algorithm!r}"
-            raise InputError(found, f"use one of {', '.join(get_args(Algorithm))}", code="parameter")
-        for name, penalty in (("l2", self.l2), ("l1", self.l1)):
-            if not _is_number(penalty) or penalty < 0:
-                hint = "give a finite number of at least 0"
-                raise InputError(f"{name} is {penalty!r}", hint, code="parameter")
+        one_of(self.algorithm, get_args(Algorithm), "algorithm")
+        non_negative(self.l2, "l2")
+        non_negative(self.l1, "l1")
         if self.l1 > 0 and self.algorithm != "lbfgs":
             found = f"l1 is {self.l1!r} and algorithm is {self.algorithm!r}"
             raise InputError(found, "only lbfgs knows this penalty", code="parameter")
         _check_whole(self.max_iterations, "max_iterations", 1)
         _check_whole(self.seed, "seed", 0)
-        self._check_settings()
+        object.__setattr__(self, "settings", self._checked(self.settings))
 
-    def _check_settings(self) -> None:
+    def _checked(self, settings: object) -> dict[str, Setting]:
+        """Return a copy of the settings, which nobody else can change."""
+        if not isinstance(settings, Mapping):
+            hint = "give a dictionary of CRFsuite's settings"
+            raise InputError(f"settings is {settings!r:.40}", hint, code="parameter")
         known = (*SETTINGS[self.algorithm], *SHARED)
-        for name, value in self.settings.items():
+        for name, value in settings.items():
             if name not in known:
                 found = f"{self.algorithm} has no setting {name!r}"
                 raise InputError(found, f"it has {', '.join(known)}", code="parameter")
@@ -92,14 +94,15 @@ class Arguments:
                 _check_whole(value, name, WHOLE[name])
                 fine = True
             elif name == "linesearch":
-                fine = value in LINE_SEARCHES
+                fine = isinstance(value, str) and value in LINE_SEARCHES
             elif name == "type":
-                fine = value in (0, 1, 2)
+                fine = isinstance(value, int) and value in (0, 1, 2)
             else:
-                fine = _is_number(value) and not isinstance(value, str) and value >= 0
+                fine = _is_number(value)
             if not fine:
                 hint = f"use one of {', '.join(LINE_SEARCHES)}" if name == "linesearch" else "give a number"
                 raise InputError(f"setting {name} is {value!r}", hint, code="parameter")
+        return dict(settings)
 
     def of_crfsuite(self) -> dict[str, Setting]:
         """Return all settings by CRFsuite's names."""
@@ -118,7 +121,7 @@ def _check_whole(value: object, name: str, least: int) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+    return isinstance(value, (int, float, np.integer, np.floating)) and bool(0 <= value < np.inf)
 
 
 @dataclass(frozen=True)
@@ -146,27 +149,18 @@ class Saved:
     iterations: int
 
 
-def check_version(state: Mapping[str, Any]) -> None:
-    """Raise unless the state is of this kind of model, in a version that is known."""
-    if state.get("kind") != KIND:
-        found = f"the model's state is of kind {state.get('kind')!r}"
-        raise FormatError(found, f"expected {KIND!r}", code="file-mislabelled")
-    if state.get("version") != VERSION:
-        found = f"the model's state has version {state.get('version')}"
-        raise FormatError(found, f"this release reads version {VERSION}", code="version")
-
-
 def read_state(state: Mapping[str, Any]) -> Saved:
-    """Return what a state holds, or raise if it does not hold together."""
+    """Return what a state holds, or raise if it is none of this model or does not hold together."""
+    check_kind(state, KIND, VERSION)
     missing = [name for name in (*ARGUMENTS, *TRAINED) if name not in state]
-    _require(not missing, f"{', '.join(missing)} missing")
+    require(not missing, f"{', '.join(missing)} missing")
     try:
         arguments = Arguments(**{name: state[name] for name in ARGUMENTS})
         groups = None if state["features"] is None else feature_groups(state["features"])
         _check_whole(state["iterations"], "iterations", 0)
-    except (InputError, TypeError, AttributeError) as error:
-        raise _damaged(str(error)) from error
-    tags, values = _distinct_strings(state["tags"], "tags"), _values(state["values"], groups)
+    except (InputError, TypeError) as error:
+        raise damaged(str(error)) from error
+    tags, values = distinct_strings(state["tags"], "tags"), _values(state["values"], groups)
     offsets = {o for template in merged_templates(groups or ()) for o in template.offsets}
     rows = sum(map(len, values.values())) * (1 if groups is None else len(offsets))
     weights, transition = _weights(state, rows, len(tags))
@@ -176,28 +170,22 @@ def read_state(state: Mapping[str, Any]) -> Saved:
 def _values(values: Any, groups: tuple[str, ...] | None) -> dict[str, list[str]]:
     names = [GIVEN] if groups is None else [template.name for template in merged_templates(groups)]
     fits = isinstance(values, dict) and sorted(values) == sorted(names)
-    _require(fits, f"the values are not those of {', '.join(names)}")
-    return {name: _distinct_strings(values[name], name) for name in names}
-
-
-def _distinct_strings(column: Any, name: str) -> list[str]:
-    whole = isinstance(column, list) and all(isinstance(value, str) for value in column)
-    _require(whole and len(set(column)) == len(column), f"{name} are not different strings")
-    return list(column)
+    require(fits, f"the values are not those of {', '.join(names)}")
+    return {name: distinct_strings(values[name], name) for name in names}
 
 
 def _weights(state: Mapping[str, Any], rows: int, tag_count: int) -> tuple[RowWeights, Floats]:
     first, tag = _array(state, "first", "iu", 1), _array(state, "tag", "iu", 1)
     weight, transition = _array(state, "weight", "f", 1), _array(state, "transition", "f", 2)
-    _require(len(first) == rows + 1, f"first has {len(first)} values for {rows} rows")
+    require(len(first) == rows + 1, f"first has {len(first)} values for {rows} rows")
     cuts = first[0] == 0 and first[-1] == len(weight) and bool((np.diff(first.astype(np.int64)) >= 0).all())
-    _require(cuts, f"first does not cut {len(weight)} weights into rows")
-    _require(len(tag) == len(weight), f"there are {len(tag)} tags of {len(weight)} weights")
+    require(cuts, f"first does not cut {len(weight)} weights into rows")
+    require(len(tag) == len(weight), f"there are {len(tag)} tags of {len(weight)} weights")
     in_range = len(tag) == 0 or (int(tag.min()) >= 0 and int(tag.max()) < tag_count)
-    _require(in_range, f"a weight belongs to none of the {tag_count} tags")
+    require(in_range, f"a weight belongs to none of the {tag_count} tags")
     shape = (tag_count, tag_count)
-    _require(transition.shape == shape, f"transition has shape {transition.shape}, expected {shape}")
-    _require(bool(np.isfinite(weight).all() and np.isfinite(transition).all()), "a weight is not finite")
+    require(transition.shape == shape, f"transition has shape {transition.shape}, expected {shape}")
+    require(bool(np.isfinite(weight).all() and np.isfinite(transition).all()), "a weight is not finite")
     weights = RowWeights(first.astype(np.int64), tag.astype(np.int32), weight.astype(np.float64))
     return weights, transition.astype(np.float64)
 
@@ -205,15 +193,5 @@ def _weights(state: Mapping[str, Any], rows: int, tag_count: int) -> tuple[RowWe
 def _array(state: Mapping[str, Any], name: str, kinds: str, dimensions: int) -> NDArray[Any]:
     array = state[name]
     fits = isinstance(array, np.ndarray) and array.ndim == dimensions and array.dtype.kind in kinds
-    _require(fits, f"{name} is no array of numbers with {dimensions} dimensions")
+    require(fits, f"{name} is no array of numbers with {dimensions} dimensions")
     return np.ascontiguousarray(array)
-
-
-def _require(fine: bool, found: str) -> None:
-    if not fine:
-        raise _damaged(found)
-
-
-def _damaged(found: str) -> FormatError:
-    hint = "train and save the model again"
-    return FormatError(f"the model's state is damaged: {found}", hint, code="file-broken")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.exceptions import FormatError
+from calibrant.models._state import damaged
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,21 +104,17 @@ def counts_from_state(state: dict[str, Any], tag_count: int, row_count: int) -> 
     arrays = {}
     for field in fields(Counts):
         array = np.asarray(state[field.name])
-        if array.dtype.kind not in "iu" or (array < 0).any():
-            raise broken(f"{field.name} holds something else than counts")
-        arrays[field.name] = array.astype(np.int64)
+        counted = array.astype(np.int64) if array.dtype.kind in "iu" else np.array([-1])
+        if (counted < 0).any():
+            raise damaged(f"{field.name} holds something else than counts")
+        arrays[field.name] = counted
     counts = Counts(**arrays)
     shapes = (counts.start.shape, counts.transition.shape)
     if shapes != ((tag_count,), (tag_count, tag_count + 1)):
-        raise broken(f"start and transition have shapes {shapes} for {tag_count} tags")
+        raise damaged(f"start and transition have shapes {shapes} for {tag_count} tags")
     if counts.row.ndim != 1 or not counts.row.shape == counts.tag.shape == counts.emission.shape:
-        raise broken("row, tag and emission have different lengths")
+        raise damaged("row, tag and emission have different lengths")
     ordered = (np.diff(counts.row * tag_count + counts.tag) > 0).all()
     if not ordered or (counts.row >= row_count).any() or (counts.tag >= tag_count).any():
-        raise broken("row and tag do not name words and tags of the model")
+        raise damaged("row and tag do not name words and tags of the model")
     return counts
-
-
-def broken(found: str) -> FormatError:
-    """Return the error for a state that no model could have had."""
-    return FormatError(f"the HMM's state is damaged: {found}", "save the model again", code="file-broken")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +16,35 @@ Sentences = Sequence[Sequence[str]]
 
 def sentence_lengths(sentences: Sentences, name: str = "sentences") -> Integers:
     """Return the number of tokens of each sentence, (S,); refuse no sentences and empty ones."""
+    if not is_list(sentences):
+        found = f"{name} is {sentences!r:.40}"
+        raise InputError(found, "pass a list of sentences, each a list of its tokens", code="dtype")
     if len(sentences) == 0:
         raise InputError(f"{name} is empty", "pass at least one sentence", code="empty")
     for row, sentence in enumerate(sentences):
-        if isinstance(sentence, str):
-            found = f"{name}[{row}] is the text {sentence[:20]!r}"
+        if not is_list(sentence):
+            found = f"{name}[{row}] is {sentence!r:.40}"
             raise InputError(found, "pass each sentence as a list of its tokens", code="dtype", row=row)
         if len(sentence) == 0:
             raise InputError(f"{name}[{row}] has no tokens", "leave the sentence out", code="empty", row=row)
     return np.fromiter(map(len, sentences), np.int64, len(sentences))
 
 
+def is_list(values: object) -> bool:
+    """Whether values have a length and an order and are no text: a list, a tuple, an array, a column."""
+    if isinstance(values, (list, tuple)):
+        return True
+    ordered = isinstance(values, Sequence) or getattr(values, "ndim", 0) > 0
+    return ordered and not isinstance(values, (str, bytes))
+
+
 def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: str = "sentences") -> None:
     """Raise, naming the first sentence, unless ``tags`` has the lengths of the ``other``."""
-    if len(tags) != len(lengths):
+    found_lengths = sentence_lengths(tags, name)
+    if len(found_lengths) != len(lengths):
         found = f"{name} has {len(tags)} sentences and {other} has {len(lengths)}"
         raise InputError(found, "pass the tags of each sentence", code="length")
-    different = np.flatnonzero(sentence_lengths(tags, name) != lengths)
+    different = np.flatnonzero(found_lengths != lengths)
     if len(different):
         row = int(different[0])
         found = f"{other}[{row}] has {lengths[row]} tokens and {name}[{row}] has {len(tags[row])}"
@@ -40,12 +52,35 @@ def same_lengths(lengths: Integers, tags: Sentences, name: str = "tags", other: 
 
 
 def distinct(sentences: Sentences, name: str) -> list[str]:
-    """Return what occurs in the sentences, sorted; refuse what is not text."""
-    found: set[object] = set(chain.from_iterable(sentences))
-    other = [value for value in found if not isinstance(value, str)]
-    if other:
-        raise InputError(f"{name} hold {other[0]!r}", "pass text", code="dtype")
-    return sorted(map(str, found))
+    """Return what occurs in the sentences to train on, sorted; refuse what no file could hold."""
+    refuse_other_than_text(sentences, name)
+    found = set(map(str, chain.from_iterable(sentences)))
+    if not all(map(_is_sound, found)):
+        hint = "pass strings that are not empty and have no lone surrogates"
+        raise _first_other(sentences, name, _is_sound, hint)
+    return sorted(found)
+
+
+def refuse_other_than_text(sentences: Sequence[Sequence[object]], name: str = "sentences") -> None:
+    """Raise if a token is not a string, naming it and its sentence."""
+    for sentence in sentences:
+        if not all(map(isinstance, sentence, repeat(str))):
+            raise _first_other(sentences, name, lambda token: isinstance(token, str), "pass strings")
+
+
+def _first_other(
+    sentences: Sequence[Sequence[object]], name: str, fine: Callable[[object], bool], hint: str
+) -> InputError:
+    places = ((row, place, token) for row, of in enumerate(sentences) for place, token in enumerate(of))
+    row, place, token = next(found for found in places if not fine(found[2]))
+    return InputError(f"{name}[{row}][{place}] is {token!r:.40}", hint, code="dtype", row=row)
+
+
+def _is_sound(text: object) -> bool:
+    try:
+        return bool(str(text).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def encode(sentences: Iterable[Sequence[str]], code: Mapping[str, int], total: int) -> Integers:

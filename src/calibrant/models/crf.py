@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from calibrant._rng import generator
 from calibrant.exceptions import InputError
 from calibrant.models import _crf_state as states
-from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes, known, refuse_other_than_text
+from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes, known
 from calibrant.models._crf_scores import RowWeights, TokenScores, WordScores
 from calibrant.models._crf_training import Progress, Setting, train
+from calibrant.models._tagger import ChainTagger, untrained
 from calibrant.models._vocabulary import (
     Integers,
     Sentences,
@@ -23,7 +24,6 @@ from calibrant.models._vocabulary import (
     encode,
     same_lengths,
     sentence_lengths,
-    split,
 )
 from calibrant.models.features import FeatureFunction, Features, feature_groups
 from calibrant.posterior import ChainPosterior
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 L2_PENALTIES: tuple[float, ...] = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 
 
-class CRFTagger:
+class CRFTagger(ChainTagger):
     """A linear-chain conditional random field for tagging.
 
     The probability of a tag sequence is proportional to the exponential of a sum of weights: of
@@ -54,7 +54,8 @@ class CRFTagger:
     l2
         0 or more: ``l2`` times the sum of squared weights is added to the negative log-likelihood
         (CRFsuite's ``c2``). For ``lbfgs`` and ``l2sgd``; the others do not use it. `choose` picks one, of
-        `L2_PENALTIES` say, on held-out sentences.
+        `L2_PENALTIES` say, on held-out sentences; on tweets, news and web text the default is within a
+        point of the best one's accuracy.
     l1
         0 or more: the same with absolute weights (``c1``); above 0 many weights become 0. For ``lbfgs`` only.
     max_iterations
@@ -97,7 +98,7 @@ class CRFTagger:
         *,
         features: Features = "advanced",
         algorithm: states.Algorithm = "lbfgs",
-        l2: float = 1.0,
+        l2: float = 0.1,
         l1: float = 0.0,
         max_iterations: int = 200,
         settings: Mapping[str, Setting] | None = None,
@@ -106,7 +107,9 @@ class CRFTagger:
         self.features: tuple[str, ...] | FeatureFunction | None = (
             features if callable(features) else feature_groups(features)
         )
-        self.arguments = states.Arguments(algorithm, l2, l1, max_iterations, dict(settings or {}), seed)
+        self.arguments = states.Arguments(
+            algorithm, l2, l1, max_iterations, {} if settings is None else settings, seed
+        )
         self.tags: tuple[str, ...] = ()
         self.transition: Floats = np.zeros((0, 0))
         self.iterations = 0
@@ -139,7 +142,7 @@ class CRFTagger:
         ------
         InputError
             If there is no sentence, one is empty, its tags are not as many as its tokens, or something is
-            no string; it names the sentence.
+            no string, empty, or a lone surrogate; it names the sentence and the token.
         CalibrantError
             If CRFsuite fails.
 
@@ -150,7 +153,7 @@ class CRFTagger:
         """
         lengths = sentence_lengths(sentences)
         same_lengths(lengths, tags)
-        refuse_other_than_text(sentences)
+        distinct(sentences, "sentences")
         names = tuple(distinct(tags, "tags"))
         codes = encode(tags, codes_of(names), int(lengths.sum()))
         attributes = self._learn(sentences)
@@ -203,7 +206,7 @@ class CRFTagger:
         ((3, 2), [1, 2])
         """
         if self._scores is None:
-            raise InputError("the model has not been trained", "call fit first", code="undefined")
+            raise untrained()
         lengths = sentence_lengths(sentences)
         return self._scores.unary(sentences, lengths), lengths
 
@@ -232,34 +235,8 @@ class CRFTagger:
         [0]
         """
         unary, lengths = self.potentials(sentences)
+        unary.setflags(write=False)  # so that it is not copied
         return ChainPosterior(unary, self.transition, lengths=lengths, tags=self.tags)
-
-    def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Return the most probable tag sequence of each sentence.
-
-        Parameters
-        ----------
-        sentences
-            Tokens of each sentence.
-
-        Returns
-        -------
-        list of list of str
-            One tag a token.
-
-        Raises
-        ------
-        InputError
-            As `potentials`.
-
-        Examples
-        --------
-        >>> model = CRFTagger(features="basic", l2=0.1).fit([["so", "good"]], [["ADV", "ADJ"]])
-        >>> model.predict([["so", "so", "good"]])
-        [['ADV', 'ADV', 'ADJ']]
-        """
-        posterior = self.posterior(sentences)
-        return split([self.tags[code] for code in posterior.viterbi().tolist()], posterior.lengths)
 
     def to_state(self) -> dict[str, Any]:
         """Return the trained model as plain values and arrays.
@@ -283,7 +260,7 @@ class CRFTagger:
         {'word': ['so', 'good']}
         """
         if self._scores is None:
-            raise InputError("the model has not been trained", "call fit first", code="undefined")
+            raise untrained()
         weights = self._scores.weights
         return {
             "kind": states.KIND,
@@ -328,7 +305,6 @@ class CRFTagger:
         >>> CRFTagger.from_state(model.to_state()).predict([["so", "good"]])
         [['ADV', 'ADJ']]
         """
-        states.check_version(state)
         saved = states.read_state(state)
         if features is not None and saved.groups is not None:
             found = f"the model was trained with the features {', '.join(saved.groups)}"

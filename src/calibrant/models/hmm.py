@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import positive_integer
-from calibrant.exceptions import InputError
+from calibrant._checks import non_negative, one_of, positive_integer
+from calibrant.exceptions import FormatError, InputError
 from calibrant.models._hmm_classes import ANY, choose_classes, class_of
 from calibrant.models._hmm_counts import (
     VANISHING,
     Counts,
     Tables,
-    broken,
     count_events,
     counts_from_state,
     estimate,
 )
-from calibrant.models._vocabulary import codes_of, distinct, encode, same_lengths, sentence_lengths, split
+from calibrant.models._state import check_kind, damaged, distinct_strings, require
+from calibrant.models._tagger import ChainTagger, untrained
+from calibrant.models._vocabulary import (
+    codes_of,
+    distinct,
+    encode,
+    refuse_other_than_text,
+    same_lengths,
+    sentence_lengths,
+)
 
 if TYPE_CHECKING:
     from calibrant.posterior import ChainPosterior
@@ -31,10 +39,10 @@ Integers = NDArray[np.int64]
 Sentences = Sequence[Sequence[str]]
 Unseen = Literal["uniform", "classes"]
 UNSEEN: tuple[Unseen, ...] = ("uniform", "classes")
-STATE_VERSION = 1
+KIND, STATE_VERSION = "hmm", 1
 
 
-class HMMTagger:
+class HMMTagger(ChainTagger):
     """A first-order hidden Markov model over tags.
 
     P(words, tags) = P(y_1) prod_t P(y_t | y_(t-1)) P(end | y_n) prod_t P(w_t | y_t): the first tag, each
@@ -47,7 +55,7 @@ class HMMTagger:
     ----------
     pseudocount
         At least 0; added to every transition and every word emission. `choose` picks one on held-out
-        sentences.
+        sentences; on tweets, news and web text the default is within half a point of the best one's accuracy.
     unseen
         What a word is that training has not seen. ``"uniform"``: one more word, which has the pseudocount
         alone (with pseudocount 0 it is left out, and says nothing about its tag). ``"classes"``: the class of
@@ -96,14 +104,9 @@ class HMMTagger:
     [[0.956, 0.044], [0.06, 0.94]]
     """
 
-    def __init__(self, *, pseudocount: float = 1.0, unseen: Unseen = "uniform", rare: int = 1) -> None:
-        number = isinstance(pseudocount, (int, float, np.integer, np.floating))
-        if not (number and np.isfinite(pseudocount) and pseudocount >= 0):
-            hint = "give a finite number of at least 0"
-            raise InputError(f"pseudocount is {pseudocount!r}", hint, code="parameter")
-        if unseen not in UNSEEN:
-            raise InputError(f"unseen is {unseen!r}", f"use one of {', '.join(UNSEEN)}", code="parameter")
-        self.pseudocount = float(pseudocount)
+    def __init__(self, *, pseudocount: float = 0.01, unseen: Unseen = "uniform", rare: int = 1) -> None:
+        one_of(unseen, UNSEEN, "unseen")
+        self.pseudocount = non_negative(pseudocount, "pseudocount")
         self.unseen: Unseen = unseen
         self.rare = positive_integer(rare, "rare")
         self.tags: tuple[str, ...] = ()
@@ -132,7 +135,8 @@ class HMMTagger:
         Raises
         ------
         InputError
-            If there is no sentence, one has no tokens, or lengths differ; the message names the sentence.
+            If there is no sentence, one has no tokens, lengths differ, or something is no string, empty, or
+            a lone surrogate; the message names the sentence and the token.
 
         Examples
         --------
@@ -166,7 +170,7 @@ class HMMTagger:
 
     def _trained(self) -> Tables:
         if self._tables is None:
-            raise InputError("the model has not been trained", "call fit first", code="undefined")
+            raise untrained()
         return self._tables
 
     @property
@@ -218,13 +222,14 @@ class HMMTagger:
         """
         emission = self._trained().emission
         lengths = sentence_lengths(sentences)
+        refuse_other_than_text(sentences)
         rows = encode(sentences, self._word_code, int(lengths.sum()))
         places = np.flatnonzero(rows < 0)
         if len(places):
             tokens = list(chain.from_iterable(sentences))
             unseen = [tokens[place] for place in places.tolist()]
             first = len(self.vocabulary)
-            row = {word: first + class_of(word, self._class_code) for word in distinct([unseen], "sentences")}
+            row = {word: first + class_of(word, self._class_code) for word in set(unseen)}
             rows[places] = [row[word] for word in unseen]
         return emission[rows], lengths
 
@@ -257,26 +262,10 @@ class HMMTagger:
 
         tables = self._trained()
         unary, lengths = self.potentials(sentences)
+        unary.setflags(write=False)  # so that it is not copied once more
         return ChainPosterior(
             unary, tables.transition, start=tables.start, end=tables.end, lengths=lengths, tags=self.tags
         )
-
-    def predict(self, sentences: Sentences) -> list[list[str]]:
-        """Return the most probable tag sequence of each sentence.
-
-        Raises
-        ------
-        InputError
-            As `posterior`.
-
-        Examples
-        --------
-        >>> HMMTagger().fit([["so", "good"]], [["R", "A"]]).predict([["very", "good"]])
-        [['R', 'A']]
-        """
-        posterior = self.posterior(sentences)
-        names = np.array(self.tags, dtype=object)[posterior.viterbi()]
-        return split(names.tolist(), posterior.lengths)
 
     def impossible(self, sentences: Sentences) -> NDArray[np.bool_]:
         """Tell which sentences maximum likelihood says cannot be.
@@ -341,7 +330,7 @@ class HMMTagger:
         self._trained()
         assert self._counts is not None
         return {
-            "kind": "hmm",
+            "kind": KIND,
             "version": STATE_VERSION,
             "pseudocount": self.pseudocount,
             "unseen": self.unseen,
@@ -358,39 +347,28 @@ class HMMTagger:
 
         Raises
         ------
-        InputError
-            If the state is of another kind or version.
         FormatError
-            If it lacks something, or its parts do not fit together.
+            If the state is of another kind or version, lacks something, or does not hold together.
 
         Examples
         --------
         >>> HMMTagger.from_state({"kind": "hmm", "version": 99})
         Traceback (most recent call last):
-        calibrant.exceptions.InputError: the model's state has version 99: this release reads version 1
+        calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
         """
-        if state.get("kind") != "hmm":
-            found = f"the state is of a model of kind {state.get('kind')!r}"
-            raise InputError(found, "this one is of kind 'hmm'", code="parameter")
-        if state.get("version") != STATE_VERSION:
-            found = f"the model's state has version {state.get('version')}"
-            raise InputError(found, f"this release reads version {STATE_VERSION}", code="version")
+        check_kind(state, KIND, STATE_VERSION)
         try:
             model = cls(pseudocount=state["pseudocount"], unseen=state["unseen"], rare=state["rare"])
-            tags, vocabulary, classes = (_names(state, name) for name in ("tags", "vocabulary", "classes"))
-            if not classes or classes[-1] != ANY:
-                raise broken("the last class is not the one of all other words")
+            names = {name: distinct_strings(state[name], name) for name in ("tags", "vocabulary", "classes")}
+            tags, vocabulary, classes = names.values()
+            require(all(names.values()), "there are no names of tags, words or classes")
+            require(classes[-1] == ANY, "the last class is not the one of all other words")
             counts = counts_from_state(state, len(tags), len(vocabulary) + len(classes))
         except KeyError as missing:
-            raise broken(f"it has no {missing}") from missing
-        except TypeError as wrong:
-            raise broken("a value has the wrong type") from wrong
+            raise damaged(f"it has no {missing}") from missing
+        except FormatError:
+            raise
+        except (InputError, TypeError, ValueError, OverflowError) as wrong:
+            raise damaged(str(wrong)) from wrong
         model._set(tuple(tags), vocabulary, classes, counts)
         return model
-
-
-def _names(state: dict[str, Any], name: str) -> list[str]:
-    values = list(state[name])
-    if not values or not all(isinstance(value, str) for value in values) or len(set(values)) != len(values):
-        raise broken(f"{name} are not different names")
-    return values

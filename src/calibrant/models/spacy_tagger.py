@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError, MissingExtraError
-from calibrant.models._vocabulary import Sentences, codes_of, distinct, sentence_lengths, split
+from calibrant.models._vocabulary import Sentences, codes_of, refuse_other_than_text, sentence_lengths, split
 from calibrant.posterior import ChainPosterior
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class SpacyTagger:
         [[0.5, 0.5], [0.5, 0.5]]
         """
         lengths = sentence_lengths(sentences)
-        distinct(sentences, "sentences")
+        refuse_other_than_text(sentences)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         unary = np.empty((int(offsets[-1]), len(self.tags)))
         for first in range(0, len(sentences), BATCH):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -88,6 +90,7 @@ def choose(
     dev_tags: Sentences,
     *,
     progress: Callable[[Candidate], None] | None = None,
+    executor: Executor | None = None,
 ) -> Choice[Setting, Model]:
     """Train a tagger with each of some settings and keep the one that is most accurate on held-out sentences.
 
@@ -103,7 +106,11 @@ def choose(
     dev_sentences, dev_tags
         To compare on.
     progress
-        Called with each `Candidate` once it has been tried.
+        Called with each `Candidate` once it has been tried, in their order.
+    executor
+        Where to train, several settings at a time; here and one after another if not given. In a
+        ``ProcessPoolExecutor`` ``make`` must be a function of a module (or a `functools.partial` of one), and
+        each process holds the sentences and a model. The result does not depend on it.
 
     Returns
     -------
@@ -132,13 +139,10 @@ def choose(
     (1.0, 1.0)
     """
     same_lengths(sentence_lengths(dev_sentences, "dev_sentences"), dev_tags, "dev_tags", "dev_sentences")
+    attempt = partial(_attempt, make, sentences, tags, dev_sentences, dev_tags)
     candidates: list[Candidate] = []
     best: tuple[float, Setting, Model] | None = None
-    for setting in settings:
-        model = make(setting)
-        model.fit(sentences, tags)
-        predicted = model.predict(dev_sentences)
-        accuracy = token_accuracy(dev_tags, predicted)
+    for setting, (model, accuracy) in _attempts(attempt, settings, executor):
         candidates.append(Candidate(setting, accuracy, sum(map(len, dev_tags))))
         if best is None or accuracy > best[0]:
             best = accuracy, setting, model
@@ -147,6 +151,38 @@ def choose(
     if best is None:
         raise InputError("there are no settings", "give at least one to try", code="empty")
     return Choice(best[2], best[1], tuple(candidates))
+
+
+def _attempt(
+    make: Callable[[Setting], Model],
+    sentences: Sentences,
+    tags: Sentences,
+    dev_sentences: Sentences,
+    dev_tags: Sentences,
+    setting: Setting,
+) -> tuple[Model, float]:
+    """Return the model with one setting, and its accuracy."""
+    model = make(setting)
+    model.fit(sentences, tags)
+    return model, token_accuracy(dev_tags, model.predict(dev_sentences))
+
+
+def _attempts(
+    attempt: Callable[[Setting], tuple[Model, float]], settings: Iterable[Setting], executor: Executor | None
+) -> Iterator[tuple[Setting, tuple[Model, float]]]:
+    """Yield each setting and what came of it, in order; what is not wanted any more is not begun."""
+    if executor is None:
+        for setting in settings:
+            yield setting, attempt(setting)
+        return
+    every = list(settings)
+    waiting: list[Future[tuple[Model, float]]] = [executor.submit(attempt, setting) for setting in every]
+    try:
+        for setting in every:
+            yield setting, waiting.pop(0).result()  # which is then forgotten: models are large
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def token_accuracy(gold: Sentences, predicted: Sentences) -> float:

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels import chain as kernels
-from calibrant._parallel import default_threads, fold
+from calibrant._parallel import check_threads, fold
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Found = TypeVar("Found")
 
 BLOCK = 1024  # tokens: messages of a block stay in a processor's cache, and in memory that is used again
+RUN = 8  # blocks that a thread is given at a time, if there are many: handing them over takes time
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,12 @@ def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None 
 
 def each_block(offsets: Integers, work: Callable[[Block], None], threads: int | None) -> None:
     """Call ``work`` once for each block of a batch, on some threads; blocks write to places of their own."""
+    used = check_threads(threads)
+    every = list(blocks(offsets))
+    size = max(1, min(RUN, len(every) // (4 * used)))
 
-    def update(_: None, block: Block) -> None:
-        work(block)
+    def update(_: None, run: list[Block]) -> None:
+        for block in run:
+            work(block)
 
-    fold(blocks(offsets), lambda: None, update, default_threads() if threads is None else threads)
+    fold((every[place : place + size] for place in range(0, len(every), size)), lambda: None, update, used)

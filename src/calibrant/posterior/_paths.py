@@ -44,8 +44,14 @@ def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
     """Entropy of each sentence's tag sequences."""
     entropy = np.empty(chains.sentence_count)
 
+    part, tables = np.zeros_like(chains.steps.plain), chains.steps
+    np.multiply(tables.plain, tables.logarithm, where=tables.plain > 0, out=part)
+
     def work(block: Block) -> None:
-        paths.entropies(chains.block_messages(block), entropy[block.first : block.last])
+        found = chains.messages(block)
+        place = entropy[block.first : block.last]
+        values = chains.unary[block.tokens]
+        paths.entropies(chains.as_block(found), values, part, tables.top, found.log_partition, place)
 
     each_block(chains.offsets, work, threads)
     return entropy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,18 +32,16 @@ class ChainPotentials:
     ) -> None:
         self.unary, self.offsets = _batch(unary, lengths)
         count = self.unary.shape[1]
-        self.tags = tuple(str(code) for code in range(count)) if tags is None else tuple(tags)
-        if len(self.tags) != count or len(set(self.tags)) != count:
-            message = f"there are {len(set(self.tags))} different tags for {count} columns of potentials"
-            raise InputError(message, "name each column once", code="length")
+        self.tags = _names(tags, count)
         self.transition = (
             None if transition is None else _potentials(transition, "transition", (count, count))
         )
         if start is not None or end is not None:
-            self.unary = self.unary.copy()
+            values = self.unary.copy()
             for given, name, at in ((start, "start", self.offsets[:-1]), (end, "end", self.offsets[1:] - 1)):
                 if given is not None:
-                    self.unary[at] += _potentials(given, name, (count,))
+                    values[at] += _potentials(given, name, (count,))
+            self.unary = frozen(values)
         self.steps = Steps.of(self.transition, count)
 
     @property
@@ -65,6 +63,14 @@ class ChainPotentials:
     def lengths(self) -> Integers:
         """(S,) tokens a sentence."""
         return np.diff(self.offsets)
+
+    def sentence_tokens(self, sentence: object) -> tuple[int, int]:
+        """The first token of a sentence and the one after its last, or raise if there is no such sentence."""
+        number = -1 if isinstance(sentence, bool) or not isinstance(sentence, (int, np.integer)) else sentence
+        if not 0 <= number < self.sentence_count:
+            message = f"there is no sentence {sentence!r:.40}"
+            raise InputError(message, f"give 0 to {self.sentence_count - 1}", code="parameter")
+        return int(self.offsets[number]), int(self.offsets[number + 1])
 
     def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
         """Forward and backward messages of some sentences, for sums over parts of structures.
@@ -93,7 +99,10 @@ class ChainPotentials:
 
     def block_messages(self, block: Block) -> BlockMessages:
         """Those of `messages`, and the transitions, as kernels take them."""
-        found = self.messages(block)
+        return self.as_block(self.messages(block))
+
+    def as_block(self, found: Messages) -> BlockMessages:
+        """Messages, and the transitions, as kernels take them."""
         return BlockMessages(
             found.alpha,
             found.future,
@@ -101,12 +110,31 @@ class ChainPotentials:
             self.steps.plain,
             self.steps.logarithm,
             found.state,
-            block.offsets,
+            found.block.offsets,
         )
 
     def transitions(self) -> Floats:
         count = self.tag_count
-        return np.zeros((count, count)) if self.transition is None else self.transition
+        return frozen(np.zeros((count, count))) if self.transition is None else self.transition
+
+
+def frozen(array: Floats) -> Floats:
+    """Return an array of one's own as one that cannot be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def _names(tags: object, count: int) -> tuple[str, ...]:
+    """Return a name a column."""
+    if tags is None:
+        return tuple(str(code) for code in range(count))
+    names = tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"tags are {tags!r:.60}", "give a list of strings", code="dtype")
+    if len(names) != count or len(set(names)) != count:
+        message = f"there are {len(set(names))} different tags for {count} columns of potentials"
+        raise InputError(message, "name each column once", code="length")
+    return tuple(map(str, names))
 
 
 def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
@@ -119,10 +147,10 @@ def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) ->
                 message = f"the potentials of sentence {sentence} have shape {part.shape}"
                 raise InputError(message, f"expected (n, {parts[0].shape[1]})", code="shape")
         sizes = np.array([len(part) for part in parts])
-        values = np.concatenate(parts)
+        values = frozen(np.concatenate(parts))
     else:
         values = _array(unary, "unary")
-        sizes = np.array([len(values)]) if lengths is None else _array(lengths, "lengths")
+        sizes = np.array(values.shape[:1]) if lengths is None else _array(lengths, "lengths")
     if values.ndim != 2 or not values.shape[1]:
         message = f"unary potentials have shape {values.shape}"
         raise InputError(message, "expected (tokens, tags)", code="shape")
@@ -149,12 +177,17 @@ def _array(values: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[Any]:
 def _potentials(
     values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
 ) -> Floats:
-    """Return log-potentials as float64, or say where one is NaN or plus infinity."""
+    """Return log-potentials as float64, or say where one is NaN or plus infinity.
+
+    They are copied unless nobody else can change them: read-only, and no view of another array.
+    """
     array = _array(values, name)
     if array.dtype.kind not in "fiu" or array.shape != shape:
         message = f"{name} has shape {array.shape} and dtype {array.dtype}"
         raise InputError(message, f"expected numbers of shape {shape}", code="shape")
-    array = np.ascontiguousarray(array, np.float64)
+    kept = array.dtype == np.float64 and array.flags.c_contiguous and array.flags.owndata
+    if not kept or array.flags.writeable:
+        array = frozen(np.array(array, np.float64, order="C"))
     wrong = kernels.first_not_potential(array.ravel())
     if wrong >= 0:
         place = np.unravel_index(wrong, shape)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, positive_integer
-from calibrant._parallel import default_threads, fold
+from calibrant._checks import Pairs
+from calibrant._parallel import check_threads, fold
 from calibrant.exceptions import InputError
 from calibrant.measure._grid_sums import GridSums
 from calibrant.measure.tally import LARGEST_EXACT, Tally
@@ -171,7 +171,7 @@ class Query:
             pairs = self.pairs()
             kept = pairs if by_cluster else replace(pairs, cluster=None, cluster_count=0)
             return Tally.from_pairs(kept, exact=True, names=self.clusters if by_cluster else None)
-        used = default_threads() if threads is None else positive_integer(threads, "threads")
+        used = check_threads(threads)
         chunks = self._source.blocks(used)
         if by_cluster:
             return tally_by_cluster(chunks, self._add_by_sentence, self._cluster, self.clusters, used)

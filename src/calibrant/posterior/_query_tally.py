@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant._kernels import queries as kernels
 from calibrant._kernels.tally import GRID_ROWS, LOWEST_ROW
 from calibrant._parallel import fold
+from calibrant.measure._grouping import group_by
 from calibrant.measure.grid import grid
 from calibrant.measure.tally import Tally
 from calibrant.posterior._messages import Block
@@ -114,16 +115,12 @@ def tally_by_cluster(
     parts = sorted((part for state in states for part in state.parts), key=lambda part: int(part[0][0]))
     sentence, group = (np.concatenate([part[index] for part in parts]) for index in (0, 1))
     code = cluster[sentence]
-    order = np.lexsort((sentence, code, group))
-    group, code = group[order], code[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (group[1:] != group[:-1]) | (code[1:] != code[:-1])
-    start = np.flatnonzero(new)
     columns = np.concatenate([part[2] for part in parts])
+    cells = group_by(group.astype(np.int64), within=code)
     n, positives, offset, offset2, offset_positive = (
-        np.add.reduceat(columns[order, index], start) for index in range(COLUMNS)
+        cells.sum(columns[:, index]) for index in range(COLUMNS)
     )
-    found, row = groups(), group[start]
+    found, row = groups(), cells.first(group)
     return Tally(
         "compressed",
         found.low[row],
@@ -138,6 +135,6 @@ def tally_by_cluster(
         offset,
         offset2,
         offset_positive,
-        code[start],
+        cells.first(code),
         names,
     )

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._kernels import chain as kernels
+from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior import _paths
 from calibrant.posterior._messages import Block, each_block
 from calibrant.posterior._paths import BestSequences
-from calibrant.posterior._potentials import ChainPotentials, no_path
+from calibrant.posterior._potentials import ChainPotentials, frozen, no_path
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +32,8 @@ class ChainPosterior(ChainPotentials):
     ----------
     unary
         Log-potentials of tags: (n, K) for one sentence; for several a list of such arrays, or (N, K) with
-        ``lengths``. Minus infinity forbids a tag.
+        ``lengths``. Minus infinity forbids a tag. Copied, unless it is a read-only float64 array that owns
+        its memory (``unary.setflags(write=False)``).
     transition
         (K, K) log-potentials of consecutive tags, ``[from, to]``. Minus infinity forbids a pair. None: tags
         are independent given the text.
@@ -53,10 +55,13 @@ class ChainPosterior(ChainPotentials):
     tags
         The K names.
 
+    These arrays and the marginals cannot be written to.
+
     Raises
     ------
     InputError
-        If a sentence is empty, shapes do not fit, or a potential is NaN or plus infinity.
+        If a sentence is empty, shapes do not fit, a potential is NaN or plus infinity, or tags are no
+        strings.
 
     References
     ----------
@@ -106,13 +111,15 @@ class ChainPosterior(ChainPotentials):
         Returns
         -------
         ndarray of float64, shape (N, K)
-            Rows sum to 1. Computed once; do not write to it.
+            Rows sum to 1. Computed once, and read-only: take a copy to write to it.
 
         Raises
         ------
         InputError
-            If every tag sequence of a sentence is forbidden; it names the sentence.
+            If every tag sequence of a sentence is forbidden (it names the sentence), or ``threads`` is no
+            number of threads.
         """
+        threads = check_threads(threads)
         if self._marginals is None:
             marginal = np.empty(self.unary.shape)
             log_partition = np.empty(self.sentence_count)
@@ -123,7 +130,7 @@ class ChainPosterior(ChainPotentials):
                 np.minimum(found.marginal, 1.0, out=found.marginal)  # rounding
 
             each_block(self.offsets, work, threads)
-            self._marginals, self._log_partition = marginal, log_partition
+            self._marginals, self._log_partition = frozen(marginal), frozen(log_partition)
         return self._marginals
 
     def pair_marginals(self, sentence: int) -> Floats:
@@ -146,10 +153,7 @@ class ChainPosterior(ChainPotentials):
         InputError
             If there is no such sentence, or every tag sequence is forbidden.
         """
-        if not 0 <= sentence < self.sentence_count:
-            message = f"there is no sentence {sentence}"
-            raise InputError(message, f"give 0 to {self.sentence_count - 1}", code="parameter")
-        first, last = int(self.offsets[sentence]), int(self.offsets[sentence + 1])
+        first, last = self.sentence_tokens(sentence)
         offsets = np.array([0, last - first])
         found = self.messages(Block(sentence, sentence + 1, slice(first, last), offsets))
         pair = np.empty((last - first - 1, self.tag_count, self.tag_count))
@@ -393,5 +397,4 @@ class ChainPosterior(ChainPotentials):
         >>> ChainPosterior(np.log([[0.6, 0.4], [0.2, 0.8]])).minimum_bayes_risk().tolist()
         [0, 1]
         """
-        best: Integers = self.marginals().argmax(axis=1)
-        return best
+        return np.asarray(self.marginals().argmax(axis=1), np.int64)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant._checks import Floats, Pairs
-from calibrant._kernels import logistic as kernels
+from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers
-from calibrant._kernels import logistic as kernels
+from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.measure.events import class_predictions

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.measure.logistic import fit
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points
+from calibrant.recalibrate._newton import fit
 
 Parameters = Literal["abm", "ab", "am"]
 

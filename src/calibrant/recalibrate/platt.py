@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.measure.logistic import fit
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points
+from calibrant.recalibrate._newton import fit
 
 
 class Platt(LogOddsRecalibrator):

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.measure.logistic import fit
 from calibrant.recalibrate._base import one_column
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, checked_clip
+from calibrant.recalibrate._newton import fit
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
 
 _MOST_STEPS = 100

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._checks import positive_integer, proportion
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
 from calibrant.measure.calibration_error import plug_in_errors
@@ -26,7 +27,6 @@ from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
-MOST_THREADS = 256
 FEWEST = 200  # pairs; the papers' floor for a bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
@@ -66,13 +66,6 @@ class Settings:
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
 
 
-def check_threads(threads: int | None) -> None:
-    """Raise unless ``threads`` is None or a number of threads that a machine can have."""
-    if threads is not None and positive_integer(threads, "threads") > MOST_THREADS:
-        message = f"threads is {threads}"
-        raise InputError(message, f"give at most {MOST_THREADS} (--threads)", code="parameter")
-
-
 def measurement_of(
     event: EventSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
 ) -> Measurement:
@@ -87,7 +80,8 @@ def measurement_of(
     clustered = event.by_cluster
     tally = event.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
-    interval, debiased = _interval(source, settings)
+    table = residuals(source)
+    interval, debiased = _interval(source, table, settings)
     large = calibration_in_the_large_of(tally, level=level)
     cox = cox_calibration_of(tally, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
@@ -118,7 +112,7 @@ def measurement_of(
         debiased_mse=debiased.debiased_mse,
         debiased_rms=None if debiased.debiased_mse is None else max(0.0, debiased.debiased_mse) ** 0.5,
         interval=interval,
-        test=calibration_test(source, seed=seed),
+        test=calibration_test(table, seed=seed),
         brier=scores.brier,
         brier_skill=scores.brier_skill,
         log_loss=scores.log_loss,
@@ -177,16 +171,16 @@ def _bin_warning(event: EventSource, bins: Bins) -> dict[str, str]:
     return {}
 
 
-def _interval(source: Source, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
+def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
     """Return the interval asked for, and the default one for the debiased error itself."""
-    default = error_interval(source, level=settings.level, seed=settings.seed)
+    default = error_interval(table, level=settings.level, seed=settings.seed)
     if settings.interval == "inverted":
         return default, default
     size = None
     if settings.interval == "sampling" and settings.bin_count is None:
         size = settings.bin_size
     asked = error_interval(
-        source,
+        source if settings.interval == "sampling" else table,
         method=settings.interval,
         level=settings.level,
         seed=settings.seed,

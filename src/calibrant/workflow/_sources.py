@@ -16,6 +16,7 @@ from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io._batch import joined
+from calibrant.measure._grouping import sorted_by
 from calibrant.measure.binning import select_tally, tally_with_cuts
 from calibrant.measure.tally import Tally
 from calibrant.workflow._events import CLASS, class_of, expanded, pairs_of
@@ -99,14 +100,17 @@ class EventSource:
         """Return a tally, not by cluster, whose bins with these cuts are as exact as was asked for."""
         if self.chunks is not None:
             return select_tally(self.chunks, [ranks], [edges], threads=self.threads)
-        if isinstance(self.source, Tally):
-            return self.source.without_clusters()
-        return tally_with_cuts(_alone(self.source), [ranks], [edges], threads=self.threads)
+        alone = self.alone
+        if isinstance(alone, Tally):
+            return alone
+        return tally_with_cuts(alone, [ranks], [edges], threads=self.threads)
 
-    @property
+    @cached_property
     def alone(self) -> Pairs | Tally:
         """The source without its clusters, for what does not depend on them."""
-        return _alone(self.source) if isinstance(self.source, Pairs) else self.source.without_clusters()
+        if isinstance(self.source, Tally):
+            return self.source.without_clusters()
+        return Pairs(self.source.score, self.source.outcome, self.source.weight)
 
     @cached_property
     def by_cluster(self) -> Tally | None:
@@ -119,10 +123,6 @@ class EventSource:
     def summed(self) -> Pairs | Tally:
         """The tally by cluster where there are clusters, else the source."""
         return self.source if self.by_cluster is None else self.by_cluster
-
-
-def _alone(pairs: Pairs) -> Pairs:
-    return Pairs(pairs.score, pairs.outcome, pairs.weight)
 
 
 def event_sources(
@@ -264,10 +264,13 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
     assert tally.cluster is not None
     assert tally.clusters is not None
     order = np.argsort(keys, kind="stable")
+    if (order[1:] > order[:-1]).all():
+        return tally
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     cluster = place[tally.cluster]
-    rows = np.lexsort((cluster, tally.high, tally.low))
+    new_score = (np.diff(tally.low, prepend=0) > 0) | (np.diff(tally.high, prepend=0) > 0)
+    rows = sorted_by(np.cumsum(new_score, dtype=np.int64), cluster)
     apart = ("kind", "cluster", "clusters", "weighted")
     columns = {each.name: getattr(tally, each.name)[rows] for each in fields(Tally) if each.name not in apart}
     return replace(tally, cluster=cluster[rows], clusters=tally.clusters[order], **columns)

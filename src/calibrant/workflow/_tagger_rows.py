@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions, TaggedText
-from calibrant.io.predictions import BATCH_ROWS, Form
+from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import all_tags
 
@@ -158,6 +158,9 @@ class TaggerRows:
 
 def _other_tags(tagger: Tagger, text: TaggedText) -> InputError:
     assert text.tags is not None
-    mine, other = ", ".join(tagger.tags[:3]), ", ".join(dict.fromkeys(text.tags[0][:3]))
-    message = f"the model knows none of the file's tags: its own are {mine}, ..., the file's {other}, ..."
+    other = dict.fromkeys(chain.from_iterable(text.tags))
+    message = (
+        f"the model knows none of the file's tags ({listed(list(other), most=3)}): "
+        f"its own are {listed(tagger.tags, most=3)}"
+    )
     return InputError(message, "choose their column (--column)", code="class-unknown", file=text.name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant import __version__
+from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
@@ -16,7 +17,7 @@ from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.workflow._events import CLASS, asked_events, asked_names
-from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, check_threads, measurement_of
+from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._sources import EventSource, Progress, event_sources
 
 

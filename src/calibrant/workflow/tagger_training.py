@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any, Literal
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
+from calibrant.io.predictions import listed
 from calibrant.io.saved_models import check_model_place, save_model
-from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, choose
+from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
 from calibrant.models.features import Features
 from calibrant.models.hmm import Unseen
 from calibrant.results.tagging import TaggerCandidate, TrainedTagger
@@ -23,8 +27,8 @@ Trained = CRFTagger | HMMTagger
 Sentences = Sequence[Sequence[str]]
 
 DEFAULT_FEATURES = "advanced"
-DEFAULT_PENALTY = 1.0
-DEFAULT_PSEUDOCOUNT = 1.0
+DEFAULT_PENALTY = 0.1
+DEFAULT_PSEUDOCOUNT = 0.01
 MOST_ITERATIONS = 200
 
 
@@ -41,6 +45,7 @@ def train_tagger(
     pseudocount: float | Sequence[float] | None = None,
     unseen: Unseen | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Trained, TrainedTagger]:
     """Train a tagger; with development data, choose its hyperparameters by accuracy there.
 
@@ -58,15 +63,19 @@ def train_tagger(
     output
         Where to save the model; None to save nothing.
     l2
-        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 1 without ``dev``.
+        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 0.1 without ``dev``.
     max_iterations
         Of a CRF: training ends here if it has not converged. Default: 200.
     pseudocount
-        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 1 without ``dev``.
+        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
+        ``dev``.
     unseen
         Of an HMM: ``"classes"`` (the default; unseen words by suffix and shape) or ``"uniform"``.
     progress
         Called now and then with a stage, the work done and the whole work.
+    executor
+        Where to try hyperparameters, several at a time, such as a ``ProcessPoolExecutor`` with two workers;
+        one after another if not given. The result does not depend on it.
 
     Returns
     -------
@@ -107,7 +116,8 @@ def train_tagger(
         trained.fit(text.sentences, text.tags)
     else:
         held_out = read_gold(dev, column, progress)
-        trained, candidates = _chosen(family, values, text, held_out, progress)
+        _share_tags(text, held_out)
+        trained, candidates = _chosen(family, values, text, held_out, progress, executor)
     if output is not None:
         save_model(trained.tagger, output, column=column)
     tagger = trained.tagger
@@ -147,7 +157,7 @@ class _Family:
     shared
         Other hyperparameters.
     make
-        Makes a tagger with a value.
+        Makes a tagger, given the hyperparameter.
     """
 
     name: str
@@ -155,7 +165,7 @@ class _Family:
     default: float
     several: tuple[float, ...]
     shared: dict[str, Any]
-    make: Callable[[float], Trained]
+    make: Callable[..., Trained]
 
     def values(self, several: bool) -> list[float]:
         """The values to try: more than one only where there is something to choose by."""
@@ -166,8 +176,12 @@ class _Family:
             message = f"there are {len(values)} values of {self.name} and no development data to choose by"
             raise InputError(message, f"give one --{self.name}, or --dev", code="parameter")
         for value in values:
-            self.make(value)  # one that is out of range is known before the first is trained
+            self.tagger(value)  # one that is out of range is known before the first is trained
         return values
+
+    def tagger(self, value: float) -> Trained:
+        """An untrained tagger with a value."""
+        return self.make(**{self.name: value})
 
 
 def _family(
@@ -182,18 +196,14 @@ def _family(
         _refuse("HMM", {"pseudocount": pseudocount, "unseen": unseen})
         chosen, most = features or DEFAULT_FEATURES, max_iterations or MOST_ITERATIONS
 
-        def crf(value: float) -> Trained:
-            return CRFTagger(features=chosen, l2=value, max_iterations=most)
-
+        crf = partial(CRFTagger, features=chosen, max_iterations=most)
         return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, {"max_iterations": most}, crf)
     if model != "hmm":
         raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
     _refuse("CRF", {"features": features, "l2": l2, "max_iterations": max_iterations})
     kind: Unseen = unseen or "classes"
 
-    def hmm(value: float) -> Trained:
-        return HMMTagger(pseudocount=value, unseen=kind)
-
+    hmm = partial(HMMTagger, unseen=kind)
     return _Family("pseudocount", pseudocount, DEFAULT_PSEUDOCOUNT, PSEUDOCOUNTS, {"unseen": kind}, hmm)
 
 
@@ -210,7 +220,7 @@ class _Attempt:
     """A tagger with one value of the hyperparameter, which says how far its training has come."""
 
     def __init__(self, family: _Family, value: float, place: str, progress: Progress | None) -> None:
-        self.tagger, self.value = family.make(value), value
+        self.tagger, self.value = family.tagger(value), value
         self._stage = f"training with {family.name} {value:g}{place}"
         self._progress = progress
 
@@ -231,7 +241,12 @@ class _Attempt:
 
 
 def _chosen(
-    family: _Family, values: Sequence[float], text: TaggedText, dev: TaggedText, progress: Progress | None
+    family: _Family,
+    values: Sequence[float],
+    text: TaggedText,
+    dev: TaggedText,
+    progress: Progress | None,
+    executor: Executor | None,
 ) -> tuple[_Attempt, list[TaggerCandidate]]:
     """Train with each value; return the best on the development data, and how all did."""
     assert text.tags is not None
@@ -241,15 +256,34 @@ def _chosen(
         for place, value in enumerate(values, 1)
     ]
 
-    def make(attempt: tuple[float, str]) -> _Attempt:
-        return _Attempt(family, *attempt, progress)
+    done = count(1)
 
-    choice = choose(make, attempts, text.sentences, text.tags, dev.sentences, dev.tags)
+    def tried(_: Candidate) -> None:
+        if progress is not None and executor is not None:
+            progress(f"training with {len(values)} values of {family.name}", next(done), len(values))
+
+    make = partial(_attempt, family, progress if executor is None else None)
+    texts = text.sentences, text.tags, dev.sentences, dev.tags
+    choice = choose(make, attempts, *texts, progress=tried, executor=executor)
     found = [
         TaggerCandidate({family.name: candidate.setting[0]}, candidate.accuracy)
         for candidate in choice.candidates
     ]
     return choice.model, found
+
+
+def _attempt(family: _Family, progress: Progress | None, setting: tuple[float, str]) -> _Attempt:
+    return _Attempt(family, *setting, progress)
+
+
+def _share_tags(text: TaggedText, dev: TaggedText) -> None:
+    """Raise if no tag of the development data is one of training: every accuracy would be 0."""
+    assert text.tags is not None
+    assert dev.tags is not None
+    found = {tag for sentence in dev.tags for tag in sentence}
+    if found.isdisjoint(tag for sentence in text.tags for tag in sentence):
+        message = f"none of its tags ({listed(sorted(found), most=3)}) is a tag of {text.name}"
+        raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
 
 
 def _worded(features: Features) -> str | list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant import __version__
+from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
@@ -19,7 +20,7 @@ from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
-from calibrant.workflow._measurement import IntervalMethod, Settings, check_threads
+from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._sources import event_sources
 from calibrant.workflow._tagger_rows import Progress, Tagger, TaggerRows
 from calibrant.workflow.measuring import measured
@@ -27,6 +28,7 @@ from calibrant.workflow.measuring import measured
 Cluster = Literal["sentence", "document"]
 Column = str | int
 CANNOT_SAY = "the model does not say which words it was trained on"
+NO_SPREAD = "all tokens are right, or all wrong, so the spread between clusters is unknown"
 NONE_UNSEEN = "every word of the text is in the training data"
 
 
@@ -182,10 +184,11 @@ def evaluate_tagger(
     )
     recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
     found = measured(sources, recipe, asked, settings, progress)
+    accuracy_interval, unknown = _accuracy(rows, level)
     unseen, unseen_accuracy, reasons = _on_unseen_words(tagger, rows)
     return TagEvaluation(
         accuracy=float(rows.right.mean()),
-        accuracy_interval=_accuracy(rows, level),
+        accuracy_interval=accuracy_interval,
         tokens=len(rows.right),
         sentences=len(read.sentences),
         cluster=cluster,
@@ -194,7 +197,7 @@ def evaluate_tagger(
         unseen_tags=rows.unseen_tags,
         model=name or path,
         measured=found,
-        reasons=reasons,
+        reasons=reasons | unknown,
     )
 
 
@@ -226,11 +229,16 @@ def read_gold(text: Any, column: Column | None, progress: Progress | None) -> Ta
     return text
 
 
-def _accuracy(rows: TaggerRows, level: float) -> Estimate:
-    """Mean of what is right, with clusters as units."""
+def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]:
+    """Mean of what is right with clusters as units, and why its interval is not known."""
+    mean = float(rows.right.mean())
+    if mean in (0.0, 1.0):
+        return Estimate(mean, None, None, None, level), {"accuracy_interval": NO_SPREAD}
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
     nothing = np.zeros(len(rows.right))
-    return calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level).difference
+    found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
+    reason = found.reasons.get("difference.low")
+    return found.difference, {} if reason is None else {"accuracy_interval": reason}
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, float | None, dict[str, str]]:

@@ -9,11 +9,11 @@ from uuid import uuid4
 import numpy as np
 
 from calibrant._checks import Pairs
+from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.measure.tally import Tally
 from calibrant.workflow._events import asked_events
-from calibrant.workflow._measurement import check_threads
 from calibrant.workflow._sources import Progress, event_sources, ordered, tally_of_pairs
 from calibrant.workflow.measuring import Columns
 

@@ -1,0 +1,41 @@
+"""Checks that every saved state of a model needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calibrant.exceptions import FormatError
+
+
+def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
+    """Raise unless a state is of this kind of model, in this version."""
+    if not isinstance(state, Mapping):
+        raise damaged(f"it is {state!r:.40}, no dictionary")
+    found = state.get("kind")
+    if not (isinstance(found, str) and found == kind):
+        message = f"the model's state is of kind {found!r:.40}"
+        raise FormatError(message, f"expected {kind!r}", code="file-mislabelled")
+    found = state.get("version")
+    if not (isinstance(found, int) and found == version):
+        message = f"the model's state has version {found!r:.40}"
+        raise FormatError(message, f"this release reads version {version}", code="version")
+
+
+def distinct_strings(column: Any, name: str) -> list[str]:
+    """Return a list of strings, all different, or raise."""
+    whole = isinstance(column, list) and all(isinstance(value, str) for value in column)
+    require(whole and len(set(column)) == len(column), f"{name} are not different strings")
+    return list(column)
+
+
+def require(fine: bool, found: str) -> None:
+    """Raise, saying what was found, unless it is fine."""
+    if not fine:
+        raise damaged(found)
+
+
+def damaged(found: str) -> FormatError:
+    """Return the error for a state that no model could have had."""
+    hint = "train and save the model again"
+    return FormatError(f"the model's state is damaged: {found}", hint, code="file-broken")
