@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
+from calibrant.measure.tally import Tally
 from calibrant.recalibrate import VennAbers
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,8 @@ def test_a_compressed_fit_is_within_its_stated_error_of_the_exact_one(
     rng = np.random.default_rng(seed)
     score = rng.choice([0.01, 0.3, 0.6], n) + rng.random(n) * width
     label = rng.random(n) < rng.choice([score, np.full(n, 0.5)])
-    exact, coarse = VennAbers().fit(score, label), VennAbers(exact=False).fit(score, label)
+    tally = Tally.from_arrays(y_true=label, y_prob=score)
+    exact, coarse = VennAbers().fit_tally(tally), VennAbers().fit_tally(tally.compress())
     assert exact.grid_error_ == 0
     assert coarse.mean_grid_error_ <= coarse.grid_error_ <= 1
     for fine, rough in zip(exact.intervals(score), coarse.intervals(score), strict=True):
