@@ -26,6 +26,7 @@ from calibrant.results.measurement import (
     Recipe,
     SmoothedError,
 )
+from calibrant.results.ordering import OrderEffect
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -61,6 +62,7 @@ __all__ = [
     "Measurement",
     "ModelDifference",
     "NoiseFloor",
+    "OrderEffect",
     "PlugInErrors",
     "ProperScoreDecomposition",
     "Recipe",
