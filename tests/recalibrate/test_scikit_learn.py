@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -17,9 +16,11 @@ from sklearn.utils.validation import validate_data
 
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import (
+    Beta,
     BinaryRecalibrator,
     HistogramBinning,
     Isotonic,
+    Platt,
     ScalingBinning,
     VennAbers,
 )
@@ -31,6 +32,8 @@ ESTIMATORS: list[BinaryRecalibrator] = [
     Isotonic(between="steps"),
     ScalingBinning(bins=1),
     VennAbers(),
+    Platt(smoothing=True),
+    Beta(),
 ]
 
 # The checks that do not apply, and why. The test fails if another fails, or if one of these passes.
@@ -41,10 +44,19 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_dense_data": "cuts fall at rank floor(j n / bins) of n pairs, "
         "or its share of the weight: repeated pairs round it elsewhere"
     },
+    "Beta()": {
+        "check_fit2d_1feature": "its labels can be separated, where no estimate exists; the message says so"
+    },
     "ScalingBinning(bins=1)": {
         "check_sample_weight_equivalence_on_dense_data": "which pairs the split takes is drawn pair by pair"
     },
 }
+
+
+def in_range(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first column, in (0, 1), in its order; numbers far from 0 stay apart."""
+    column: NDArray[np.float64] = 0.5 + np.arctan(X[:, :1]) / np.pi
+    return column
 
 
 class OnAnyData(BinaryRecalibrator):
@@ -53,13 +65,13 @@ class OnAnyData(BinaryRecalibrator):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         checked, labels = validate_data(self, X, y, dtype=np.float64)
         columns = self.n_features_in_
-        super().fit(expit(checked[:, :1]), np.asarray(labels, np.float64) % 2 < 1, sample_weight)
+        super().fit(in_range(checked), np.asarray(labels, np.float64) % 2 < 1, sample_weight)
         self.n_features_in_ = columns
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         self.check_fitted()
-        return super().transform(expit(validate_data(self, X, reset=False, dtype=np.float64)[:, :1]))
+        return super().transform(in_range(validate_data(self, X, reset=False, dtype=np.float64)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
