@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._residuals import residuals
-from calibrant.measure.compare import by_item, _without_each, calibration_difference, error_difference
+from calibrant.measure.compare import _without_each, by_item, calibration_difference, error_difference
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
 

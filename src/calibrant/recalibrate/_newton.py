@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats
 
 _MOST_STEPS = 200
+_ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
 
 
 class LogisticFit(NamedTuple):
@@ -62,10 +63,11 @@ def fit(
         step = np.zeros(len(beta))
         step[free] = np.linalg.solve((part * (weight * p * (1 - p))[:, None]).T @ part, gradient[free])
         scale = 1.0
+        least = current - _ROUNDING * abs(current)
         while True:
             new = np.maximum(beta + scale * step, low)
             reached = _log_likelihood(weight, positives, design @ new + offset)
-            if reached >= current or scale < 1e-8:
+            if reached >= least or scale < 1e-8:
                 break
             scale /= 2
         moved = float(np.abs(new - beta).max())
@@ -83,4 +85,5 @@ def _sigmoid(eta: Floats) -> Floats:
 
 
 def _log_likelihood(weight: Floats, positives: Floats, eta: Floats) -> float:
-    return float(-np.dot(positives, np.logaddexp(0, -eta)) - np.dot(weight - positives, np.logaddexp(0, eta)))
+    """Sum of y eta - w ln(1 + e^eta)."""
+    return float(np.dot(positives, eta) - np.dot(weight, np.maximum(eta, 0) + np.log1p(np.exp(-np.abs(eta)))))
