@@ -29,7 +29,7 @@ class Labelled:
     score
         (n,), or (n, K) of a wide table that is to be mapped row by row.
     label
-        (n,) whether the event happened, or the positions of the true classes.
+        (n,) 0 / 1 of any type: whether the event happened; or the positions of the true classes.
     weight
         (n,), or None.
     code

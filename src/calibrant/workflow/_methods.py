@@ -65,7 +65,7 @@ def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> 
     if isinstance(found, dict):
         return {classes[code]: tally.total_positives for code, tally in found.items()}
     assert found.code is not None
-    count = np.bincount(found.code[found.label], minlength=len(classes))
+    count = np.bincount(found.code[found.label.astype(bool)], minlength=len(classes))
     return dict(zip(classes, count.tolist(), strict=True))
 
 
