@@ -105,3 +105,39 @@ def vector_sums(
             residual = w * (part[k] / mass - (1.0 if k == y else 0.0))
             sums[1 + k] += residual * logit[i, k]
             sums[1 + classes + k] += residual
+
+
+@jit
+def logistic_sums(
+    design: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    positives: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    information: NDArray[np.float64],
+) -> float:
+    """Return the log-likelihood of a logistic regression; write its gradient, and minus its Hessian.
+
+    Row i has weight ``weight[i]``, of which ``positives[i]`` are events; ``design`` is (n, k). One pass:
+    products of such narrow matrices gain nothing from a library's threads and lose much to them.
+    """
+    columns = len(beta)
+    gradient[:] = 0.0
+    information[:] = 0.0
+    value = 0.0
+    for i in range(len(weight)):
+        log_odds = 0.0
+        for j in range(columns):
+            log_odds += design[i, j] * beta[j]
+        against = math.exp(-abs(log_odds))  # odds against the likelier outcome
+        rarer = against / (1.0 + against)
+        likelier = 1.0 / (1.0 + against)
+        unlikely = weight[i] - positives[i] if log_odds > 0.0 else positives[i]
+        value -= weight[i] * math.log1p(against) + unlikely * abs(log_odds)
+        residual = positives[i] - weight[i] * (likelier if log_odds > 0.0 else rarer)
+        spread = weight[i] * rarer * likelier
+        for j in range(columns):
+            gradient[j] += residual * design[i, j]
+            for k in range(columns):
+                information[j, k] += spread * design[i, j] * design[i, k]
+    return value
