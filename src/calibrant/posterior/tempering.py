@@ -97,7 +97,9 @@ def fit_temperature(
         calibration error of ``query``; nothing is left out.
     query
         What is asked, for ``"calibration"``: `all_tags`, `calibrant.posterior.queries.tag_pairs`, or any
-        function of a posterior and gold that takes ``clusters``.
+        function of a posterior and gold that takes ``clusters``. Of `calibrant.posterior.queries.spans` only
+        with a threshold of next to 0: else another temperature leaves out other spans, and the errors are
+        not of the same ones.
     clusters
         (S,) a name a sentence of what depends on each other, for ``"calibration"``. None: its number.
     threads

@@ -27,6 +27,7 @@ from calibrant.results.measurement import (
     SmoothedError,
 )
 from calibrant.results.ordering import OrderEffect
+from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -37,12 +38,14 @@ from calibrant.results.scores import (
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
+    "AppliedRecalibrator",
     "BinIntervals",
     "Binning",
     "Bins",
     "BrierDecomposition",
     "CalibrationInTheLarge",
     "CalibrationTest",
+    "ChainTemperature",
     "ClassErrors",
     "ClassMean",
     "ConsistencyBars",
@@ -54,6 +57,7 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
     "MarginalChange",

@@ -200,9 +200,9 @@ def apply_recalibrator(
     >>> from calibrant.workflow import measure
     >>> model = fit_recalibrator(predictions("dated", "naive-bayes"), method="isotonic")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = apply_recalibrator(model, predictions("random", "naive-bayes"), f"{folder}/new.parquet")
+    ...     done = apply_recalibrator(model, predictions("100k", "naive-bayes"), f"{folder}/new.parquet")
     ...     after = measure(f"{folder}/new.parquet")["binary"].debiased_rms
-    >>> done.rows, after < measure(predictions("random", "naive-bayes"))["binary"].debiased_rms
+    >>> done.rows, after < measure(predictions("100k", "naive-bayes"))["binary"].debiased_rms
     (15000, True)
     """
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
