@@ -203,7 +203,7 @@ def apply_recalibrator(
     ...     done = apply_recalibrator(model, predictions("100k", "naive-bayes"), f"{folder}/new.parquet")
     ...     after = measure(f"{folder}/new.parquet")["binary"].debiased_rms
     >>> done.rows, after < measure(predictions("100k", "naive-bayes"))["binary"].debiased_rms
-    (15000, True)
+    (28902, True)
     """
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
