@@ -82,47 +82,33 @@ def _pooled_without_sorting(pairs: Pairs) -> Blocks:
     ranges = _Ranges.fitting(pairs)
     n, positives = _counted(pairs, ranges)
     used = np.flatnonzero(n)
-    wanted = np.zeros(len(n), bool)
-    wanted[used] = _may_have_corners(n[used], positives[used])
-    whole = used[~wanted[used]]
-    key, key_n, key_positives = _by_key(pairs, ranges, wanted)
-    row = np.clip((key >> ranges.shift) - ranges.low, 0, ranges.count - 1)
-    unknown = np.full(len(whole), np.nan)  # blocks begin and end in ranges that were looked at
-    order = np.argsort(np.concatenate([row, whole]), kind="stable")
-    score = np.concatenate([scores_of(key), unknown])[order]
-    weight = np.concatenate([key_n, n[whole]])[order].astype(np.float64)
-    weight_positives = np.concatenate([key_positives, positives[whole]])[order].astype(np.float64)
-    return _blocks(score, weight, weight_positives)
+    n, positives = n[used], positives[used]
+    start = kernels.pool_adjacent_violators(n.astype(np.float64), positives.astype(np.float64))
+    looked_at = kernels.may_have_corners(n, positives, start, _ROUNDING)
+    wanted = np.zeros(ranges.count, bool)
+    wanted[used[looked_at]] = True
+    key, count = _by_key(pairs, ranges, wanted)
+    whole = np.flatnonzero(~looked_at & np.append(True, looked_at[:-1]))  # runs of other ranges begin here
+    place = np.searchsorted(key, (used[whole] + ranges.low) << ranges.shift)
+    score = np.insert(scores_of(key), place, np.nan)  # no block begins or ends in them
+    all_n = np.insert(count.sum(axis=1), place, _sums(np.where(looked_at, 0, n), whole))
+    all_positives = np.insert(count[:, 1], place, _sums(np.where(looked_at, 0, positives), whole))
+    return _blocks(score, all_n.astype(np.float64), all_positives.astype(np.float64))
 
 
 def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
     """Pairs and positive pairs by range of scores."""
+    narrow = np.uint32 if len(pairs) < 1 << 32 else np.int64  # half as much to keep in the caches
     counts = fold(
         slices(len(pairs)),
-        lambda: np.zeros(2 * ranges.count, np.int64),
+        lambda: np.zeros(2 * ranges.count, narrow),
         lambda count, part: kernels.count_labels(
             pairs.score[part], pairs.outcome[part], ranges.low, ranges.shift, count
         ),
         default_threads(),
     )
-    by_label = sum(counts[1:], counts[0]).reshape(-1, 2)
-    return by_label.sum(axis=1), by_label[:, 1]
-
-
-def _may_have_corners(n: Integers, positives: Integers) -> NDArray[np.bool_]:
-    """The ranges in which a block may begin or end."""
-    start = kernels.pool_adjacent_violators(n.astype(np.float64), positives.astype(np.float64))
-    block = np.repeat(np.arange(len(start)), np.diff(np.append(start, len(n))))
-    before, positives_before = np.cumsum(n) - n, np.cumsum(positives) - positives
-    total = np.add.reduceat(n, start)[block].astype(np.float64)
-    total_positives = np.add.reduceat(positives, start)[block].astype(np.float64)
-    inside = (before - before[start][block] + n - positives).astype(np.float64)
-    lowest = (positives_before - positives_before[start][block]) * total
-    deep = lowest < inside * total_positives * (1 + _ROUNDING)
-    wanted: NDArray[np.bool_] = deep & (positives > 0) & (positives < n)
-    wanted[start] = True
-    wanted[np.append(start[1:], len(n)) - 1] = True
-    return wanted
+    by_label = sum(counts[1:], counts[0]).reshape(-1, 2).astype(np.int64)
+    return by_label[:, 0] + by_label[:, 1], by_label[:, 1]
 
 
 @dataclass
@@ -134,8 +120,8 @@ class _Found:
     packed: list[Integers]
 
 
-def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[Integers, Integers, Integers]:
-    """Sorted keys of the scores in the wanted ranges, with their pairs and positive pairs."""
+def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Sorted keys of the scores in the wanted ranges, with their pairs by label (keys, 2)."""
 
     def new() -> _Found:
         return _Found(np.full(len(wanted), kernels.NO_KEY), np.zeros(2 * len(wanted), np.int64), [])
@@ -151,16 +137,16 @@ def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[I
     threads = fold(slices(len(pairs)), new, update, default_threads())
     packed = np.concatenate([part for found in threads for part in found.packed])
     packed.sort()
-    start = np.flatnonzero(np.diff(packed >> 1, prepend=kernels.NO_KEY))
-    runs = [(packed[start] >> 1, np.diff(np.append(start, len(packed))), _sums(packed & 1, start))]
-    for found in threads:
-        met = np.flatnonzero(found.first != kernels.NO_KEY)
-        by_label = found.count.reshape(-1, 2)[met]
-        runs.append((found.first[met], by_label.sum(axis=1), by_label[:, 1]))
-    key, n, positives = (np.concatenate(column) for column in zip(*runs, strict=True))
-    order = np.argsort(key, kind="stable")  # a merge of sorted runs
-    start = np.flatnonzero(np.diff(key[order], prepend=kernels.NO_KEY))
-    return key[order][start], _sums(n[order], start), _sums(positives[order], start)
+    met = [np.flatnonzero(found.first != kernels.NO_KEY) for found in threads]
+    tied = np.concatenate([found.first[rows] for found, rows in zip(threads, met, strict=True)])
+    tied_count = np.concatenate(
+        [found.count.reshape(-1, 2)[rows] for found, rows in zip(threads, met, strict=True)]
+    )
+    order = np.argsort(tied)
+    key = np.empty(len(packed) + len(tied), np.int64)
+    count = np.empty((len(key), 2), np.int64)
+    distinct = kernels.merge_by_key(packed, tied[order], tied_count[order], key, count)
+    return key[:distinct], count[:distinct]
 
 
 def _sums(values: Integers, start: Integers) -> Integers:
