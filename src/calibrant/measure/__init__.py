@@ -54,6 +54,7 @@ from calibrant.measure.events import (
 )
 from calibrant.measure.groups import (
     by_frequency,
+    by_part,
     calibration_changes,
     grouped_calibration_errors,
     marginal_calibration_error,
@@ -86,6 +87,7 @@ __all__ = [
     "brier_rule",
     "brier_score",
     "by_frequency",
+    "by_part",
     "calibration_changes",
     "calibration_difference",
     "calibration_in_the_large",

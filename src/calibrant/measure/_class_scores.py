@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,8 @@ from calibrant import _checks
 from calibrant._checks import Integers, Pairs, pairs, proportion
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.measure._classes import class_codes
+from calibrant.measure._classes import Groups, class_codes, group_of_names, named_groups
+from calibrant.measure._moments import estimate_of
 from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure._strata import stratified
 from calibrant.measure.binning import adaptive
@@ -47,6 +48,18 @@ class ClassScores:
         """The rows of each class that has any."""
         order = np.argsort(self.code, kind="stable")
         return np.split(order, np.flatnonzero(np.diff(self.code[order])) + 1)
+
+    def with_at_least(self, least: int) -> tuple[ClassScores, int]:
+        """Those of classes with so many scores, and how many classes have fewer."""
+        sizes = np.bincount(self.code, minlength=len(self.names))
+        enough = sizes >= least
+        left_out = int(((sizes > 0) & ~enough).sum())
+        return (self.of(enough) if left_out else self), left_out
+
+    def by_group(self, groups: Groups) -> dict[str, ClassScores]:
+        """Those of each group of classes."""
+        home = group_of_names(self.names, groups)
+        return {name: self.of(home == index) for index, name in enumerate(named_groups(groups))}
 
 
 def _part(source: Pairs, rows: Integers) -> Pairs:
@@ -87,6 +100,29 @@ class Arguments:
         dropped = np.bincount(code[low], minlength=len(found))
         rows = np.flatnonzero(~low)
         return ClassScores(_part(whole, rows), code[rows], found, dropped, limit)
+
+
+class Subject(NamedTuple):
+    """What one error is of: each class (MCE), all scores (SMCE), or a group's (GMCE)."""
+
+    measure: str
+    group: str | None
+    scores: ClassScores
+    left_out: int = 0
+
+    def squares(self, bin_count: int) -> tuple[float, float]:
+        """Plug-in error, and the debiased squared error."""
+        plug_in = _plug_in(self.scores, self.measure, bin_count)
+        return plug_in, estimate_of(residuals_of(self.scores, self.measure))
+
+
+def subjects(scores: ClassScores, groups: Groups, min_scores: int) -> list[Subject]:
+    """MCE, SMCE, and GMCE of each group if there are groups."""
+    large, left_out = scores.with_at_least(min_scores)
+    found = [Subject("mce", None, large, left_out), Subject("smce", None, scores)]
+    if len(groups):
+        found += [Subject("gmce", name, part) for name, part in scores.by_group(groups).items()]
+    return found
 
 
 @dataclass(frozen=True)

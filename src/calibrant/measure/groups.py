@@ -6,7 +6,7 @@ a threshold are left out, since nearly all scores of a tagger are close to 0 and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -18,13 +18,14 @@ from calibrant.exceptions import InputError
 from calibrant.measure._class_scores import (
     NO_SCORE,
     Arguments,
-    ClassScores,
     Method,
     Recipe,
+    Subject,
     error_of,
     residuals_of,
+    subjects,
 )
-from calibrant.measure._classes import Groups, group_of_names, named_groups
+from calibrant.measure._classes import Groups
 from calibrant.measure.compare import difference_of
 from calibrant.results.groups import MarginalChange, MarginalError
 
@@ -86,20 +87,47 @@ def by_frequency(train_counts: Mapping[str, int], groups: int) -> list[list[str]
     return found
 
 
+def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
+    """Group tags by their first part, such as the UPOS of ``UPOS|FEATS``.
+
+    Parameters
+    ----------
+    tags
+        All tags of the tagset: where the groups are used, a tag that is not here is refused.
+    separator
+        What ends the first part; a tag without it is a part by itself.
+
+    Returns
+    -------
+    dict of str to list of str
+        Tags by first part, both sorted.
+
+    Raises
+    ------
+    InputError
+        If there are no tags, or the separator is empty.
+
+    Examples
+    --------
+    >>> by_part(["NOUN|Number=Sing", "NOUN|Number=Plur", "ADP"])
+    {'ADP': ['ADP'], 'NOUN': ['NOUN|Number=Plur', 'NOUN|Number=Sing']}
+    """
+    if not separator:
+        raise InputError("the separator is empty", 'give one, such as "|"', code="parameter")
+    found: dict[str, list[str]] = {}
+    for tag in sorted({str(tag) for tag in tags}):
+        found.setdefault(tag.split(separator, 1)[0], []).append(tag)
+    if not found:
+        raise InputError("there are no tags", "pass the tagset", code="empty")
+    return dict(sorted(found.items()))
+
+
 def _count(tag: object, count: object) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
         raise InputError(
             f"train_counts[{tag!r}] is {count!r}", "give a whole number of at least 0", code="parameter"
         )
     return int(count)
-
-
-def _large(scores: ClassScores, min_scores: int) -> tuple[ClassScores, int]:
-    """The scores of classes with enough of them, and how many classes have too few."""
-    sizes = np.bincount(scores.code, minlength=len(scores.names))
-    enough = sizes >= positive_integer(min_scores, "min_scores")
-    left_out = int(((sizes > 0) & ~enough).sum())
-    return (scores.of(enough) if left_out else scores), left_out
 
 
 def _recipe(bin_count: int, method: Method, level: float, seed: Seed) -> Recipe:
@@ -183,7 +211,7 @@ def marginal_calibration_error(
     """
     recipe = _recipe(bin_count, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
-    scores, left_out = _large(given.scores(y_prob), min_scores)
+    scores, left_out = given.scores(y_prob).with_at_least(positive_integer(min_scores, "min_scores"))
     return error_of(scores, recipe, "mce", left_out=left_out)
 
 
@@ -262,13 +290,8 @@ def grouped_calibration_errors(
     """
     recipe = _recipe(bin_count, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
-    parts = _by_group(given.scores(y_prob), groups)
+    parts = given.scores(y_prob).by_group(groups)
     return tuple(error_of(part, recipe, "gmce", name) for name, part in parts.items())
-
-
-def _by_group(scores: ClassScores, groups: Groups) -> dict[str, ClassScores]:
-    home = group_of_names(scores.names, groups)
-    return {name: scores.of(home == index) for index, name in enumerate(named_groups(groups))}
 
 
 def calibration_changes(
@@ -325,34 +348,24 @@ def calibration_changes(
     """
     recipe = _recipe(bin_count, "inverted", level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
-    first = given.scores(y_prob_before)
-    second = given.scores(y_prob_after, reference=y_prob_before)
-    large = _large(first, min_scores)
-    sides: list[tuple[str, str | None, ClassScores, ClassScores]] = [
-        ("mce", None, large[0], _large(second, min_scores)[0]),
-        ("smce", None, first, second),
-    ]
-    if len(groups):
-        after = _by_group(second, groups)
-        sides += [("gmce", name, part, after[name]) for name, part in _by_group(first, groups).items()]
-    return tuple(
-        _change(before, after, recipe, measure, name, large[1] if measure == "mce" else 0)
-        for measure, name, before, after in sides
+    least = positive_integer(min_scores, "min_scores")
+    first = subjects(given.scores(y_prob_before), groups, least)
+    second = subjects(given.scores(y_prob_after, reference=y_prob_before), groups, least)
+    return tuple(_change(before, after, recipe) for before, after in zip(first, second, strict=True))
+
+
+def _change(first: Subject, second: Subject, recipe: Recipe) -> MarginalChange:
+    before, after = (
+        error_of(side.scores, recipe, side.measure, side.group, side.left_out) for side in (first, second)
     )
-
-
-def _change(
-    first: ClassScores, second: ClassScores, recipe: Recipe, measure: str, group: str | None, left_out: int
-) -> MarginalChange:
-    before, after = (error_of(side, recipe, measure, group, left_out) for side in (first, second))
     if before.calibration_error is None or after.calibration_error is None:
         return MarginalChange(
             before, after, None, None, dict.fromkeys(("relative_change", "difference"), NO_SCORE)
         )
-    alone = [residuals_of(side, measure) for side in (first, second)]
+    alone = [residuals_of(side.scores, side.measure) for side in (first, second)]
     paired = alone
-    if first.pairs.cluster is None:
-        paired = [residuals_of(side, measure, units=True) for side in (first, second)]
+    if first.scores.pairs.cluster is None:
+        paired = [residuals_of(side.scores, side.measure, units=True) for side in (first, second)]
     change, reasons = None, {"relative_change": "the error before is 0"}
     if before.calibration_error > 0:
         change, reasons = after.calibration_error / before.calibration_error - 1, {}
