@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Integers
 from calibrant.recalibrate import HistogramBinning, Isotonic, PerGroup, ScalingBinning, Shared
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.studies._sparse_scores import GROUPS, Scores, Tagset
@@ -79,8 +80,22 @@ def mended(made: Shared | PerGroup, tagset: Tagset, scores: Scores | None = None
     return made.transform(scores.score, scores.code, names=tagset.tags)
 
 
-def renormalised(scores: Scores, after: Floats) -> Floats:
-    """Divide by each token's sum, what is below the threshold counting as one part that stays as it is."""
-    sums = np.bincount(scores.token, after)[scores.token] + scores.other
+def rest(scores: Scores) -> tuple[Integers, Floats, NDArray[np.uint8]]:
+    """Return the tokens, the mass of each below the threshold, and whether its gold tag is there."""
+    token, first = np.unique(scores.token, return_index=True)
+    found = np.bincount(scores.token, scores.label)[token]
+    return token, np.clip(scores.other[first], 0.0, 1.0), (found == 0).astype(np.uint8)
+
+
+def mended_rest(tagset: Tagset) -> Floats:
+    """Recalibrate the mass below the threshold, in each row of the test scores."""
+    _, mass, missed = rest(tagset.dev)
+    made = Isotonic().fit(mass, missed)
+    return made.transform(np.clip(tagset.test.other, 0.0, 1.0))
+
+
+def renormalised(scores: Scores, after: Floats, other: Floats) -> Floats:
+    """Divide by each token's sum, what is below the threshold (``other``) counting as one part."""
+    sums = np.bincount(scores.token, after)[scores.token] + other
     divided: Floats = np.divide(after, sums, out=np.zeros_like(after), where=sums > 0)
     return divided

@@ -18,11 +18,21 @@ from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.measure.noise_floor import noise_floors
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant.studies._base import Row
-from calibrant.studies._sparse_maps import PAPER_SHARING, TECHNIQUES, Sharing, fitted, mended, renormalised
+from calibrant.studies._sparse_maps import (
+    PAPER_SHARING,
+    TECHNIQUES,
+    Sharing,
+    fitted,
+    mended,
+    mended_rest,
+    renormalised,
+    rest,
+)
 from calibrant.studies._sparse_scores import Scores, Tagset
 
 MCE_FEWEST = 200  # scores of a tag, below which it is left out of the MCE
 DRAWS = 100
+MORE_BINS = (10, 30, 100)
 
 
 class Condition(NamedTuple):
@@ -193,15 +203,43 @@ def renormalised_rows(tagset: Tagset, after: Mended) -> list[Row]:
     """What dividing by each token's sum does to the error; the difference is without minus with it."""
     rows: list[Row] = []
     test = tagset.test
+    others = {"kept": test.other, "mended": mended_rest(tagset)}
+    _, first = np.unique(test.token, return_index=True)
     for condition, scores in after.items():
-        divided = renormalised(test, scores)
-        sums = np.bincount(test.token, scores)[np.unique(test.token)] + _other(test)
-        name = {"tagger": tagset.title, **condition._asdict()}
-        off = {"mean distance of sums from 1": float(np.abs(sums - 1).mean())}
-        rows += [{**name, **off, **change_row(change)} for change in changes(tagset, scores, divided)]
+        sums = np.bincount(test.token, scores)[test.token]
+        for treatment, other in others.items():
+            off = {"mean distance of sums from 1": float(np.abs(sums + other - 1)[first].mean())}
+            name = {"tagger": tagset.title, **condition._asdict(), "below the threshold": treatment}
+            divided = renormalised(test, scores, other)
+            rows += [{**name, **off, **change_row(change)} for change in changes(tagset, scores, divided)]
     return rows
 
 
-def _other(scores: Scores) -> Floats:
-    _, first = np.unique(scores.token, return_index=True)
-    return scores.other[first]
+def bin_rows(tagset: Tagset, after: Mended) -> list[Row]:
+    """SMCE on few and on many bins, beside that of a calibrated model with the same scores."""
+    rows: list[Row] = []
+    isotonic = {sharing: after[Condition("isotonic regression", sharing)] for sharing in PAPER_SHARING}
+    for name, scores in (("none", tagset.test.score), *isotonic.items()):
+        row: Row = {"tagger": tagset.title, "isotonic regression": name}
+        checked = pairs(tagset.test.label, scores)
+        for count in MORE_BINS:
+            bins = adaptive(checked, count=count)
+            floor = noise_floors(bins, resamples=200, seed=0)["rms_calibration_error"]
+            row[f"{count} bins"] = rms_calibration_error_of(bins)
+            row[f"{count} bins, calibrated"] = floor.mean
+        rows.append(row)
+    return rows
+
+
+def rest_row(tagset: Tagset) -> Row:
+    """The mass below the threshold: how much there is, and how often the gold tag is there."""
+    row: Row = {"tagger": tagset.title}
+    _, mass, missed = rest(tagset.test)
+    row |= {"mass below the threshold": float(mass.mean()), "gold tag there": float(missed.mean())}
+    unseen = np.array([tagset.counts.get(tag, 0) == 0 for tag in tagset.tags])
+    lost = tagset.test.part(unseen[tagset.test.code])
+    return row | {
+        "scores of tags that train lacks": len(lost),
+        "their sum": float(lost.score.sum()),
+        "gold among them": int(lost.label.sum()),
+    }

@@ -106,6 +106,7 @@ def _categories(errors: Sequence[Row]) -> list[Row]:
     for title in dict.fromkeys(row["tagger"] for row in errors):
         for technique in TECHNIQUES:
             row: Row = {"tagger": title, "recalibration": technique}
+            row["MCE before"] = f"{_pick(errors, tagger=title, measure='MCE')['debiased before']:.3f}"
             for sharing, name in (("SCW", "one map"), ("TFG", "by frequency"), ("category", "by category")):
                 for measure in ("MCE", RAREST):
                     found = _pick(errors, tagger=title, technique=technique, sharing=sharing, measure=measure)
@@ -122,21 +123,20 @@ def _resampled(row: Row) -> Row:
 
 
 def _renormalised(rows: Sequence[Row]) -> list[Row]:
+    """Debiased shared errors without dividing and with it, the mass below the threshold kept or mended."""
     arranged: list[Row] = []
     for row in rows:
-        if row["measure"] == "SMCE":
-            arranged.append(
-                {
-                    "tagger": row["tagger"],
-                    "recalibration": row["technique"],
-                    "G": MAPS[row["sharing"]],
-                    "distance of sums from 1": row["mean distance of sums from 1"],
-                }
-            )
-        if row["measure"] in PAPER_MEASURES:
-            arranged[-1][row["measure"]] = (
-                f"{row['debiased before']:.3f} to {row['debiased after']:.3f}{_sign(row)}"
-            )
+        if row["measure"] != "SMCE":
+            continue
+        after = f"{row['debiased after']:.3f}{_sign(row)}"
+        off = row["mean distance of sums from 1"]
+        if row["below the threshold"] == "kept":
+            name = {"tagger": row["tagger"], "recalibration": row["technique"], "G": MAPS[row["sharing"]]}
+            arranged.append(name | {"not divided": f"{row['debiased before']:.3f}"})
+        arranged[-1] |= {
+            f"divided, rest {row['below the threshold']}": after,
+            f"sums off 1, rest {row['below the threshold']}": f"{off:.3f}",
+        }
     return arranged
 
 

@@ -48,6 +48,8 @@ class Tables:
     groups: list[Row] = field(default_factory=list)
     resampled: list[Row] = field(default_factory=list)
     renormalised: list[Row] = field(default_factory=list)
+    rest: list[Row] = field(default_factory=list)
+    bins: list[Row] = field(default_factory=list)
     choice: list[Row] = field(default_factory=list)
 
 
@@ -161,6 +163,8 @@ def _measure(tagset: Tagset, tables: Tables, draws: int, seed: int) -> None:
     tables.groups += measuring.group_rows(tagset)
     tables.resampled += measuring.resampled_rows(tagset, draws, seed)
     tables.renormalised += measuring.renormalised_rows(tagset, of_paper)
+    tables.rest.append(measuring.rest_row(tagset))
+    tables.bins += measuring.bin_rows(tagset, of_paper)
     tables.choice += choice_rows(tagset, seed)
 
 
