@@ -111,9 +111,13 @@ class Subject(NamedTuple):
     left_out: int = 0
 
     def squares(self, bin_count: int) -> tuple[float, float]:
-        """Plug-in error, and the debiased squared error."""
+        """Plug-in error, and the debiased squared error; NaN where one is undefined."""
+        if not len(self.scores.code):
+            return math.nan, math.nan
+        table = residuals_of(self.scores, self.measure)
+        known = bool((table.denominator > 0).all())
         plug_in = _plug_in(self.scores, self.measure, bin_count)
-        return plug_in, estimate_of(residuals_of(self.scores, self.measure))
+        return plug_in, estimate_of(table) if known else math.nan
 
 
 def subjects(scores: ClassScores, groups: Groups, min_scores: int) -> list[Subject]:

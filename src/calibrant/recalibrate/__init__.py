@@ -5,13 +5,17 @@ Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``trans
 """
 
 from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+from calibrant.recalibrate._labelled import LabelledScores
 from calibrant.recalibrate.beta import Beta
+from calibrant.recalibrate.changes import resampled_changes
 from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
 from calibrant.recalibrate.histogram import HistogramBinning
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.recalibrate.ordering import order_effect
 from calibrant.recalibrate.platt import Platt
+from calibrant.recalibrate.renormalise import renormalise
 from calibrant.recalibrate.scaling_binning import ScalingBinning
+from calibrant.recalibrate.selection import choose_recalibrator, frequency_candidates
 from calibrant.recalibrate.temperature import Temperature
 from calibrant.recalibrate.vector import VectorScaling
 from calibrant.recalibrate.venn_abers import VennAbers
@@ -21,6 +25,7 @@ __all__ = [
     "BinaryRecalibrator",
     "HistogramBinning",
     "Isotonic",
+    "LabelledScores",
     "PerClass",
     "PerGroup",
     "Platt",
@@ -30,5 +35,9 @@ __all__ = [
     "Temperature",
     "VectorScaling",
     "VennAbers",
+    "choose_recalibrator",
+    "frequency_candidates",
     "order_effect",
+    "renormalise",
+    "resampled_changes",
 ]

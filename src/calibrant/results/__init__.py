@@ -2,6 +2,7 @@
 
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
+from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
@@ -15,7 +16,7 @@ from calibrant.results.errors import (
     SmoothCurve,
     SmoothError,
 )
-from calibrant.results.groups import MarginalChange, MarginalError
+from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
     Binning,
@@ -69,9 +70,12 @@ __all__ = [
     "OrderEffect",
     "PlugInErrors",
     "ProperScoreDecomposition",
+    "RecalibratorCandidate",
+    "RecalibratorChoice",
     "Recipe",
     "Report",
     "ReportedModel",
+    "ResampledChange",
     "Result",
     "Scores",
     "SmoothCurve",

@@ -116,3 +116,50 @@ class MarginalChange(Result):
                 },
             }
         ]
+
+
+@dataclass(frozen=True)
+class ResampledChange(Result):
+    """A change by recalibration with intervals that count the recalibration set's chance as well.
+
+    Attributes
+    ----------
+    change
+        The change by the map that was fitted to all of dev; its own interval takes that map as given.
+    level
+        Nominal coverage.
+    draws, failed
+        Resampled dev sets, and those of them that no map could be fitted to.
+    seed
+        Of the draws; None when a generator was given.
+    mse_low, mse_high
+        Interval of ``change.difference.mse_difference`` for a dev set and a test set of these sizes.
+    map_deviation
+        Standard deviation of the debiased squared error after, over maps fitted to resampled dev sets.
+    after_low, after_high
+        Quantiles of the plug-in error after, over these maps, on this test set.
+    relative_low, relative_high
+        The same for its relative change. Maps of resampled sets fit a little worse than that of the whole.
+    reasons
+        Why a number is None.
+    """
+
+    change: MarginalChange
+    level: float
+    draws: int
+    failed: int
+    seed: int | None
+    mse_low: float | None = None
+    mse_high: float | None = None
+    map_deviation: float | None = None
+    after_low: float | None = None
+    after_high: float | None = None
+    relative_low: float | None = None
+    relative_high: float | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The row of the change, and the limits over maps as ``resampled_mse_low`` and so on."""
+        (row,) = self.change.to_rows()
+        names = ("mse_low", "mse_high", "after_low", "after_high", "relative_low", "relative_high", "draws")
+        return [{**row, **{f"resampled_{name}": getattr(self, name) for name in names}}]
