@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 WORKERS ?= 2
 
-# Studies and the tests that need real data or models look for them here; without they say that they are skipped.
+# Studies and the tests that need real data or models look for them here; without them they say so.
 ifneq ($(wildcard ../shared/data),)
 export CALIBRANT_DATA ?= $(abspath ../shared/data)
 endif
