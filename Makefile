@@ -9,9 +9,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 WORKERS ?= 2
 
-# Studies and the tests that need real data look for it here; without it they say that they are skipped.
+# Studies and the tests that need real data or models look for them here; without them they say so.
 ifneq ($(wildcard ../shared/data),)
 export CALIBRANT_DATA ?= $(abspath ../shared/data)
+endif
+ifneq ($(wildcard ../shared/models),)
+export CALIBRANT_MODELS ?= $(abspath ../shared/models)
 endif
 
 .PHONY: help venv demo test test-all browser lint types docs lock bench study clean

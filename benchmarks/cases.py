@@ -22,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
 import data
+import recalibrate_cases
 
 Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
@@ -173,9 +174,9 @@ def _memory(key: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def measure(call: Call, repeats: int) -> dict[str, Any]:
+def measure(call: Call, repeats: int, *, warm: bool = True) -> dict[str, Any]:
     """Time the calls after one that warms up, and the most memory beyond what was in use before them."""
-    result = call()
+    result = call() if warm else None
     gc.collect()
     _give_back_memory()
     peak_can_be_reset = Path("/proc/self/clear_refs").exists()
@@ -194,10 +195,10 @@ def measure(call: Call, repeats: int) -> dict[str, Any]:
 def main() -> None:
     arguments = json.loads(sys.argv[1])
     warnings.simplefilter("ignore")
-    repeats = arguments.pop("repeats")
-    CASES.update({make.__name__: make for make in chain_cases.CASES})
+    repeats, warm = arguments.pop("repeats"), arguments.pop("warm", True)
+    CASES.update({make.__name__: make for make in (*chain_cases.CASES, *recalibrate_cases.CASES)})
     make = CASES[arguments.pop("case")]
-    print(json.dumps(measure(make(**arguments), repeats)))
+    print(json.dumps(measure(make(**arguments), repeats, warm=warm)))
 
 
 if __name__ == "__main__":

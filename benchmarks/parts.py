@@ -52,6 +52,10 @@ class Bar:
         return value is None or (value >= self.limit if self.least else value <= self.limit)
 
     @property
+    def measured(self) -> bool:
+        return self.one is not None or self.two is not None
+
+    @property
     def passed(self) -> bool:
         return self.meets(self.one) and self.meets(self.two)
 
@@ -66,7 +70,7 @@ class Bar:
             "limit": f"{sign} {self.limit:g} {self.unit}",
             "one thread": shown(self.one),
             "two threads": shown(self.two),
-            "met": "yes" if self.passed else "no",
+            "met": ("yes" if self.passed else "no") if self.measured else "not run",
         }
 
 

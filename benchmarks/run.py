@@ -14,16 +14,18 @@ import platform
 import sys
 import time
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import chain_parts
 import parts
+import recalibrate_parts
 
 from calibrant.studies._base import fill
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = {**parts.PARTS, **chain_parts.PARTS}
+PARTS = {**parts.PARTS, **chain_parts.PARTS, **recalibrate_parts.PARTS}
 PEERS = (
     "scikit-learn",
     "model-diagnostics",
@@ -31,7 +33,10 @@ PEERS = (
     "mapie",
     "python-crfsuite",
     "hmmlearn",
+    "betacal",
+    "venn-abers",
 )
+NEED_TORCH = ("netcal", "torch")
 PACKAGES = ("calibrant", "numpy", "numba", "pyarrow", *PEERS)
 
 
@@ -47,7 +52,7 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "python": platform.python_version(),
         "load_before": round(os.getloadavg()[0], 2),
-        "versions": {name: version(name) for name in PACKAGES},
+        "versions": {name: version(name) for name in (*PACKAGES, *filter(find_spec, NEED_TORCH))},
     }
 
 
@@ -79,8 +84,9 @@ def main() -> int:
             timings += new_timings
     record["wall_seconds"] = round(time.perf_counter() - start)
     record["tables"] = {"bars": [bar.row() for bar in bars], "timings": timings, "machine": [_flat(record)]}
-    failed = [bar for bar in bars if not bar.passed]
-    print(f"{len(bars) - len(failed)} of {len(bars)} bars met")
+    measured = [bar for bar in bars if bar.measured]
+    print(f"{sum(bar.passed for bar in measured)} of {len(measured)} bars met", end="")
+    print(f", {len(bars) - len(measured)} not run" if len(measured) < len(bars) else "")
     whole = not options.quick and not options.only
     target = ROOT / ("docs/benchmarks.json" if whole else ".cache/benchmarks-part.json")
     target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -17,6 +17,7 @@ LAYERS: list[set[str]] = [
     {"exceptions", "_checks", "_rng", "_parallel", "_kernels"},
     {"results", "synthetic", "data"},
     {"measure"},
+    {"recalibrate"},
     {"posterior"},
     {"models"},
     {"io"},
@@ -42,7 +43,7 @@ CONFINED = {
     "nltk": {"models", "studies"},
     "pyarrow": {"io", "studies"},
     "pycrfsuite": {"models"},
-    "sklearn": {"models", "studies"},
+    "sklearn": {"models", "recalibrate", "studies"},
     "spacy": {"models"},
 }
 LONGEST_FILE = 400

@@ -211,12 +211,14 @@ def pairs(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     values_are_checked_later: bool = False,
+    label_name: str = "y_true",
+    score_name: str = "y_prob",
 ) -> Pairs:
     """Check labels and scores (and weights and clusters) and return them as `Pairs`.
 
     Pairs of weight zero count for nothing and are dropped here, so that counts and bins never
     see them. ``values_are_checked_later`` leaves the range of scores and labels to the pass that
-    the caller makes over them anyway.
+    the caller makes over them anyway. Errors call the arguments by ``label_name`` and ``score_name``.
 
     Raises
     ------
@@ -228,18 +230,18 @@ def pairs(
     >>> len(pairs([0, 1], [0.2, 0.9]))
     2
     """
-    score = scores(y_prob, in_range=not values_are_checked_later)
-    outcome = labels(y_true, in_range=not values_are_checked_later)
-    same_length("y_true", len(outcome), "y_prob", len(score))
+    score = scores(y_prob, score_name, in_range=not values_are_checked_later)
+    outcome = labels(y_true, label_name, in_range=not values_are_checked_later)
+    same_length(label_name, len(outcome), score_name, len(score))
     weight = None
     codes: Integers | None = None
     count = 0
     if sample_weight is not None:
         weight = weights(sample_weight)
-        same_length("sample_weight", len(weight), "y_prob", len(score))
+        same_length("sample_weight", len(weight), score_name, len(score))
     if clusters is not None:
         codes, names = cluster_codes(clusters)
-        same_length("clusters", len(codes), "y_prob", len(score))
+        same_length("clusters", len(codes), score_name, len(score))
         count = len(names)
     if weight is not None and not weight.all():
         keep = weight > 0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._residuals import residuals
-from calibrant.measure.compare import _by_item, _without_each, calibration_difference, error_difference
+from calibrant.measure.compare import _without_each, by_item, calibration_difference, error_difference
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
 
@@ -65,7 +65,7 @@ def test_leaving_one_cluster_out_is_the_estimate_of_the_rest() -> None:
 
 def test_items_are_their_own_clusters_where_none_are_named() -> None:
     first, _ = two_models(100, np.random.default_rng(3), (1.0, 1.0))
-    assert _by_item(first).cluster_count == 100
+    assert by_item(first).cluster_count == 100
 
 
 @pytest.mark.parametrize("clustered", [False, True])

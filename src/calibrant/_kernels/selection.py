@@ -31,7 +31,7 @@ def write_keys(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np
 
 
 @jit
-def _write_rows(
+def write_rows(
     score: NDArray[Any],
     low: int,
     shift: int,
@@ -81,7 +81,7 @@ def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint
     row = np.empty(_BLOCK, np.int32)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        bad += _write_rows(score[start:stop], low, shift, last, buffer, row)
+        bad += write_rows(score[start:stop], low, shift, last, buffer, row)
         for i in range(stop - start):
             count[row[i]] += np.uint32(1)
     return bad
@@ -157,7 +157,7 @@ def accumulate(
     row = np.empty(_BLOCK, np.int32)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
-        _write_rows(score[start:stop], low[0], shift[0], last, buffer, row)
+        write_rows(score[start:stop], low[0], shift[0], last, buffer, row)
         for i in range(stop - start):
             cell = np.int64(table[np.uint32(row[i])])  # unsigned: no wrap-around to look for
             q = np.float64(score[start + i])

@@ -13,6 +13,8 @@ main = CommandGroup(
         "measure": "calibrant.cli.measure",
         "plan": "calibrant.cli.plan",
         "report": "calibrant.cli.report",
+        "fit": "calibrant.cli.fit",
+        "apply": "calibrant.cli.apply",
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
     },

@@ -27,6 +27,8 @@ def lines_of(report: Report) -> list[str]:
         if not (each.event.startswith("class:") and len(model.measured.events) > 1)
     ]
     lines = text.table([header, *rows], left=2)
+    if report.recalibrator is not None and report.differences:
+        lines += ["", *_changes(report, level)]
     for found in report.differences:
         difference = found.difference
         lines += [
@@ -41,3 +43,30 @@ def lines_of(report: Report) -> list[str]:
             ),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
+
+
+def _changes(report: Report, level: str) -> list[str]:
+    """Show what recalibration does to each event's squared error: before, after, change."""
+    rows = [["event", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
+    for found in report.differences:
+        change = found.difference
+        low, high = change.mse_low, change.mse_high
+        rows.append(
+            [
+                found.event,
+                text.number(change.mse_first),
+                text.number(change.mse_second),
+                "-" if change.mse_difference is None else text.number(-change.mse_difference),
+                "-" if low is None or high is None else text.between(-high, -low),
+                _share(change.relative_change),
+                "-"
+                if change.relative_low is None or change.relative_high is None
+                else f"[{_share(change.relative_low)}, {_share(change.relative_high)}]",
+            ]
+        )
+    return [f"Squared error (debiased) before and after {report.recalibrator}", *text.table(rows)]
+
+
+def _share(change: float | None) -> str:
+    """Write a relative change, as percent with its sign."""
+    return "-" if change is None else f"{100 * change:+.0f} %"

@@ -28,6 +28,9 @@ from calibrant.cli._progress import Progress
     metavar="NAME",
     help="What to call each model, in order.  [default: its file's name]",
 )
+@click.option(
+    "--model", metavar="FILE", help="A recalibrator that calibrant fit has saved: show PRED before and after."
+)
 @click.option("--title", help="Title of the report.")
 @measuring
 @AS_JSON
@@ -35,6 +38,7 @@ def command(
     predictions: tuple[str, ...],
     output: str,
     names: tuple[str, ...],
+    model: str | None,
     title: str | None,
     as_json: bool,
     **options: Any,
@@ -49,7 +53,9 @@ def command(
 
     _keep_the_predictions(predictions, output)
     with Progress() as progress:
-        found = report(predictions, names=names or None, progress=progress, **settings_of(options))
+        found = report(
+            predictions, names=names or None, model=model, progress=progress, **settings_of(options)
+        )
         progress("drawing")
         made = page(found, title=title)
         write(output, made)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._readers import Columns, TableReader
-from calibrant.io._tables import THRESHOLD_KEY, Table
+from calibrant.io._tables import RECALIBRATED_KEY, THRESHOLD_KEY, Table
 
 Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18
@@ -71,6 +72,13 @@ class Predictions:
     def items(self) -> list[Any]:
         """Names of the items met so far, by code."""
         return self._reader.item_codes.names
+
+    def through(self, change: Callable[[Reader], Reader], name: str) -> Predictions:
+        """Return the same table under another name, read through another reader."""
+        new = copy(self)
+        new._reader = change(self._reader)
+        new.name = name
+        return new
 
     def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
         """Read from the start, at most about ``size`` rows at a time.
@@ -178,9 +186,11 @@ def open_predictions(
         from calibrant.io._frames import FrameTable
 
         table = FrameTable(source)
-    columns, wide = _resolve(table, form, score, label, named)
-    threshold = _threshold(table)
-    reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, threshold)
+    columns, wide = resolve(table, form, score, label or "label", named)
+    threshold = threshold_of(table)
+    # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
+    least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
+    reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, least)
     return Predictions(
         reader,
         name=table.name,
@@ -217,10 +227,13 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
     )
 
 
-def _resolve(
+def resolve(
     table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
 ) -> tuple[Columns, tuple[str, ...]]:
-    """Decide what each column is; return the columns and, of a wide table, the classes."""
+    """Decide what each column is; return the columns and, of a wide table, the classes.
+
+    A ``label`` of None asks for none.
+    """
     there = table.columns
     wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
     found = wide["p_"] + wide["logit_"]
@@ -234,7 +247,7 @@ def _resolve(
         )
     if form is None:
         form = "wide" if score is None and "score" not in there and found else "long"
-    columns = Columns(label=_there(table, label or "label", "label"))
+    columns = Columns(label="" if label is None else _there(table, label, "label"))
     optional = {part: _optional(table, part, name) for part, name in named.items()}
     columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
     if form == "long":
@@ -291,7 +304,8 @@ def _optional(table: Table, part: str, name: str | None) -> str | None:
     return _there(table, name, part)
 
 
-def _threshold(table: Table) -> float | None:
+def threshold_of(table: Table) -> float | None:
+    """Return the threshold that a table notes, or None."""
     text = table.metadata.get(THRESHOLD_KEY)
     if text is None:
         return None

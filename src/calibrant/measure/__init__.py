@@ -52,6 +52,14 @@ from calibrant.measure.events import (
     pooled_event,
     top_event,
 )
+from calibrant.measure.groups import (
+    by_frequency,
+    by_part,
+    calibration_changes,
+    grouped_calibration_errors,
+    marginal_calibration_error,
+    shared_calibration_error,
+)
 from calibrant.measure.intervals import calibration_interval, calibration_test, error_interval
 from calibrant.measure.logistic import (
     calibration_in_the_large,
@@ -78,6 +86,9 @@ __all__ = [
     "brier_of",
     "brier_rule",
     "brier_score",
+    "by_frequency",
+    "by_part",
+    "calibration_changes",
     "calibration_difference",
     "calibration_in_the_large",
     "calibration_in_the_large_of",
@@ -100,6 +111,7 @@ __all__ = [
     "error_interval",
     "expected_calibration_error",
     "expected_calibration_error_of",
+    "grouped_calibration_errors",
     "isotonic",
     "isotonic_bins",
     "kumar_debiased_squared_error",
@@ -108,6 +120,7 @@ __all__ = [
     "log_decomposition",
     "log_loss",
     "log_rule",
+    "marginal_calibration_error",
     "max_calibration_error",
     "max_calibration_error_of",
     "named_events",
@@ -119,6 +132,7 @@ __all__ = [
     "rms_calibration_error_of",
     "scores",
     "scores_of",
+    "shared_calibration_error",
     "smooth_calibration_error",
     "smooth_calibration_error_of",
     "smooth_curve",

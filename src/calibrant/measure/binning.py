@@ -307,10 +307,14 @@ def _cut_mass(tally: Tally, mass: Floats, cuts: Floats, ties: Ties) -> tuple[Flo
     row = np.searchsorted(end, cuts, side="right")
     if ties == "whole":
         before = end[row] - mass[row]
-        row = np.unique(np.where(cuts - before > end[row] - cuts, row + 1, row))
+        after = cuts - before > end[row] - cuts
+        moved = np.setdiff1d(row[after] + 1, row[~after])
+        row = np.unique(np.where(after, row + 1, row))
         row = row[(row > 0) & (row < len(tally))]
         start = np.concatenate([[0], row])
-        return _sum_runs(tally, start, np.arange(len(tally)), np.ones(len(tally))), tally.low[row]
+        return _sum_runs(tally, start, np.arange(len(tally)), np.ones(len(tally))), _first_scores(
+            tally, row, moved
+        )
     inside = cuts > end[row] - mass[row]
     piece_end = np.unique(np.concatenate([end, cuts]))
     piece_start = np.concatenate([[0.0], piece_end[:-1]])
@@ -320,6 +324,19 @@ def _cut_mass(tally: Tally, mass: Floats, cuts: Floats, ties: Ties) -> tuple[Flo
     start = np.concatenate([[0], np.searchsorted(piece_start, cuts)])
     edges = np.where(inside, tally.score[row], tally.low[row])
     return _sum_runs(tally, start, piece_row, fraction), edges
+
+
+def _first_scores(tally: Tally, row: Integers, moved: Integers) -> Floats:
+    """The first score of the bin that begins with each row.
+
+    Where the cut was moved to the end of a tie, that is whatever follows the tie's score, so that it does
+    not depend on how far away the next pair lies; and a row of the grid that follows a cut begins after it.
+    """
+    low, high_before = tally.low[row], tally.high[row - 1]
+    after_tie = np.isin(row, moved) & (tally.low[row - 1] == high_before)
+    after_cut = (tally.anchor[row] < low) if tally.kind == "compressed" else np.zeros(len(row), bool)
+    first: Floats = np.where(after_tie, np.nextafter(high_before, 2.0), low)
+    return np.where(after_cut & ~after_tie, np.nextafter(low, 2.0), first)
 
 
 def _between(source: Source, edges: Floats, kind: str, threads: int | None) -> Bins:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of
 from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure._tails import quantile, two_sided_p_value
-from calibrant.measure.intervals import error_interval
+from calibrant.measure.intervals import interval_of
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 
 _MOST_FLIPS = 400
@@ -125,10 +126,24 @@ def error_difference(
     (0.17, True)
     """
     level = proportion(level, "level")
-    _check_same_items(first, second)
-    tables = [residuals(_by_item(source), bin_size) for source in (first, second)]
-    clusters = first.cluster_count if first.cluster is not None else None
-    if not all((table.denominator > 0).all() for table in tables):
+    check_same_items(first, second)
+    paired = [residuals(by_item(source), bin_size) for source in (first, second)]
+    alone = (
+        paired if first.cluster is not None else [residuals(source, bin_size) for source in (first, second)]
+    )
+    return difference_of(paired, alone, level, seed)
+
+
+def difference_of(
+    tables: Sequence[Residuals], alone: Sequence[Residuals], level: float, seed: Seed = 0
+) -> ErrorDifference:
+    """Difference of two models from residuals that are summed already.
+
+    ``tables`` have clusters or items (`by_item`) as units, the same in both; ``alone`` have what each
+    model's own interval takes as units, and are the same tables where there are clusters.
+    """
+    clusters = alone[0].clusters or None
+    if not all((table.denominator > 0).all() for table in (*tables, *alone)):
         return _undefined(tables[0], level, clusters)
     squares = [estimate_of(table) for table in tables]
     difference = squares[0] - squares[1]
@@ -155,11 +170,12 @@ def error_difference(
     )
     half = (1 - level) / 2
     margin = quantile(1 - half, clusters or 0) * error
-    ranges = [error_interval(source, level=1 - half / 2, bin_size=bin_size) for source in (first, second)]
+    ranges = [interval_of(table, "inverted", 1 - half / 2) for table in alone]
     return _with_roots(record, _Range(difference - margin, difference + margin), ranges)
 
 
-def _check_same_items(first: Pairs, second: Pairs) -> None:
+def check_same_items(first: Pairs, second: Pairs) -> None:
+    """Raise if two models' pairs are not of the same items."""
     if len(first) != len(second):
         raise InputError(
             f"the models have {len(first)} and {len(second)} pairs",
@@ -175,14 +191,14 @@ def _check_same_items(first: Pairs, second: Pairs) -> None:
             raise InputError(f"the models' {name} differ", "compare them on the same items", code="length")
 
 
-def _by_item(source: Pairs) -> Pairs:
+def by_item(source: Pairs) -> Pairs:
     """Without clusters each item is its own, so that both models' residuals can be matched."""
     if source.cluster is not None:
         return source
     return replace(source, cluster=np.arange(len(source)), cluster_count=len(source))
 
 
-def _variance(tables: list[Residuals], rng: np.random.Generator) -> float:
+def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> float:
     """Variance of the difference of two debiased squared errors.
 
     The jackknife's expectation is the linear part plus twice the degenerate part, and the latter is the

@@ -63,7 +63,13 @@ def error_interval(
                 "residuals hold no bins to draw", "pass pairs, a tally or bins", code="parameter"
             )
         return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
-    table = residuals(source, bin_size)
+    return interval_of(residuals(source, bin_size), method, level, seed, samples)
+
+
+def interval_of(
+    table: Residuals, method: str, level: float, seed: Seed = 0, samples: int | None = None
+) -> ErrorInterval:
+    """Interval from residuals that are summed already, by a checked method other than Algorithm 2."""
     found = moments(table)
     if found is None:
         return _undefined(table, method, level)

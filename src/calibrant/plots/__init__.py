@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
+    from calibrant.plots._changes import error_changes
     from calibrant.plots._comparison import binning_comparison
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
@@ -26,6 +27,7 @@ __all__ = [
     "confidence_and_reliability",
     "confidence_histogram",
     "error_against_size",
+    "error_changes",
     "error_intervals",
     "inline_svg",
     "log_odds_curve",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOME = {
     "_calibration": ("calibration_curve", "calibration_curves", "smooth_curve"),
+    "_changes": ("error_changes",),
     "_comparison": ("binning_comparison",),
     "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
     "_error_curves": ("error_against_size",),

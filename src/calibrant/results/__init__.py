@@ -2,6 +2,7 @@
 
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
+from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
@@ -15,6 +16,7 @@ from calibrant.results.errors import (
     SmoothCurve,
     SmoothError,
 )
+from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
     Binning,
@@ -25,6 +27,8 @@ from calibrant.results.measurement import (
     Recipe,
     SmoothedError,
 )
+from calibrant.results.ordering import OrderEffect
+from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -35,12 +39,14 @@ from calibrant.results.scores import (
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
+    "AppliedRecalibrator",
     "BinIntervals",
     "Binning",
     "Bins",
     "BrierDecomposition",
     "CalibrationInTheLarge",
     "CalibrationTest",
+    "ChainTemperature",
     "ClassErrors",
     "ClassMean",
     "ConsistencyBars",
@@ -52,17 +58,24 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
+    "MarginalChange",
+    "MarginalError",
     "Measured",
     "Measurement",
     "ModelDifference",
     "NoiseFloor",
+    "OrderEffect",
     "PlugInErrors",
     "ProperScoreDecomposition",
+    "RecalibratorCandidate",
+    "RecalibratorChoice",
     "Recipe",
     "Report",
     "ReportedModel",
+    "ResampledChange",
     "Result",
     "Scores",
     "SmoothCurve",

@@ -121,9 +121,12 @@ class Report(Result):
         The command line that made the report; None where there is none.
     notes
         What is left out, and why: differences that cannot be told, events that not all models have.
+    recalibrator
+        The recalibrator that the second model's scores are the first's after; None where there is none.
     """
 
     models: tuple[ReportedModel, ...]
     differences: tuple[ModelDifference, ...] = ()
     command: str | None = None
     notes: tuple[str, ...] = ()
+    recalibrator: str | None = None

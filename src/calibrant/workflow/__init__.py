@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
+from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
 from calibrant.workflow.reporting import report
 from calibrant.workflow.tagger_training import train_tagger
 from calibrant.workflow.tagging import evaluate_tagger, predict_tags
@@ -11,7 +12,9 @@ from calibrant.workflow.tallying import tally
 
 __all__ = [
     "Columns",
+    "apply_recalibrator",
     "evaluate_tagger",
+    "fit_recalibrator",
     "measure",
     "plan",
     "predict_tags",

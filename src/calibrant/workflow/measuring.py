@@ -38,7 +38,9 @@ class Columns:
     weight: str | None = None
 
     def open(self, source: Any) -> Predictions:
-        """Open a table with these names."""
+        """Open a table with these names; one that is open already stays as it is."""
+        if isinstance(source, Predictions):
+            return source
         return open_predictions(
             source,
             form=self.form,

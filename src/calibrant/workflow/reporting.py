@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.measure.noise_floor import consistency_bars
 from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.workflow._mending import before_and_after, by_row
 from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.comparing import difference_of, event_notes
 from calibrant.workflow.measuring import Columns, read, together
@@ -26,6 +29,7 @@ def report(
     sources: Any,
     *,
     names: Sequence[str] | None = None,
+    model: SavedRecalibrator | str | os.PathLike[str] | None = None,
     event: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
@@ -52,6 +56,9 @@ def report(
         One prediction table a model: a list of paths or dataframes, or a single one.
     names
         What the report calls the models; file names without their endings if not given.
+    model
+        A recalibrator, or the file it was saved in, for one table: the report shows its scores before and
+        after, and the paired difference, which is conditional on the fitted map.
     event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
         As in `calibrant.workflow.measure`.
     columns, threads, progress, command
@@ -77,7 +84,12 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    told: list[str] = []
+    recalibrator = None
     sources = source_list(sources)
+    if model is not None:
+        sources, recalibrator, told = before_and_after(sources, model, columns)
+        names = ("before", "after") if names is None else names
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
@@ -104,9 +116,11 @@ def report(
                 drawings.append(Drawing(each.event, widths, consistency_bars(bins, level=level), curve))
         models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
         read_sources.append(found)
+    if model is not None:
+        read_sources = [[by_row(each) for each in found] for found in read_sources]
     differences, unpaired = _differences(called, read_sources, level, seed)
-    notes = event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
-    return Report(tuple(models), differences, command, tuple(notes))
+    notes = told + event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
+    return Report(tuple(models), differences, command, tuple(notes), recalibrator)
 
 
 def source_list(sources: Any) -> list[Any]:

@@ -1,0 +1,143 @@
+"""Recalibration maps on the log-odds of one event, and on the logits of K classes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels._jit import jit
+
+
+@jit
+def log_odds_map(
+    score: NDArray[np.float64], a: float, b: float, c: float, clip: float, out: NDArray[np.float64]
+) -> None:
+    """Write 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))), with q moved into [clip, 1 - clip]."""
+    for i in range(len(score)):
+        q = min(max(score[i], clip), 1.0 - clip)
+        out[i] = 1.0 / (1.0 + math.exp(b * math.log1p(-q) - a * math.log(q) - c))
+
+
+@jit
+def softmax_map(
+    logit: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the softmax of every row (n, K) of ``scale * logit + bias``."""
+    classes = logit.shape[1]
+    for i in range(logit.shape[0]):
+        largest = -np.inf
+        for k in range(classes):
+            out[i, k] = scale[k] * logit[i, k] + bias[k]
+            largest = max(largest, out[i, k])
+        total = 0.0
+        for k in range(classes):
+            out[i, k] = math.exp(out[i, k] - largest)
+            total += out[i, k]
+        for k in range(classes):
+            out[i, k] /= total
+
+
+@jit
+def temperature_sums(
+    logit: NDArray[np.float64],
+    label: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    inverse: float,
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the negative log-likelihood of softmax(inverse * logit) and its two derivatives to ``sums``."""
+    classes = logit.shape[1]
+    for i in range(logit.shape[0]):
+        largest = -np.inf
+        for k in range(classes):
+            largest = max(largest, inverse * logit[i, k])
+        own = logit[i, label[i]]
+        mass = 0.0
+        first = 0.0
+        second = 0.0
+        for k in range(classes):
+            part = math.exp(inverse * logit[i, k] - largest)
+            gap = logit[i, k] - own
+            mass += part
+            first += part * gap
+            second += part * gap * gap
+        mean = first / mass
+        w = weight[i]
+        sums[0] += w * (math.log(mass) + largest - inverse * own)
+        sums[1] += w * mean
+        sums[2] += w * (second / mass - mean * mean)
+
+
+@jit
+def vector_sums(
+    logit: NDArray[np.float64],
+    label: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the negative log-likelihood of softmax(scale * logit + bias) and its 2K derivatives to ``sums``.
+
+    ``sums`` is (1 + 2K,): the value, the derivatives by scale, the derivatives by bias.
+    """
+    classes = logit.shape[1]
+    part = np.empty(classes)
+    for i in range(logit.shape[0]):
+        largest = -np.inf
+        for k in range(classes):
+            part[k] = scale[k] * logit[i, k] + bias[k]
+            largest = max(largest, part[k])
+        y = label[i]
+        own = part[y]
+        mass = 0.0
+        for k in range(classes):
+            part[k] = math.exp(part[k] - largest)
+            mass += part[k]
+        w = weight[i]
+        sums[0] += w * (math.log(mass) + largest - own)
+        for k in range(classes):
+            residual = w * (part[k] / mass - (1.0 if k == y else 0.0))
+            sums[1 + k] += residual * logit[i, k]
+            sums[1 + classes + k] += residual
+
+
+@jit
+def logistic_sums(
+    design: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    positives: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    information: NDArray[np.float64],
+) -> float:
+    """Return the log-likelihood of a logistic regression; write its gradient, and minus its Hessian.
+
+    Row i has weight ``weight[i]``, of which ``positives[i]`` are events; ``design`` is (n, k). One pass:
+    products of such narrow matrices gain nothing from a library's threads and lose much to them.
+    """
+    columns = len(beta)
+    gradient[:] = 0.0
+    information[:] = 0.0
+    value = 0.0
+    for i in range(len(weight)):
+        log_odds = 0.0
+        for j in range(columns):
+            log_odds += design[i, j] * beta[j]
+        against = math.exp(-abs(log_odds))  # odds against the likelier outcome
+        rarer = against / (1.0 + against)
+        likelier = 1.0 / (1.0 + against)
+        unlikely = weight[i] - positives[i] if log_odds > 0.0 else positives[i]
+        value -= weight[i] * math.log1p(against) + unlikely * abs(log_odds)
+        residual = positives[i] - weight[i] * (likelier if log_odds > 0.0 else rarer)
+        spread = weight[i] * rarer * likelier
+        for j in range(columns):
+            gradient[j] += residual * design[i, j]
+            for k in range(columns):
+                information[j, k] += spread * design[i, j] * design[i, k]
+    return value

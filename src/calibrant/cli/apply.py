@@ -1,0 +1,57 @@
+"""`calibrant apply`: write predictions again with mended scores."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import click
+
+from calibrant.cli._options import AS_JSON
+from calibrant.cli._progress import Progress
+
+
+@click.command(
+    "apply",
+    short_help="Write predictions again with mended probabilities.",
+    epilog="Example: calibrant apply model.json test.parquet -o mended.parquet",
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("predictions", metavar="PRED")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    required=True,
+    help="The table to write: .parquet, .arrow, .csv or .tsv (text also as .gz).",
+)
+@click.option("--score", metavar="NAME", help="Column of predicted probabilities.  [default: score]")
+@click.option(
+    "--class", "class_column", metavar="NAME", help="Column that names the class.  [default: class]"
+)
+@click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, where its columns fit both.")
+@AS_JSON
+def command(
+    model: str,
+    predictions: str,
+    output: str,
+    score: str | None,
+    class_column: str | None,
+    form: Literal["long", "wide"] | None,
+    as_json: bool,
+) -> None:
+    """Mend the scores in PRED with a MODEL that calibrant fit has saved; all other columns stay.
+
+    PRED needs no labels. It is read and written in pieces, whatever its size.
+    """
+    from calibrant.workflow import Columns, apply_recalibrator
+
+    columns: Any = Columns(form=form, score=score, class_column=class_column)
+    with Progress() as progress:
+        found = apply_recalibrator(model, predictions, output, columns=columns, progress=progress)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._recalibration import applied_lines
+    from calibrant.cli._text import show
+
+    show(applied_lines(found))

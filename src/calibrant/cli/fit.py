@@ -1,0 +1,83 @@
+"""`calibrant fit`: learn from labelled predictions how to mend probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._options import AS_JSON, columns, columns_of, command_line
+from calibrant.cli._progress import Progress
+
+METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector")
+
+
+@click.command(
+    "fit",
+    short_help="Learn from labelled predictions how to mend probabilities.",
+    epilog="Example: calibrant fit dev.parquet -o model.json --method isotonic --group frequency",
+)
+@click.argument("predictions", metavar="PRED")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The recalibrator to write (JSON).")
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="isotonic",
+    show_default=True,
+    help="temperature and vector scaling map all classes of a wide table's row at once, vector nothing else.",
+)
+@click.option(
+    "--group",
+    default="shared",
+    show_default=True,
+    metavar="shared|class|frequency|FILE",
+    help="One map for all classes, for each, or for groups of similarly frequent ones; or a FILE with a "
+    "class and the name of its group a line, between them a tab.",
+)
+@click.option(
+    "--groups", type=click.IntRange(min=1), default=5, show_default=True, help="Groups by frequency."
+)
+@click.option(
+    "--counts",
+    metavar="FILE",
+    help="Counts of classes in the training data, for groups by frequency: a class and its count a line, "
+    "between them a tab.  [default: counted in PRED]",
+)
+@click.option(
+    "--min-scores",
+    type=click.IntRange(min=1),
+    help="Scores that a class must have at least for a map of its own.  [default: 200]",
+)
+@click.option("--bins", type=click.IntRange(min=1), help="Bins of histogram and scaling-binning.")
+@click.option(
+    "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."
+)
+@columns
+@AS_JSON
+def command(predictions: str, output: str, as_json: bool, **options: Any) -> None:
+    """Fit a map from the scores in PRED to better ones, and save it.
+
+    PRED is labelled and was used to train nothing: see calibrant measure for what it may be. Choose and
+    measure on other data than you fit on.
+    """
+    from time import perf_counter
+
+    from calibrant.io import save_recalibrator
+    from calibrant.io._atomic import check_place
+    from calibrant.workflow import fit_recalibrator
+    from calibrant.workflow.recalibrating import summary
+
+    check_place(output)
+    begin = perf_counter()
+    options["columns"] = columns_of(options)
+    with Progress() as progress:
+        model = fit_recalibrator(predictions, progress=progress, command=command_line(), **options)
+        save_recalibrator(model, output)
+    found = summary(model, output=output, seconds=perf_counter() - begin)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli._recalibration import fitted_lines
+    from calibrant.cli._text import show
+
+    show(fitted_lines(found, predictions))

@@ -1,0 +1,51 @@
+"""Small text files that say something of each class: its group, its count."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from calibrant.exceptions import FormatError, InputError
+
+
+def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
+    r"""Read a text of lines with a class, a tab, and what belongs to it; empty lines are skipped.
+
+    Raises
+    ------
+    InputError
+        There is no such file, a line has not two parts, or a class stands in two lines.
+    FormatError
+        The file is not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "groups.tsv").write_text("NN\topen\nDT\tclosed\n")
+    ...     read_class_table(f"{folder}/groups.tsv")
+    {'NN': 'open', 'DT': 'closed'}
+    """
+    name = os.fspath(path)
+    try:
+        lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
+        raise InputError(reason.lower(), "check the path", code="file-missing", file=name) from error
+    except UnicodeDecodeError as error:
+        raise FormatError("this is no text in UTF-8", "save it as UTF-8", file=name) from error
+    found: dict[str, str] = {}
+    for row, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2 or not all(parts):
+            hint = "write a class, a tab, and its group or count"
+            raise InputError(f"{line[:60]!r} has not two parts", hint, code="file-row", file=name, row=row)
+        if parts[0] in found:
+            message = f"the class {parts[0]!r} stands in two lines"
+            raise InputError(message, "name each class once", code="file-row", file=name, row=row)
+        found[parts[0]] = parts[1]
+    if not found:
+        raise InputError("the file is empty", "write a line a class", code="empty", file=name)
+    return found

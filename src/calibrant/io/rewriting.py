@@ -1,0 +1,313 @@
+"""Tables with new scores: read batch by batch, the scores replaced, every other column kept."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io._atomic import writing
+from calibrant.io._columns import Codes, Column
+from calibrant.io._readers import check_sums, softmax
+from calibrant.io._tables import RECALIBRATED_KEY, Kind, Table
+from calibrant.io.predictions import Form, resolve, threshold_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Change = Callable[[Floats, Integers | None], Floats]
+Item = TypeVar("Item")
+
+ENDINGS = ("parquet", "arrow", "csv", "tsv")
+ROWS = 1 << 19  # rows held at a time, and in a row group of Parquet
+
+
+class ScoreTable:
+    """A prediction table whose scores are to be replaced; made by `open_scores`.
+
+    Attributes
+    ----------
+    name
+        The file, as errors name it.
+    form
+        ``long`` or ``wide``.
+    has_classes
+        Whether rows or columns belong to classes.
+    threshold
+        Scores below it were not written; None when all were.
+    recalibrated
+        The note of an earlier recalibration, or None.
+    rows
+        Number of rows, or None where only reading tells.
+    """
+
+    def __init__(self, table: Table, form: Form | None, score: str | None, class_column: str | None) -> None:
+        twice = [name for name in table.columns if table.columns.count(name) > 1]
+        if twice:
+            raise InputError(
+                "the name is used twice", "rename one", code="column", file=table.name, column=twice[0]
+            )
+        named = {"class": class_column, "cluster": None, "item": None, "weight": None}
+        self._columns, self._classes = resolve(table, form, score, None, named)
+        self._table = table
+        self._codes = Codes()
+        self.name = table.name
+        self.form: Form = "wide" if self._classes else "long"
+        self.has_classes = bool(self._classes) or self._columns.class_column is not None
+        self.threshold = threshold_of(table)
+        note = table.metadata.get(RECALIBRATED_KEY)
+        self.recalibrated = None if note is None else note.decode("utf-8", "replace")
+        self.rows = table.rows
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names by code; of a long table, those met so far."""
+        return self._classes or tuple(str(name) for name in self._codes.names)
+
+    def rewrite(
+        self,
+        output: str | os.PathLike[str],
+        change: Change,
+        *,
+        note: str,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Write the table with changed scores, whole or not at all, in bounded memory.
+
+        Scores become float64. ``logit_`` columns become ``p_`` columns: what is written are probabilities.
+
+        Parameters
+        ----------
+        output
+            A name that ends in ``.parquet``, ``.arrow``, ``.csv`` or ``.tsv`` (text also as ``.gz``).
+        change
+            Makes new scores from old ones: (n,) and the codes of classes (or None) of a long table, or
+            (n, K) of a wide one.
+        note
+            What the file says about the change, beside the table's own metadata; text files say nothing.
+        progress
+            Called with the rows written so far.
+
+        Returns
+        -------
+        int
+            The rows written.
+
+        Raises
+        ------
+        InputError
+            If the output is the table itself or of no kind that can be written, a text file would have to
+            note a threshold, there are no rows, or a value is bad; it names the row.
+        """
+        kind = self._check_output(os.fspath(output))
+        rows = 0
+        with writing(output) as file, closing(_ahead(self._changed(change, note))) as batches:
+            sink: Any = None
+            for batch in batches:
+                with _refusals(os.fspath(output)):
+                    sink = _sink(file, kind, batch.schema) if sink is None else sink
+                    sink.write_batch(batch)
+                rows += batch.num_rows
+                if progress is not None:
+                    progress(rows)
+            if not rows:
+                raise InputError(
+                    "there are no rows", "write at least one", code="empty", file=self._table.name
+                )
+            sink.close()
+        return rows
+
+    def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
+        scores = self._score_columns
+        kinds: dict[str, Kind] = {
+            name: "number" if name in scores else "name" for name in self._table.columns
+        }
+        first = self._table.first_row
+        for batch in self._table.batches(kinds, ROWS):
+            if batch.num_rows:
+                yield self._with(batch, change(*self._read(batch, first)), note)
+            first += batch.num_rows
+
+    @property
+    def _score_columns(self) -> tuple[str, ...]:
+        single = self._columns.score
+        return self._columns.class_scores if single is None else (single,)
+
+    def _read(self, batch: pa.RecordBatch, first: int) -> tuple[Floats, Integers | None]:
+        """Checked scores and codes of classes."""
+        parts = [Column(batch.column(name), self._table.name, name, first) for name in self._score_columns]
+        if self._columns.score is not None:
+            name = self._columns.class_column
+            codes = (
+                None
+                if name is None
+                else Column(batch.column(name), self._table.name, name, first).codes(self._codes)
+            )
+            return parts[0].scores().astype(np.float64, copy=False), codes
+        if self._columns.logits:
+            return softmax(np.column_stack([part.finite() for part in parts])), None
+        matrix = np.column_stack([part.scores() for part in parts]).astype(np.float64, copy=False)
+        check_sums(matrix, self._table.name, first, partial=False)
+        return matrix, None
+
+    def _with(self, batch: pa.RecordBatch, scores: Floats, note: str) -> pa.RecordBatch:
+        """The batch with new scores in the places of the old ones."""
+        import pyarrow as pa
+
+        new = dict(zip(self._score_columns, scores.reshape(len(scores), -1).T, strict=True))
+        fields, arrays = [], []
+        for field, array in zip(batch.schema, batch.columns, strict=True):
+            if field.name in new:
+                name = field.name
+                if self._columns.logits:
+                    name = "p_" + name.removeprefix("logit_")
+                fields.append(pa.field(name, pa.float64(), field.nullable, field.metadata))
+                arrays.append(pa.array(np.ascontiguousarray(new[field.name])))
+            else:
+                fields.append(field)
+                arrays.append(array)
+        metadata = {**self._table.metadata, RECALIBRATED_KEY: note.encode()}
+        return pa.record_batch(arrays, schema=pa.schema(fields, metadata=metadata))
+
+    def _check_output(self, name: str) -> str:
+        """Return the kind of file to write."""
+        suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
+        packed = suffixes[-1:] == ["gz"]
+        kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
+        if kind[0] not in (ENDINGS[2:] if packed else ENDINGS):
+            message = "the name says no kind of table that can be written"
+            hint = f"end it in {', '.join(f'.{each}' for each in ENDINGS)}; .gz goes with text"
+            raise InputError(message, hint, code="file-kind", file=name)
+        if kind[0] in ("csv", "tsv") and self.threshold is not None:
+            message = "text cannot note that a table with a threshold was recalibrated"
+            raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
+        if os.path.exists(name) and os.path.exists(self.name) and os.path.samefile(name, self.name):
+            message = "the output would replace these predictions"
+            raise InputError(message, "name another file for it", code="output", file=name)
+        return kind[0]
+
+
+def open_scores(
+    source: Any, *, form: Form | None = None, score: str | None = None, class_column: str | None = None
+) -> ScoreTable:
+    """Open a prediction table to replace its scores; it needs no labels.
+
+    Parameters
+    ----------
+    source
+        As in `calibrant.io.open_predictions`, but no ``.npz`` archive.
+    form, score, class_column
+        As there.
+
+    Returns
+    -------
+    ScoreTable
+
+    Raises
+    ------
+    InputError
+        As there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from calibrant.io import open_predictions
+    >>> table = pa.table({"word": ["a", "b"], "score": [0.2, 0.9], "label": [0, 1]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = open_scores(table).rewrite(f"{folder}/new.csv", lambda q, _: q**2, note="squared")
+    ...     open_predictions(f"{folder}/new.csv").read().score.round(2).tolist()
+    [0.04, 0.81]
+    """
+    if isinstance(source, (str, os.PathLike)):
+        from calibrant.io._origin import locate
+        from calibrant.io._tables import open_table
+
+        origin = locate(source)
+        if origin.format == "npz":
+            hint = "write the predictions as a table: one p_<class> column a class"
+            raise InputError("an .npz archive is not rewritten", hint, code="file-kind", file=origin.name)
+        return ScoreTable(open_table(origin), form, score, class_column)
+    from calibrant.io._frames import FrameTable
+
+    return ScoreTable(FrameTable(source), form, score, class_column)
+
+
+def _ahead(items: Iterator[Item]) -> Generator[Item]:
+    """Make the next item while the last one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, items, None)
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(next, items, None)
+            yield item
+
+
+class _TextWriter:
+    """Comma- or tab-separated text."""
+
+    def __init__(self, file: IO[bytes], kind: str, schema: pa.Schema) -> None:
+        import pyarrow as pa
+        from pyarrow import csv as writer
+
+        tabbed = kind == "tsv"
+        header = io.StringIO()
+        if tabbed:
+            header.write("\t".join(schema.names) + "\n")
+        else:
+            csv.writer(header, lineterminator="\n").writerow(schema.names)
+        file.write(header.getvalue().encode())
+        plain = [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in schema
+        ]
+        self._schema = pa.schema(plain)
+        options = writer.WriteOptions(
+            include_header=False,
+            delimiter="\t" if tabbed else ",",
+            quoting_style="none" if tabbed else "needed",
+        )
+        self._writer = writer.CSVWriter(file, self._schema, write_options=options)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Write rows."""
+        self._writer.write_batch(batch.cast(self._schema))
+
+    def close(self) -> None:
+        """Write what is held back."""
+        self._writer.close()
+
+
+def _sink(file: IO[bytes], kind: str, schema: pa.Schema) -> Any:
+    """Return what takes record batches and writes them."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if kind == "parquet":
+        # Scores hardly repeat: a dictionary of them would be built for nothing.
+        repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=repeated)
+    return pa.ipc.new_stream(file, schema) if kind == "arrow" else _TextWriter(file, kind, schema)
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """Turn Arrow's refusal to write a value into an error that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())[:160]
+        message, hint = f"a column cannot be written so ({reason})", "write .parquet"
+        raise InputError(message, hint, code="column-type", file=name) from error

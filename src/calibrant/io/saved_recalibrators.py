@@ -1,0 +1,259 @@
+"""Fitted recalibrators in files: JSON with a versioned header, read without executing anything."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._atomic import writing
+from calibrant.results._base import plain
+
+if TYPE_CHECKING:
+    from calibrant.recalibrate import Recalibrator
+
+View = Literal["binary", "classes", "wide"]
+
+FORMAT = "calibrant recalibrator"
+VERSION = 1
+VIEWS = {
+    "binary": "a long table without classes",
+    "classes": "a long table with classes",
+    "wide": "a wide table",
+}
+LARGEST = 1 << 30  # bytes; a recalibrator has some thousand numbers
+AGAIN = "fit and save it again"
+
+
+@dataclass(frozen=True)
+class SavedRecalibrator:
+    """A fitted recalibrator, and what must be known to apply it.
+
+    Attributes
+    ----------
+    recalibrator
+        The estimator, or its composition over classes.
+    method, group
+        As `calibrant.workflow.fit_recalibrator` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
+        The group is None where there are no classes, or one map takes all classes of a row at once.
+    view
+        What its scores are: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
+        classes) or ``"wide"``. It is applied to tables of the same view only.
+    classes
+        Classes it was fitted on, in order of first appearance; those of a wide table in the order of its
+        scores. Empty for ``"binary"``.
+    threshold
+        Scores below it took no part in the fit, and stay as they are; None when all took part.
+    source, digest
+        The file it was fitted on, and the SHA-256 of its bytes; None where it was fitted on no file.
+    pairs
+        Pairs (rows, for a map of K classes at once) it was fitted on.
+    version
+        Of calibrant.
+    command
+        The command line that fitted it; None where there is none.
+    """
+
+    recalibrator: Recalibrator
+    method: str
+    group: str | None
+    view: View
+    classes: tuple[str, ...] = ()
+    threshold: float | None = None
+    source: str | None = None
+    digest: str | None = None
+    pairs: int = 0
+    version: str = ""
+    command: str | None = None
+
+
+def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted recalibrator as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    model
+        What `calibrant.workflow.fit_recalibrator` returns, or an estimator for long tables without classes.
+    path
+        Any name; ``.json`` is usual.
+
+    Raises
+    ------
+    InputError
+        If it has not been fitted, or the place cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.recalibrate import Isotonic
+    >>> model = Isotonic().fit([0.1, 0.4, 0.8], [0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_recalibrator(model, f"{folder}/model.json")
+    ...     load_recalibrator(f"{folder}/model.json").recalibrator.transform([0.1, 0.9]).tolist()
+    [0.0, 1.0]
+    """
+    if not isinstance(model, SavedRecalibrator):
+        from calibrant import __version__
+
+        model.check_fitted()
+        model = SavedRecalibrator(
+            model, model.method, None, "binary", pairs=model.pair_count_, version=__version__
+        )
+    state = model.recalibrator.to_state()
+    header = {
+        "format": FORMAT,
+        "schema_version": VERSION,
+        "calibrant": model.version,
+        "method": model.method,
+        "group": model.group,
+        "view": model.view,
+        "classes": list(model.classes),
+        "threshold": model.threshold,
+        "fitted_on": {
+            "file": model.source,
+            "sha256": model.digest,
+            "pairs": model.pairs,
+            "score_range": list(plain(model.recalibrator.score_range_)),
+        },
+        "command": model.command,
+        "state": state,
+    }
+    text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
+    with writing(path) as file:
+        file.write(text.encode() + b"\n")
+
+
+def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
+    """Read a recalibrator that `save_recalibrator` wrote, in this version of calibrant or an older one.
+
+    Nothing in the file is executed, whoever wrote it.
+
+    Raises
+    ------
+    InputError
+        There is no such file.
+    FormatError
+        The file is no recalibrator, is damaged or cut short, or was written by a newer calibrant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.recalibrate import Isotonic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_recalibrator(Isotonic().fit([0.1, 0.4, 0.8], [0, 1, 1]), f"{folder}/model.json")
+    ...     load_recalibrator(f"{folder}/model.json").view
+    'binary'
+    """
+    from calibrant.recalibrate import Recalibrator
+
+    name = os.fspath(path)
+    header = _header(name)
+    try:
+        model = SavedRecalibrator(
+            Recalibrator.from_state(header["state"]),
+            header["method"],
+            header["group"],
+            header["view"],
+            tuple(header["classes"]),
+            header["threshold"],
+            header["fitted_on"]["file"],
+            header["fitted_on"]["sha256"],
+            header["fitted_on"]["pairs"],
+            header["calibrant"],
+            header["command"],
+        )
+        sound = _is_sound(model)
+    except InputError as error:
+        newer = error.code == "version"
+        hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
+        code = "file-newer" if newer else "file-broken"
+        raise FormatError(error.message, hint, code=code, file=name) from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise _damaged(name) from error
+    if not sound:
+        raise _damaged(name)
+    return model
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's bytes, as hexadecimal digits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     file_digest(file.name)[:12]
+    'e3b0c44298fc'
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _header(name: str) -> dict[str, Any]:
+    try:
+        with open(name, "rb") as file:
+            data = file.read(LARGEST)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = "no such file" if missing else (error.strerror or str(error)).lower()
+        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+    if not data.lstrip().startswith(b"{"):
+        raise _foreign(name)
+    try:
+        header = json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        hint = "copy or write it again"
+        raise FormatError(
+            "this is no whole JSON object: damaged or cut short", hint, code="file-broken", file=name
+        ) from error
+    if header.get("format") != FORMAT:
+        raise _foreign(name)
+    version = header.get("schema_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise _damaged(name)
+    if version > VERSION:
+        message = f"the recalibrator has format version {version}, this calibrant reads up to {VERSION}"
+        raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
+    found: dict[str, Any] = header
+    return found
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _is_sound(model: Any) -> bool:
+    """Whether a `SavedRecalibrator` that was read could have been written."""
+    texts = (model.group, model.source, model.digest, model.command)
+    threshold = model.threshold
+    return (
+        model.view in VIEWS
+        and all(isinstance(name, str) for name in model.classes)
+        and len(set(model.classes)) == len(model.classes)
+        and bool(model.classes) == (model.view != "binary")
+        and (threshold is None or (isinstance(threshold, float) and 0 <= threshold < 1))
+        and all(text is None or isinstance(text, str) for text in texts)
+        and isinstance(model.pairs, int)
+        and isinstance(model.method, str)
+        and isinstance(model.version, str)
+    )
+
+
+def _foreign(name: str) -> FormatError:
+    hint = "make one with calibrant fit"
+    return FormatError("this is no saved recalibrator", hint, code="file-mislabelled", file=name)
+
+
+def _damaged(name: str) -> FormatError:
+    return FormatError("the recalibrator is damaged", AGAIN, code="file-broken", file=name)

@@ -1,0 +1,142 @@
+"""Scores that each belong to a class: their names as codes, and classes put into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant.exceptions import InputError
+
+Integers = NDArray[np.int64]
+Groups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
+
+
+def class_codes(classes: ArrayLike, names: Sequence[str] | None = None) -> tuple[Integers, tuple[str, ...]]:
+    """Return (n,) codes and the names they stand for: sorted if found here, else as given.
+
+    Parameters
+    ----------
+    classes
+        (n,) the class of each score: a name, or with ``names`` an index into them.
+    names
+        Different class names.
+
+    Raises
+    ------
+    InputError
+        If a class is missing, an index is out of range, or two names are equal.
+
+    Examples
+    --------
+    >>> codes, names = class_codes(["V", "N", "V"])
+    >>> codes.tolist(), names
+    ([1, 0, 1], ('N', 'V'))
+    """
+    array = _checks.one_dimensional(classes, "classes")
+    if names is not None:
+        return _indices(array, _different(names))
+    if array.dtype.kind == "f":
+        raise InputError("classes are floating point numbers", "pass names, or integers", code="dtype")
+    values: list[Any] = array.tolist()
+    distinct = set(values)
+    if any(value is None or value != value for value in distinct):
+        row = next(i for i, value in enumerate(values) if value is None or value != value)
+        raise InputError(
+            f"classes[{row}] is missing", "name the class of every score", code="missing-value", row=row
+        )
+    ordered = tuple(sorted({str(value) for value in distinct}))
+    place = {name: code for code, name in enumerate(ordered)}
+    code_of = {value: place[str(value)] for value in distinct}
+    return np.fromiter(map(code_of.__getitem__, values), np.int64, len(values)), ordered
+
+
+def _different(names: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(str(name) for name in names)
+    if len(set(found)) < len(found):
+        twice = next(name for i, name in enumerate(found) if name in found[:i])
+        raise InputError(f"names has {twice!r} twice", "pass different names", code="parameter")
+    return found
+
+
+def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tuple[str, ...]]:
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"classes has dtype {array.dtype}", "with names, pass indices into them", code="dtype"
+        )
+    if int(array.min()) < 0 or int(array.max()) >= len(names):
+        row = int(np.flatnonzero((array < 0) | (array >= len(names)))[0])
+        raise InputError(
+            f"classes[{row}] is {array[row].item()}, and there are {len(names)} names",
+            f"pass indices 0 to {len(names) - 1}",
+            code="class-unknown",
+            row=row,
+        )
+    return array.astype(np.int64, copy=False), names
+
+
+def named_groups(groups: Groups) -> dict[str, tuple[str, ...]]:
+    """Return groups of tags by name; those of a list are numbered "1", "2" and so on.
+
+    Raises
+    ------
+    InputError
+        If there is no group, a group is a bare string, or a tag is in two groups.
+
+    Examples
+    --------
+    >>> named_groups([["DT", "NN"], ["UH"]])
+    {'1': ('DT', 'NN'), '2': ('UH',)}
+    """
+    if isinstance(groups, str) or not isinstance(groups, (Sequence, Mapping)):
+        raise InputError("groups are neither a list nor a mapping", _GROUPS_HINT, code="parameter")
+    items = groups.items() if isinstance(groups, Mapping) else enumerate(groups, start=1)
+    found: dict[str, tuple[str, ...]] = {}
+    home: dict[str, str] = {}
+    for key, tags in items:
+        name = str(key)
+        if isinstance(tags, str) or not isinstance(tags, (Sequence, set, frozenset)):
+            raise InputError(f"group {name} is {tags!r}, not a list of tags", _GROUPS_HINT, code="parameter")
+        found[name] = tuple(str(tag) for tag in tags)
+        for tag in found[name]:
+            if tag in home:
+                where = f"twice in group {name}" if home[tag] == name else f"in groups {home[tag]} and {name}"
+                raise InputError(f"the tag {tag!r} is {where}", "put a tag into one group", code="parameter")
+            home[tag] = name
+    if not found:
+        raise InputError("there are no groups", _GROUPS_HINT, code="parameter")
+    return found
+
+
+_GROUPS_HINT = "pass lists of tags, such as by_frequency makes, or a mapping from names to lists of tags"
+
+
+def group_of_names(names: Sequence[str], groups: Groups) -> Integers:
+    """Return the index of each name's group.
+
+    Of a list of groups the last one takes the tags that are in none, as unseen tags are the rarest; a
+    mapping has to name every tag.
+
+    Raises
+    ------
+    InputError
+        If a tag is in no group of a mapping, or groups are unusable.
+
+    Examples
+    --------
+    >>> group_of_names(["NN", "??"], [["DT", "NN"], ["UH"]]).tolist()
+    [0, 1]
+    """
+    found = named_groups(groups)
+    home = {tag: index for index, tags in enumerate(found.values()) for tag in tags}
+    if isinstance(groups, Mapping):
+        lost = [name for name in names if name not in home]
+        if lost:
+            known = ", ".join(list(found)[:20])
+            raise InputError(
+                f"the tag {lost[0]!r} is in no group", f"put it into one of {known}", code="class-unknown"
+            )
+    return np.array([home.get(name, len(found) - 1) for name in names], np.int64)

@@ -1,0 +1,374 @@
+"""Calibration of sparse tagsets: tag frequency groups; errors of each class, of all, and of each group.
+
+Kranzlein, Liu & Schneider (2021). Scores are those of many tokens and many tags, one row each; scores below
+a threshold are left out, since nearly all scores of a tagger are close to 0 and would hide the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import positive_integer, proportion
+from calibrant._rng import Seed
+from calibrant.exceptions import InputError
+from calibrant.measure._class_scores import (
+    NO_SCORE,
+    Arguments,
+    Method,
+    Recipe,
+    Subject,
+    error_of,
+    residuals_of,
+    subjects,
+)
+from calibrant.measure._classes import Groups
+from calibrant.measure.compare import difference_of
+from calibrant.results.groups import MarginalChange, MarginalError
+
+THRESHOLD = 0.01
+BIN_COUNT = 10
+
+
+def by_frequency(train_counts: Mapping[str, int], groups: int) -> list[list[str]]:
+    """Group tags of similar frequency: tag frequency grouping (TFG).
+
+    Tags are taken by falling frequency, ties by name, and a group is closed as soon as it holds at least
+    1/G of all training instances (``count * G >= total``, in integers). What is left over is the last group.
+
+    Parameters
+    ----------
+    train_counts
+        How often each tag occurs in the training data. Tags that never occur may be listed: they join the
+        last group, as do tags that are not listed at all where the groups are used.
+    groups
+        G, the number of groups asked for. There can be fewer, since groups overflow: look at the length.
+
+    Returns
+    -------
+    list of list of str
+        Groups by falling frequency, none of them empty.
+
+    Raises
+    ------
+    InputError
+        If there are no counts, or they are not whole numbers of at least 0.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, section 3.3.
+
+    Examples
+    --------
+    >>> by_frequency({"DT": 4, "NN": 9, "VB": 3, "UH": 1, "FW": 1}, 3)
+    [['NN'], ['DT', 'VB'], ['FW', 'UH']]
+    """
+    asked = positive_integer(groups, "groups")
+    counts = {str(tag): _count(tag, count) for tag, count in train_counts.items()}
+    total = sum(counts.values())
+    if not total:
+        raise InputError("no tag occurs in the training data", "pass the tags' counts", code="empty")
+    found: list[list[str]] = []
+    group: list[str] = []
+    held = 0
+    for tag in sorted((tag for tag in counts if counts[tag]), key=lambda tag: (-counts[tag], tag)):
+        group.append(tag)
+        held += counts[tag]
+        if held * asked >= total:
+            found.append(group)
+            group, held = [], 0
+    if group:
+        found.append(group)
+    found[-1] += sorted(tag for tag in counts if not counts[tag])
+    return found
+
+
+def by_part(tags: Iterable[str], separator: str = "|") -> dict[str, list[str]]:
+    """Group tags by their first part, such as the UPOS of ``UPOS|FEATS``.
+
+    Parameters
+    ----------
+    tags
+        All tags of the tagset: where the groups are used, a tag that is not here is refused.
+    separator
+        What ends the first part; a tag without it is a part by itself.
+
+    Returns
+    -------
+    dict of str to list of str
+        Tags by first part, both sorted.
+
+    Raises
+    ------
+    InputError
+        If there are no tags, or the separator is empty.
+
+    Examples
+    --------
+    >>> by_part(["NOUN|Number=Sing", "NOUN|Number=Plur", "ADP"])
+    {'ADP': ['ADP'], 'NOUN': ['NOUN|Number=Plur', 'NOUN|Number=Sing']}
+    """
+    if not separator:
+        raise InputError("the separator is empty", 'give one, such as "|"', code="parameter")
+    found: dict[str, list[str]] = {}
+    for tag in sorted({str(tag) for tag in tags}):
+        found.setdefault(tag.split(separator, 1)[0], []).append(tag)
+    if not found:
+        raise InputError("there are no tags", "pass the tagset", code="empty")
+    return dict(sorted(found.items()))
+
+
+def _count(tag: object, count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+        raise InputError(
+            f"train_counts[{tag!r}] is {count!r}", "give a whole number of at least 0", code="parameter"
+        )
+    return int(count)
+
+
+def _recipe(bin_count: int, method: Method, level: float, seed: Seed) -> Recipe:
+    if method not in get_args(Method):
+        known = ", ".join(get_args(Method))
+        raise InputError(f"method is {method!r}", f"give one of {known}", code="parameter")
+    return Recipe(positive_integer(bin_count, "bin_count"), method, proportion(level, "level"), seed)
+
+
+def marginal_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    classes: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    threshold: float = THRESHOLD,
+    bin_count: int = BIN_COUNT,
+    min_scores: int = 1,
+    method: Method = "inverted",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> MarginalError:
+    """Marginal calibration error (MCE): root mean over classes of each class's squared calibration error.
+
+    0 when every class's scores are calibrated by themselves. Rare classes count as much as frequent ones, so
+    that it takes many scores of each: with few, noise decides the plug-in (look at ``debiased_error``).
+
+    Parameters
+    ----------
+    y_true
+        (n,) 0 / 1: whether the class of the row is the true one.
+    y_prob
+        (n,) its predicted probability, in [0, 1]. One row for each item and class.
+    classes
+        (n,) the class of the row: a name, or with ``names`` an index into them.
+    names
+        Class names, where ``classes`` are indices.
+    sample_weight
+        (n,) non-negative weights; within the mean over classes all classes weigh the same.
+    clusters
+        (n,) what is dependent (sentence, document). Name at least the token: its scores share one gold tag.
+    threshold
+        Scores below it are left out; 0 keeps all. A score of exactly 0.01 stays at 0.01.
+    bin_count
+        Adaptive bins of the plug-in, a class.
+    min_scores
+        Classes with fewer scores that count are left out, and counted. The paper asks for 1,000.
+    method
+        Of the interval: ``"inverted"``, ``"wald"``, or ``"bootstrap"`` (resamples clusters), as in
+        `calibration_interval`.
+    level
+        Nominal coverage of the interval.
+    seed
+        Of the bootstrap.
+
+    Returns
+    -------
+    MarginalError
+        The plug-in on adaptive bins, and the debiased error with its interval.
+
+    Raises
+    ------
+    InputError
+        For bad values, or if no score reaches the threshold.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma (2019), Verified uncertainty calibration, NeurIPS. arXiv:1909.10155
+
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, Eq. 1.
+
+    Examples
+    --------
+    >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
+    >>> error = marginal_calibration_error(y, [0.5] * 100 + [0.3] * 100, tags)
+    >>> round(error.calibration_error, 4), error.classes
+    (0.1414, 2)
+    """
+    recipe = _recipe(bin_count, method, level, seed)
+    given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
+    scores, left_out = given.scores(y_prob).with_at_least(positive_integer(min_scores, "min_scores"))
+    return error_of(scores, recipe, "mce", left_out=left_out)
+
+
+def shared_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    classes: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    threshold: float = THRESHOLD,
+    bin_count: int = BIN_COUNT,
+    method: Method = "inverted",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> MarginalError:
+    """Shared marginal calibration error (SMCE): of the scores of all classes together, on one set of bins.
+
+    Errors of opposite sign of two classes can cancel: 0 does not mean that each class is calibrated.
+    Parameters, result and errors are those of `marginal_calibration_error`.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, Eq. 2.
+
+    Examples
+    --------
+    >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
+    >>> error = shared_calibration_error(y, [0.5] * 100 + [0.3] * 100, tags)
+    >>> round(error.calibration_error, 4), error.n
+    (0.1414, 200)
+    """
+    recipe = _recipe(bin_count, method, level, seed)
+    given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
+    return error_of(given.scores(y_prob), recipe, "smce")
+
+
+def grouped_calibration_errors(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    classes: ArrayLike,
+    groups: Groups,
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    threshold: float = THRESHOLD,
+    bin_count: int = BIN_COUNT,
+    method: Method = "inverted",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> tuple[MarginalError, ...]:
+    """Grouped marginal calibration error (GMCE) of each group: of its classes' scores, on one set of bins.
+
+    Parameters, errors and records are those of `marginal_calibration_error`, and:
+
+    Parameters
+    ----------
+    groups
+        Lists of tags, as from `by_frequency`: the last one takes tags that are in none. Or a mapping from
+        names to lists of tags: it has to name every tag.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, Eq. 3.
+
+    Examples
+    --------
+    >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
+    >>> errors = grouped_calibration_errors(y, [0.5] * 100 + [0.3] * 100, tags, [["N"], ["V"]])
+    >>> [round(error.calibration_error, 4) for error in errors]
+    [0.0, 0.2]
+    """
+    recipe = _recipe(bin_count, method, level, seed)
+    given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
+    parts = given.scores(y_prob).by_group(groups)
+    return tuple(error_of(part, recipe, "gmce", name) for name, part in parts.items())
+
+
+def calibration_changes(
+    y_true: ArrayLike,
+    y_prob_before: ArrayLike,
+    y_prob_after: ArrayLike,
+    classes: ArrayLike,
+    groups: Groups = (),
+    *,
+    names: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    threshold: float = THRESHOLD,
+    bin_count: int = BIN_COUNT,
+    min_scores: int = 1,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> tuple[MarginalChange, ...]:
+    """Errors before and after recalibration: MCE, SMCE, and GMCE of each group, with paired intervals.
+
+    The scores that count are those that reach the threshold *before*: the same ones on both sides.
+
+    Parameters
+    ----------
+    y_true
+        (n,) 0 / 1: whether the class of the row is the true one.
+    y_prob_before, y_prob_after
+        (n,) its probability before and after recalibration, in [0, 1].
+    groups
+        As in `grouped_calibration_errors`; none if left out.
+    classes, names, sample_weight, clusters, threshold, bin_count, min_scores, level
+        As in `marginal_calibration_error`.
+    seed
+        Of the sign flips behind the paired interval, as in `error_difference`.
+
+    Returns
+    -------
+    tuple of MarginalChange
+        ``difference`` takes the recalibration as given: it does not say how much another recalibration set
+        would change it. Where the interval of the error before reaches 0, the relative change without bins
+        is None, with the reason.
+
+    Raises
+    ------
+    InputError
+        For bad values, or if no score reaches the threshold.
+
+    Examples
+    --------
+    >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
+    >>> changes = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.5] * 200, tags, [["N"], ["V"]])
+    >>> [(change.before.measure, change.before.group, change.relative_change) for change in changes]
+    [('mce', None, -1.0), ('smce', None, -1.0), ('gmce', '1', None), ('gmce', '2', -1.0)]
+    """
+    recipe = _recipe(bin_count, "inverted", level, seed)
+    given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
+    least = positive_integer(min_scores, "min_scores")
+    first = subjects(given.scores(y_prob_before), groups, least)
+    second = subjects(given.scores(y_prob_after, reference=y_prob_before), groups, least)
+    return tuple(_change(before, after, recipe) for before, after in zip(first, second, strict=True))
+
+
+def _change(first: Subject, second: Subject, recipe: Recipe) -> MarginalChange:
+    before, after = (
+        error_of(side.scores, recipe, side.measure, side.group, side.left_out) for side in (first, second)
+    )
+    if before.calibration_error is None or after.calibration_error is None:
+        return MarginalChange(
+            before, after, None, None, dict.fromkeys(("relative_change", "difference"), NO_SCORE)
+        )
+    alone = [residuals_of(side.scores, side.measure) for side in (first, second)]
+    paired = alone
+    if first.scores.pairs.cluster is None:
+        paired = [residuals_of(side.scores, side.measure, units=True) for side in (first, second)]
+    change, reasons = None, {"relative_change": "the error before is 0"}
+    if before.calibration_error > 0:
+        change, reasons = after.calibration_error / before.calibration_error - 1, {}
+    return MarginalChange(
+        before, after, change, difference_of(paired, alone, recipe.level, recipe.seed), reasons
+    )

@@ -1,0 +1,337 @@
+"""What every recalibrator has: scikit-learn's interface, a fit from a tally, a state of plain values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
+
+from calibrant import _checks
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.measure.tally import Tally
+from calibrant.results._base import plain
+
+Floats = NDArray[np.float64]
+Source = Pairs | Tally
+
+STATE_VERSION = 1
+
+_METHODS: dict[str, type[Recalibrator]] = {}
+
+
+class UnfittedError(InputError, NotFittedError):
+    """A recalibrator was used before it was fitted; scikit-learn's `NotFittedError` as well."""
+
+
+class Recalibrator(BaseEstimator, ABC):
+    """Base of the maps from predicted probabilities to better ones.
+
+    ``fit(X, y, sample_weight=None)`` learns the map from scores and labels; ``transform(X)`` applies it and
+    returns probabilities in the shape of the scores; compositions over classes take the classes as well.
+    Parameters are those of the constructor (``get_params``, ``set_params`` and ``clone`` work) and are
+    checked by ``fit``.
+
+    A subclass names its ``method``, which saved states carry, and in ``_learned`` the fitted attributes
+    that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them.
+
+    Attributes
+    ----------
+    pair_count_
+        Pairs (or items) it was fitted on, without those of weight 0.
+    score_range_
+        Lowest and highest score among them. Beyond them the map is extrapolated, in the method's way.
+    """
+
+    method: ClassVar[str]
+    _learned: ClassVar[tuple[str, ...]] = ()
+
+    pair_count_: int
+    score_range_: tuple[float, float]
+    n_features_in_: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "method" in vars(cls):
+            _METHODS[cls.method] = cls
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "pair_count_")
+
+    def check_fitted(self) -> None:
+        """Raise if nothing has been fitted yet.
+
+        Raises
+        ------
+        InputError
+            With code ``undefined``; the error is scikit-learn's ``NotFittedError`` as well.
+        """
+        if not self.__sklearn_is_fitted__():
+            name = type(self).__name__
+            raise UnfittedError(f"this {name} has not been fitted", "call fit first", code="undefined")
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the fitted recalibrator as plain values, as JSON knows them.
+
+        Returns
+        -------
+        dict
+            ``version``, ``method``, ``parameters`` (of the constructor) and ``fitted``.
+
+        Raises
+        ------
+        InputError
+            If it has not been fitted (code ``undefined``).
+        """
+        self.check_fitted()
+        state: dict[str, Any] = _state(self)
+        return state
+
+    @classmethod
+    def from_state(cls, state: Any) -> Self:
+        """Make a fitted recalibrator from what `to_state` returned; nothing in the state is executed.
+
+        Called on a base class, the state says which method it is.
+
+        Parameters
+        ----------
+        state
+            As returned by `to_state`, through JSON or not.
+
+        Raises
+        ------
+        InputError
+            If the state has another version (code ``version``), is of another method, or is broken.
+        """
+        found = _revived(state)
+        if not isinstance(found, Recalibrator):
+            raise broken_state("it names no method")
+        if not isinstance(found, cls):
+            message = f"the state is of the method {found.method!r}, not of a {cls.__name__}"
+            raise InputError(message, "load it with Recalibrator.from_state", code="parameter")
+        found.check_fitted()
+        return found
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        """Take over learned attributes from a state; subclasses check that they fit together."""
+        for name, value in learned.items():
+            setattr(self, name, np.asarray(value, np.float64) if isinstance(value, list) else value)
+
+
+class ArrayRecalibrator(TransformerMixin, Recalibrator):
+    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from scores and labels."""
+
+    @abstractmethod
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities."""
+
+
+class BinaryRecalibrator(ArrayRecalibrator):
+    """Base of the recalibrators of one event: scores (n,) or (n, 1), labels 0 and 1.
+
+    A subclass implements ``_learn`` (from checked pairs or a tally) and ``_map``.
+    """
+
+    _one_label_is_enough: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the map from scores and labels.
+
+        Parameters
+        ----------
+        X
+            (n,) or (n, 1) scores in [0, 1].
+        y
+            (n,) labels 0 / 1: whether the event happened.
+        sample_weight
+            (n,) non-negative weights; None counts every pair once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For bad values (naming the row), a single label, too few pairs, or a bad parameter.
+        """
+        pairs = _checks.pairs(
+            y, one_column(X)[0], sample_weight=sample_weight, label_name="y", score_name="X"
+        )
+        return self._fit_pairs(pairs)
+
+    def fit_tally(self, tally: Tally) -> Self:
+        """Learn the map from a tally: the same as from its pairs, to the width of the tally's rows.
+
+        Parameters
+        ----------
+        tally
+            Exact (the same map as from the pairs) or compressed.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        given: object = tally
+        if not isinstance(given, Tally):
+            hint = "make one with Tally.from_arrays or load_tally"
+            raise InputError(f"tally is a {type(given).__name__}", hint, code="parameter")
+        if tally.total_n == 0:
+            raise InputError("the tally is empty", "pass at least one pair", code="empty")
+        self._check_labels(tally.total_n, tally.total_positives)
+        self._learn(tally)
+        return self._fitted_on(tally.total_n, float(tally.low[0]), float(tally.high.max()))
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        X
+            (n,) or (n, 1) scores in [0, 1].
+
+        Returns
+        -------
+        ndarray of float64
+            In [0, 1], of the shape of X.
+
+        Raises
+        ------
+        InputError
+            If it has not been fitted (code ``undefined``), or a score is not in [0, 1].
+        """
+        self.check_fitted()
+        column, shape = one_column(X)
+        score = _checks.scores(column, "X").astype(np.float64, copy=False)
+        return self._map(score).reshape(shape)
+
+    @abstractmethod
+    def _learn(self, source: Source) -> None:
+        """Fit to checked pairs or a tally, which may have clusters."""
+
+    @abstractmethod
+    def _map(self, score: Floats) -> Floats:
+        """Recalibrate checked scores (n,)."""
+
+    def _fit_pairs(self, pairs: Pairs) -> Self:
+        self._check_labels(len(pairs), int(np.count_nonzero(pairs.outcome)))
+        self._learn(pairs)
+        return self._fitted_on(len(pairs), float(pairs.score.min()), float(pairs.score.max()))
+
+    def _check_labels(self, n: int, positives: int) -> None:
+        if positives in (0, n) and not self._one_label_is_enough:
+            label = int(positives == n)
+            raise InputError(
+                f"all {n} labels are {label}: {type(self).__name__} would call the event "
+                f"{'certain' if label else 'impossible'}",
+                "pass pairs in which it happens and fails to happen",
+                code="undefined",
+            )
+
+    def _fitted_on(self, n: int, low: float, high: float) -> Self:
+        self.pair_count_ = n
+        self.score_range_ = (low, high)
+        self.n_features_in_ = 1
+        return self
+
+
+def one_column(X: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
+    """Return scores (n,) or (n, 1) as (n,), and their shape; other shapes are for `_checks` to refuse."""
+    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    return (array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array), array.shape
+
+
+def broken_state(why: str) -> InputError:
+    """The error for a state that `to_state` cannot have written."""
+    return InputError(f"the recalibrator's state is broken: {why}", "fit and save it again", code="input")
+
+
+def _state(value: Any) -> Any:
+    """Plain values of recalibrators (unfitted ones too), of containers of them, and of numbers."""
+    if isinstance(value, Recalibrator):
+        return {
+            "version": STATE_VERSION,
+            "method": value.method,
+            "parameters": _state(value.get_params(deep=False)),
+            "fitted": {
+                name: _state(getattr(value, name)) for name in _saved(value) if value.__sklearn_is_fitted__()
+            },
+        }
+    if isinstance(value, dict):
+        return {str(key): _state(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_state(item) for item in value]
+    if isinstance(value, np.random.Generator):
+        return None  # what it drew is in the fitted attributes
+    return plain(value)
+
+
+def _saved(recalibrator: Recalibrator) -> tuple[str, ...]:
+    return ("pair_count_", "score_range_", "n_features_in_", *recalibrator._learned)
+
+
+def _revived(value: Any) -> Any:
+    """Invert `_state`; a dictionary with a method is a recalibrator."""
+    if isinstance(value, list):
+        return [_revived(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "version" not in value or not isinstance(value.get("method"), str):
+        return {key: _revived(item) for key, item in value.items()}
+    if value["version"] != STATE_VERSION:
+        message = f"the recalibrator's state has version {value['version']!r}"
+        raise InputError(message, f"this release reads version {STATE_VERSION}", code="version")
+    kind = _METHODS.get(str(value["method"]))
+    if kind is None:
+        known = ", ".join(sorted(_METHODS))
+        message = f"the recalibrator's state is of the unknown method {value['method']!r}"
+        raise InputError(message, f"this release reads {known}", code="version")
+    parameters, fitted = value.get("parameters"), value.get("fitted")
+    if not isinstance(parameters, dict) or not isinstance(fitted, dict):
+        raise broken_state("it has no parameters, or nothing fitted")
+    if not parameters.keys() <= set(kind._get_param_names()):
+        raise broken_state(f"{kind.__name__} has no parameters {sorted(parameters)}")
+    found = kind(**{key: _revived(item) for key, item in parameters.items()})
+    if fitted:
+        _restore(found, fitted)
+    return found
+
+
+def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
+    missing = [name for name in _saved(found) if name not in fitted]
+    if missing:
+        raise broken_state(f"{missing[0]} is missing")
+    try:
+        low, high = fitted["score_range_"]
+        found.score_range_ = (float(low), float(high))
+        found.n_features_in_ = int(fitted["n_features_in_"])
+        found._restore({name: _revived(fitted[name]) for name in found._learned})
+        found.pair_count_ = int(fitted["pair_count_"])
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise broken_state(f"a number is missing or is none ({error})") from error

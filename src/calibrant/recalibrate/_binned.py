@@ -1,0 +1,122 @@
+"""Cut scores into bins by which a map is defined: ties whole, every score in exactly one bin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import Floats, Integers, positive_integer
+from calibrant._kernels import maps as kernels
+from calibrant._parallel import default_threads, fold, slices
+from calibrant.exceptions import InputError
+from calibrant.measure.binning import adaptive, uniform
+from calibrant.recalibrate._base import Source
+from calibrant.results import Bins
+
+Strategy = Literal["adaptive", "uniform"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Bins as intervals that cover [0, 1]: bin i holds ``edge[i] <= score < edge[i + 1]`` (the last, 1 too).
+
+    Attributes
+    ----------
+    edge
+        (bins + 1,) from 0 to 1.
+    n
+        (bins,) pairs.
+    weight, weight_positives, weight_score
+        (bins,) sums of w, w y and w q.
+    """
+
+    edge: Floats
+    n: Floats
+    weight: Floats
+    weight_positives: Floats
+    weight_score: Floats
+
+    @property
+    def frequency(self) -> Floats:
+        """Share of positives a bin."""
+        share: Floats = self.weight_positives / self.weight
+        return share
+
+    @property
+    def score(self) -> Floats:
+        """Mean score a bin."""
+        mean: Floats = self.weight_score / self.weight
+        return mean
+
+
+def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: int) -> Cut:
+    """Cut a source as asked; bins of fewer than ``smallest`` pairs join the next (the last the one before).
+
+    Raises
+    ------
+    InputError
+        For a bad parameter, or fewer pairs than bins.
+    """
+    positive_integer(smallest, "min_size")
+    if strategy == "adaptive":
+        found = (
+            adaptive(source, count=positive_integer(bins, "bins"), ties="whole")
+            if size is None
+            else adaptive(source, size=size, ties="whole")
+        )
+        first = found.edge_low[1:]
+    elif strategy == "uniform":
+        if size is not None:
+            raise InputError(
+                "size goes with adaptive bins", "leave it out, or strategy='adaptive'", code="parameter"
+            )
+        found = uniform(source, positive_integer(bins, "bins"))
+        first = _between(found)
+    else:
+        raise InputError(f"strategy is {strategy!r}", "give adaptive or uniform", code="parameter")
+    n = int(found.n.sum().round())
+    if smallest > n:
+        raise InputError(
+            f"min_size is {smallest}, more than the {n} pairs", f"give at most {n}", code="parameter"
+        )
+    start = _large_enough(found.n, smallest)
+    columns = (found.n, found.weight, found.weight_positives, found.sum_score)
+    edge = np.concatenate([[0.0], first[start[1:] - 1], [1.0]])
+    return Cut(edge, *(np.add.reduceat(column, start) for column in columns))
+
+
+def step_map(edge: Floats, value: Floats, score: Floats) -> Floats:
+    """The value of the bin that each score lies in."""
+    inner = edge[1:-1]
+    out = np.empty(len(score))
+    in_pieces(lambda part: kernels.steps(inner, value, score[part], out[part]), len(score))
+    return out
+
+
+def in_pieces(work: Callable[[slice], None], n: int) -> None:
+    """Call ``work`` with slices that cover range(n), on all processors."""
+    fold(slices(n), lambda: None, lambda _, part: work(part), default_threads())
+
+
+def _between(bins: Bins) -> Floats:
+    """First scores of the bins after the first; the middle of an empty range parts it."""
+    middle = (bins.edge_high[:-1] + bins.edge_low[1:]) / 2
+    first: Floats = np.nextafter(middle, 2.0)  # uniform bins hold their upper edge
+    return first
+
+
+def _large_enough(n: Floats, smallest: int) -> Integers:
+    """Where merged bins begin, so that each has ``smallest`` pairs."""
+    start = [0]
+    inside = 0.0
+    for i, count in enumerate(n.tolist()):
+        if inside >= smallest:
+            start.append(i)
+            inside = 0.0
+        inside += count
+    if inside < smallest and len(start) > 1:
+        start.pop()
+    return np.array(start, np.int64)

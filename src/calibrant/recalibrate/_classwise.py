@@ -1,0 +1,225 @@
+"""What compositions over classes share: rows told apart by class, a map for each part of the classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from calibrant import _checks
+from calibrant._checks import Integers, Pairs
+from calibrant.exceptions import InputError
+from calibrant.measure._classes import class_codes
+from calibrant.measure.tally import Tally
+from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+
+Floats = NDArray[np.float64]
+
+
+class ClasswiseRecalibrator(Recalibrator):
+    """Base of compositions: a map of single scores for each part of the classes.
+
+    Scores of many items and classes come as one row each, (n,) scores with the (n,) classes they are of.
+    Scores of an item need not sum to 1 afterwards.
+    """
+
+    _learned: ClassVar[tuple[str, ...]] = ("part_names_", "parts_")
+
+    estimator: BinaryRecalibrator
+    part_names_: tuple[str, ...]
+    parts_: tuple[BinaryRecalibrator, ...]
+
+    def fit(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        classes: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn the map of each part.
+
+        Parameters
+        ----------
+        scores
+            (n,) probabilities in [0, 1].
+        labels
+            (n,) 0 / 1: whether the row's class is the true one.
+        classes
+            (n,) the class of the row: a name, or with ``names`` an index into them.
+        sample_weight
+            (n,) non-negative weights; None counts every row once.
+        names
+            Class names, where ``classes`` are indices.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For bad values (naming the row), or where a part cannot be fitted (naming it).
+        """
+        self._check_estimator()
+        pairs = _checks.pairs(labels, scores, sample_weight=sample_weight)
+        codes, found = class_codes(classes, names)
+        _checks.same_length("classes", len(codes), "scores", np.size(scores))
+        if len(pairs) < len(codes):
+            codes = codes[np.asarray(sample_weight) > 0]
+        used = np.unique(codes)
+        part, part_names = self._parts_of([found[code] for code in used.tolist()])
+        part_of = np.zeros(len(found), np.int64)
+        part_of[used] = part
+        by_part = {part_names[number]: rows for number, rows in _runs(part_of[codes])}
+        sizes = {name: len(by_part.get(name, ())) for name in part_names}
+
+        def learn(estimator: BinaryRecalibrator, name: str) -> None:
+            some = _rows(pairs, by_part[name])
+            estimator.fit(some.score, some.outcome, some.weight)
+
+        return self._learn_parts(sizes, learn)
+
+    def fit_tallies(self, tallies: Mapping[str, Tally]) -> Self:
+        """Learn the map of each part from a tally a class.
+
+        Parameters
+        ----------
+        tallies
+            By class: tallies of that class's scores, exact or compressed.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        self._check_estimator()
+        if not tallies:
+            raise InputError("there are no tallies", "pass one a class", code="empty")
+        classes = [str(name) for name in tallies]
+        part, part_names = self._parts_of(classes)
+        merged: dict[str, Tally] = {}
+        for number, tally in zip(part.tolist(), tallies.values(), strict=True):
+            name = part_names[number]
+            merged[name] = merged[name].merge(tally) if name in merged else tally
+        sizes = {name: merged[name].total_n if name in merged else 0 for name in part_names}
+        return self._learn_parts(sizes, lambda estimator, name: estimator.fit_tally(merged[name]))
+
+    def transform(
+        self, scores: ArrayLike, classes: ArrayLike, *, names: Sequence[str] | None = None
+    ) -> Floats:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        scores
+            (n,) probabilities in [0, 1].
+        classes, names
+            As in `fit`; which classes may be new is said by each composition.
+
+        Returns
+        -------
+        ndarray of float64
+            (n,) in [0, 1].
+
+        Raises
+        ------
+        InputError
+            If it has not been fitted, for bad values, or for a class that has no map.
+        """
+        self.check_fitted()
+        score = _checks.scores(scores, "scores").astype(np.float64, copy=False)
+        codes, found = class_codes(classes, names)
+        _checks.same_length("classes", len(codes), "scores", len(score))
+        used = np.flatnonzero(np.bincount(codes, minlength=len(found)))
+        part_of = np.full(len(found), -1)
+        part_of[used] = self._fitted_parts_of([found[code] for code in used.tolist()])
+        if len(set(part_of[used].tolist())) == 1 and part_of[used[0]] >= 0:
+            mended: Floats = self.parts_[part_of[used[0]]].transform(score)
+            return mended
+        out: Floats = np.array(score)
+        for number, rows in _runs(part_of[codes]):
+            if number >= 0:
+                out[rows] = self.parts_[number].transform(score[rows])
+        return out
+
+    def _check_estimator(self) -> None:
+        given: object = self.estimator
+        if not isinstance(given, BinaryRecalibrator):
+            message = f"estimator is {given!r}, which maps no single scores"
+            raise InputError(message, "pass one such as Isotonic()", code="parameter")
+
+    def _learn_parts(self, sizes: dict[str, int], learn: Any) -> Self:
+        """Fit a copy of the estimator to each part, or say which cannot be fitted and why."""
+        self._check_sizes(sizes)
+        parts = {}
+        for name in sizes:
+            parts[name] = clone(self.estimator)
+            try:
+                learn(parts[name], name)
+            except InputError as error:
+                message = f"{self._called(name)}: {error.message}"
+                raise InputError(message, self._hint(error.hint), code=error.code) from error
+        self.part_names_, self.parts_ = tuple(parts), tuple(parts.values())
+        self.pair_count_ = sum(part.pair_count_ for part in self.parts_)
+        low, high = zip(*(part.score_range_ for part in self.parts_), strict=True)
+        self.score_range_ = (min(low), max(high))
+        self.n_features_in_ = 1
+        return self
+
+    def _check_sizes(self, sizes: dict[str, int]) -> None:
+        """Raise where a part has too few scores."""
+        empty = [name for name, size in sizes.items() if not size]
+        if empty:
+            raise InputError(
+                f"{self._called(empty[0])} has no scores to fit on",
+                self._hint("pass more scores"),
+                code="empty",
+            )
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        names, parts = learned["part_names_"], learned["parts_"]
+        sound = isinstance(names, list) and isinstance(parts, list) and len(names) == len(parts) > 0
+        if not sound or not all(isinstance(part, BinaryRecalibrator) for part in parts):
+            raise ValueError("its parts are no recalibrators with names")
+        for part in parts:
+            part.check_fitted()
+        self.part_names_, self.parts_ = tuple(str(name) for name in names), tuple(parts)
+        self._fitted_parts_of([])
+
+    @abstractmethod
+    def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
+        """The part of each class at the fit, and the parts' names."""
+
+    @abstractmethod
+    def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
+        """The fitted part of each class; -1 leaves its scores as they are."""
+
+    def _called(self, name: str) -> str:
+        return f"group {name}"
+
+    def _hint(self, hint: str) -> str:
+        return hint
+
+
+def _runs(part: Integers) -> Iterator[tuple[int, Integers]]:
+    """The rows of each part that has any, in their order."""
+    order = np.argsort(part.astype(np.int16) if part.max() < 1 << 15 else part, kind="stable")
+    cuts = np.flatnonzero(np.diff(part[order])) + 1
+    for rows in np.split(order, cuts):
+        yield int(part[rows[0]]), rows
+
+
+def _rows(source: Pairs, rows: Integers) -> Pairs:
+    return Pairs(
+        source.score[rows], source.outcome[rows], None if source.weight is None else source.weight[rows]
+    )

@@ -1,0 +1,135 @@
+"""Labelled scores to choose recalibrators on, and to fit them to again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant.exceptions import InputError
+from calibrant.measure._classes import class_codes
+from calibrant.recalibrate._base import BinaryRecalibrator
+from calibrant.recalibrate._classwise import ClasswiseRecalibrator
+
+Single = BinaryRecalibrator | ClasswiseRecalibrator
+ONE_EVENT: tuple[str, ...] = ("event",)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScores:
+    """Scores of one event, or of many classes with one row each, and whether they came true.
+
+    Attributes
+    ----------
+    scores
+        (n,) probabilities in [0, 1].
+    labels
+        (n,) 0 / 1: whether the event happened, or the row's class is the true one.
+    classes
+        (n,) the class of the row: a name, or with ``names`` an index into them; None for one event.
+    clusters
+        (n,) what is dependent (sentence, document); None takes rows as independent. Scores of a token share
+        its gold tag, so that with classes name at least the token.
+    names
+        Class names, where ``classes`` are indices.
+
+    Examples
+    --------
+    >>> dev = LabelledScores([0.2, 0.9], [0, 1], ["N", "V"], clusters=["s1", "s1"])
+    """
+
+    scores: ArrayLike
+    labels: ArrayLike
+    classes: ArrayLike | None = None
+    clusters: ArrayLike | None = None
+    names: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Checked labelled scores."""
+
+    score: Floats
+    label: NDArray[Any]
+    code: Integers
+    names: tuple[str, ...]
+    cluster: Integers | None
+    cluster_count: int
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether they are of classes, not of one event."""
+        return self.names is not ONE_EVENT
+
+    @property
+    def units(self) -> Integers:
+        """(n,) the cluster of each row; without clusters each row is its own."""
+        return np.arange(len(self.score)) if self.cluster is None else self.cluster
+
+    @property
+    def unit_count(self) -> int:
+        """Clusters, or rows."""
+        return len(self.score) if self.cluster is None else self.cluster_count
+
+    def at(self, rows: Integers | NDArray[np.bool_]) -> Rows:
+        """Some rows; clusters keep their codes."""
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return Rows(
+            self.score[rows], self.label[rows], self.code[rows], self.names, cluster, self.cluster_count
+        )
+
+    def fit(self, recalibrator: Single) -> Single:
+        """Return a copy of a recalibrator that is fitted to these."""
+        fitted: Single = clone(recalibrator)
+        if isinstance(fitted, ClasswiseRecalibrator):
+            return fitted.fit(self.score, self.label, self.code, names=self.names)
+        return fitted.fit(self.score, self.label)
+
+    def mended(self, fitted: Single) -> Floats:
+        """Their scores after a fitted recalibrator."""
+        if isinstance(fitted, ClasswiseRecalibrator):
+            return fitted.transform(self.score, self.code, names=self.names)
+        return fitted.transform(self.score)
+
+
+def checked(data: LabelledScores, threshold: float, name: str) -> Rows:
+    """Check labelled scores, and leave out those below the threshold; clusters that lose all rows are gone.
+
+    Raises
+    ------
+    InputError
+        For bad values, or if no score is left.
+    """
+    pairs = _checks.pairs(data.labels, data.scores, label_name=f"{name} labels", score_name=f"{name} scores")
+    limit = 0.0 if threshold == 0 else _checks.proportion(threshold, "threshold")
+    code, names = np.zeros(len(pairs), np.int64), ONE_EVENT
+    if data.classes is not None:
+        code, names = class_codes(data.classes, data.names)
+        _checks.same_length(f"{name} classes", len(code), f"{name} scores", len(pairs))
+    score = pairs.score.astype(np.float64, copy=False)
+    kept = np.flatnonzero(pairs.score >= limit)
+    if not len(kept):
+        raise InputError(f"no {name} score reaches the threshold of {limit:g}", "lower it", code="empty")
+    cluster, count = None, 0
+    if data.clusters is not None:
+        given = np.asarray(data.clusters)
+        _checks.same_length(f"{name} clusters", len(given), f"{name} scores", len(pairs))
+        cluster, found = _checks.cluster_codes(given[kept], f"{name} clusters")
+        count = len(found)
+    return Rows(score[kept], pairs.label[kept], code[kept], names, cluster, count)
+
+
+def check_recalibrator(recalibrator: object, rows: Rows, name: str) -> None:
+    """Raise unless it maps such scores."""
+    if not isinstance(recalibrator, BinaryRecalibrator | ClasswiseRecalibrator):
+        message = f"{name} is {recalibrator!r}, which maps no single scores"
+        raise InputError(message, "pass one such as Isotonic() or PerGroup(...)", code="parameter")
+    if isinstance(recalibrator, ClasswiseRecalibrator) and not rows.has_classes:
+        message = f"{name} takes classes, and the scores have none"
+        raise InputError(message, "pass their classes", code="parameter")

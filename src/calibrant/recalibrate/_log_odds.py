@@ -1,0 +1,185 @@
+"""What Platt scaling, temperatures and beta calibration of one event share: log-odds, points, the map."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from calibrant._checks import Floats, Pairs
+from calibrant._kernels import log_odds as kernels
+from calibrant._parallel import CHUNK, default_threads, fold, slices
+from calibrant.exceptions import InputError
+from calibrant.measure.tally import Tally
+from calibrant.recalibrate._base import BinaryRecalibrator, Source
+
+CLIP = 2.0**-53  # the largest float64 below 1 lies this far from it
+LARGEST_LISTED = 1 << 16  # more pairs than this are summed on the grid first
+
+
+@dataclass(frozen=True)
+class Points:
+    """Scores moved off 0 and 1, each with its weight and the part of it that is positive.
+
+    Attributes
+    ----------
+    score
+        (m,) in [clip, 1 - clip].
+    weight, positives
+        (m,) total weight, and weight of the positive pairs.
+    clipped
+        Pairs whose score had to be moved.
+    """
+
+    score: Floats
+    weight: Floats
+    positives: Floats
+    clipped: int
+
+    @property
+    def log_score(self) -> Floats:
+        """(m,) ln q."""
+        return np.log(self.score)
+
+    @property
+    def log_rest(self) -> Floats:
+        """(m,) ln(1 - q)."""
+        return np.log1p(-self.score)
+
+    @property
+    def log_odds(self) -> Floats:
+        """(m,) ln q - ln(1 - q)."""
+        odds: Floats = self.log_score - self.log_rest
+        return odds
+
+    def check_slope(self, name: str, parameters: int = 2) -> None:
+        """Raise where there are too few different scores to fit so many parameters.
+
+        Raises
+        ------
+        InputError
+            With code ``undefined``.
+        """
+        distinct = len(np.unique(self.score))
+        if distinct == 1:
+            raise InputError(
+                f"all scores are equal: {name} has no slope to fit",
+                "pass scores that differ; the share of positives is all that such scores can tell",
+                code="undefined",
+            )
+        if distinct < parameters:
+            raise InputError(
+                f"there are {distinct} different scores, and {name} has {parameters} parameters",
+                "use a method with fewer",
+                code="undefined",
+            )
+
+    def check_overlap(self, name: str, hint: str, *, at: float | None = None, turned: bool = False) -> None:
+        """Raise where a threshold of the score separates the labels: the slope would be infinite.
+
+        Parameters
+        ----------
+        name, hint
+            For the message.
+        at
+            The only threshold that counts, where the map is fixed at 1/2; None where any does.
+        turned
+            Whether positives below the threshold count as well, as for a slope that may be negative.
+
+        Raises
+        ------
+        InputError
+            With code ``undefined``.
+        """
+        positive, negative = self.score[self.positives > 0], self.score[self.positives < self.weight]
+        if at is not None:
+            separated = negative.max() <= at <= positive.min()
+        else:
+            separated = negative.max() <= positive.min() or (turned and positive.max() <= negative.min())
+        if separated:
+            raise InputError(
+                f"a threshold of the score separates the labels: the slope of {name} would be infinite",
+                hint,
+                code="undefined",
+            )
+
+
+def points_of(source: Source, clip: float) -> Points:
+    """The points of pairs or of a tally.
+
+    A row of a compressed tally has two: the mean score of its positives and that of its negatives.
+    """
+    if isinstance(source, Pairs) and len(source) > LARGEST_LISTED:
+        source = Tally.from_pairs(Pairs(source.score, source.outcome, source.weight), exact=False)
+    if isinstance(source, Pairs):
+        score = source.score.astype(np.float64)
+        weight = np.ones(len(score)) if source.weight is None else source.weight
+        positives, count = weight * source.label, np.ones(len(score), np.int64)
+    else:
+        tally = source.without_clusters()
+        some, others = tally.positives > 0, tally.positives < tally.n
+        rest = tally.weight - tally.weight_positives
+        mean_positive = tally.anchor[some] + tally.offset_positive[some] / tally.weight_positives[some]
+        mean_negative = tally.anchor[others] + (tally.offset - tally.offset_positive)[others] / rest[others]
+        score = np.concatenate(
+            [
+                np.clip(mean_positive, tally.low[some], tally.high[some]),
+                np.clip(mean_negative, tally.low[others], tally.high[others]),
+            ]
+        )
+        weight = np.concatenate([tally.weight_positives[some], rest[others]])
+        positives = np.concatenate([tally.weight_positives[some], np.zeros(len(rest[others]))])
+        count = np.concatenate([tally.positives[some], (tally.n - tally.positives)[others]])
+    moved = (score < clip) | (score > 1 - clip)
+    return Points(np.clip(score, clip, 1 - clip), weight, positives, int(count[moved].sum()))
+
+
+def checked_clip(value: object) -> float:
+    """Return how far from 0 and 1 scores are kept: a number from 2^-64 to below 1/2, or raise."""
+    if isinstance(value, (int, float, np.floating)) and 2.0**-64 <= value < 0.5:
+        return float(value)
+    raise InputError(f"clip is {value!r}", "give a number from 2**-64 to below 0.5", code="parameter")
+
+
+def mapped(score: Floats, a: float, b: float, c: float, clip: float) -> Floats:
+    """1 / (1 + exp(-(a ln q - b ln(1 - q) + c))) of scores (n,), on several threads if they are many."""
+    out = np.empty(len(score))
+    threads = default_threads() if len(score) > CHUNK else 1
+
+    def update(_: None, piece: slice) -> None:
+        kernels.log_odds_map(score[piece], a, b, c, clip, out[piece])
+
+    fold(slices(len(score)), lambda: None, update, threads)
+    return out
+
+
+class LogOddsRecalibrator(BinaryRecalibrator):
+    """Base of maps p = 1 / (1 + exp(-(a ln q - b ln(1 - q) + c))).
+
+    A subclass implements ``_learn_points`` and ``_coefficients``, and has a parameter ``clip``.
+    """
+
+    clip: float
+    clipped_count_: int
+    step_count_: int
+    converged_: bool
+
+    _status: ClassVar[tuple[str, ...]] = ("clipped_count_", "step_count_", "converged_")
+
+    def _learn(self, source: Source) -> None:
+        points = points_of(source, checked_clip(self.clip))
+        self._learn_points(points)
+        self.clipped_count_ = points.clipped
+
+    def _map(self, score: Floats) -> Floats:
+        return mapped(score, *self._coefficients(), self.clip)
+
+    @abstractmethod
+    def _learn_points(self, points: Points) -> None:
+        """Fit to points."""
+
+    @abstractmethod
+    def _coefficients(self) -> tuple[float, float, float]:
+        """The fitted a, b and c."""

@@ -1,0 +1,154 @@
+"""Logits of K classes: checked, and mapped back to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Floats, Integers
+from calibrant._kernels import log_odds as kernels
+from calibrant._parallel import default_threads, fold, slices
+from calibrant.exceptions import InputError
+from calibrant.measure.events import class_predictions
+
+ROWS = 1 << 14  # items a piece of work
+
+
+@dataclass(frozen=True)
+class LogitItems:
+    """Checked items: logits, true classes, weights.
+
+    Attributes
+    ----------
+    logit
+        (n, K) finite; logarithms of probabilities, or what was given.
+    label
+        (n,) index of the true class.
+    weight
+        (n,) positive.
+    classes
+        K names.
+    clipped
+        Probabilities below the clip, which were moved.
+    range
+        Lowest and highest probability.
+    """
+
+    logit: Floats
+    label: Integers
+    weight: Floats
+    classes: tuple[str, ...]
+    clipped: int
+    range: tuple[float, float]
+
+
+def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Floats]:
+    """Return logits (n, K) of scores, and the probabilities they stand for.
+
+    Logits stay as they are; of probabilities, raised to the clip where below it, logarithms are taken.
+
+    Raises
+    ------
+    InputError
+        If a logit is not finite, a probability is outside [0, 1], or a row does not sum to 1.
+    """
+    array = np.asarray(X)
+    if array.ndim != 2 or array.shape[1] < 2:
+        hint = "pass one column a class, or (n,) scores of one event"
+        raise InputError(f"X has shape {array.shape}, expected (n, K) with K >= 2", hint, code="shape")
+    if not len(array):
+        raise InputError("X is empty", "pass at least one item", code="empty")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"X has dtype {array.dtype}", "pass numbers", code="dtype")
+    if logits:
+        value = np.ascontiguousarray(array, np.float64)
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            row, column = (int(index) for index in bad[0])
+            raise InputError(
+                f"X[{row}, {column}] is {value[row, column]}, not a finite logit",
+                "pass probabilities if some are 0",
+                code="score-range",
+                row=row,
+            )
+        count = value.shape[1]
+        return value, softmax(value, np.ones(count), np.zeros(count))
+    prob = class_predictions(np.zeros(len(array), np.int64), array).prob.astype(np.float64)
+    return np.log(np.maximum(prob, clip)), prob
+
+
+def items_of(
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    classes: Sequence[str] | None,
+    logits: bool,
+    clip: float,
+) -> LogitItems:
+    """Check scores and labels of K classes.
+
+    Raises
+    ------
+    InputError
+        As `logits_of`, and for labels or weights that are none.
+    """
+    logit, prob = logits_of(X, logits=logits, clip=clip)
+    checked = class_predictions(y, prob, classes=classes, sample_weight=sample_weight)
+    if len(checked) < len(prob):
+        kept = np.asarray(sample_weight) > 0
+        logit, prob = logit[kept], prob[kept]
+    weight = np.ones(len(prob)) if checked.weight is None else checked.weight
+    clipped = 0 if logits else int((prob < clip).sum())
+    limits = float(prob.min()), float(prob.max())
+    return LogitItems(np.ascontiguousarray(logit), checked.label, weight, checked.classes, clipped, limits)
+
+
+def softmax(logit: Floats, scale: Floats, bias: Floats) -> Floats:
+    """Softmax (n, K) of ``scale * logit + bias``, on several threads if there are many rows."""
+    out = np.empty_like(logit)
+
+    def update(_: None, piece: slice) -> None:
+        kernels.softmax_map(logit[piece], scale, bias, out[piece])
+
+    fold(slices(len(logit), ROWS), lambda: None, update, _threads(logit))
+    return out
+
+
+def temperature_sums(items: LogitItems, inverse: float) -> Floats:
+    """Negative log-likelihood at 1/T, and its first two derivatives by 1/T."""
+
+    def add(piece: slice, sums: Floats) -> None:
+        kernels.temperature_sums(items.logit[piece], items.label[piece], items.weight[piece], inverse, sums)
+
+    return _summed(items, 3, add)
+
+
+def vector_sums(items: LogitItems, scale: Floats, bias: Floats) -> Floats:
+    """Negative log-likelihood, and its derivatives by the K scales and the K biases."""
+
+    def add(piece: slice, sums: Floats) -> None:
+        logit, label, weight = items.logit[piece], items.label[piece], items.weight[piece]
+        kernels.vector_sums(logit, label, weight, scale, bias, sums)
+
+    return _summed(items, 1 + 2 * len(scale), add)
+
+
+def _summed(items: LogitItems, width: int, add: Callable[[slice, Floats], None]) -> Floats:
+    """Sums over pieces of the items, added up in order: the same on any number of threads."""
+    pieces = list(slices(len(items.logit), ROWS))
+    sums = np.zeros((len(pieces), width))
+
+    def update(_: None, number: int) -> None:
+        add(pieces[number], sums[number])
+
+    fold(range(len(pieces)), lambda: None, update, _threads(items.logit))
+    total: Floats = sums.sum(axis=0)
+    return total
+
+
+def _threads(logit: Floats) -> int:
+    return default_threads() if logit.size > 1 << 20 else 1

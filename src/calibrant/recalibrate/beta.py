@@ -1,0 +1,99 @@
+"""Beta calibration: a logistic regression on ln q and -ln(1 - q) with slopes that are not negative."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from calibrant.exceptions import InputError
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points
+from calibrant.recalibrate._newton import fit
+
+Parameters = Literal["abm", "ab", "am"]
+
+
+class Beta(LogOddsRecalibrator):
+    """Beta calibration: logit p = a ln q - b ln(1 - q) + c with a, b >= 0, by maximum likelihood.
+
+    The maps that are right when the scores of each class have a beta distribution: sigmoids, inverse
+    sigmoids, and the identity (a = b = 1, c = 0). They never reverse the order of scores.
+
+    Parameters
+    ----------
+    parameters
+        Which are free: ``"abm"`` all three, ``"ab"`` with a score of 1/2 fixed at 1/2 (m = 1/2), ``"am"``
+        with a = b, which is `Platt` with a slope that is not negative.
+    clip
+        Scores nearer than this to 0 or 1 are taken to be this far from them, as in `Platt`.
+
+    Attributes
+    ----------
+    a_, b_, c_
+        The fitted map. c = b ln(1 - m) - a ln m, m the score that is mapped to 1/2.
+    converged_, step_count_
+        Whether Newton's method has converged, and in how many steps.
+    clipped_count_
+        Pairs of the fit whose score was moved by ``clip``.
+    pair_count_, score_range_
+        As in `Recalibrator`.
+
+    Notes
+    -----
+    The constrained maximum is found by projected Newton steps. (The authors' code drops a feature whose
+    slope is negative and fits again, which gives the same where one of them is.) Many pairs and compressed
+    tallies are summed on the grid, as in `Platt`. Separable labels raise an error.
+
+    References
+    ----------
+    M. Kull, T. de Menezes e Silva Filho and P. Flach (2017), Beta calibration: a well-founded and easily
+    implemented improvement on logistic calibration for binary classifiers, AISTATS. PMLR 54, 623-631.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.random(500_000)
+    >>> beta = Beta().fit(q, rng.random(500_000) < q**2 / (q**2 + 1 - q))
+    >>> round(beta.a_, 1), round(beta.b_, 1), round(abs(beta.c_), 1)
+    (2.0, 1.0, 0.0)
+    """
+
+    method: ClassVar[str] = "beta"
+    _learned: ClassVar[tuple[str, ...]] = ("a_", "b_", "c_", *LogOddsRecalibrator._status)
+
+    a_: float
+    b_: float
+    c_: float
+
+    def __init__(self, parameters: Parameters = "abm", clip: float = CLIP) -> None:
+        self.parameters = parameters
+        self.clip = clip
+
+    def _learn_points(self, points: Points) -> None:
+        if self.parameters not in get_args(Parameters):
+            known = ", ".join(get_args(Parameters))
+            raise InputError(f"parameters is {self.parameters!r}", f"give one of {known}", code="parameter")
+        points.check_slope("beta calibration", parameters=len(self.parameters))
+        fixed = 0.5 if self.parameters == "ab" else None
+        points.check_overlap("beta calibration", "pass more pairs, or use Platt(smoothing=True)", at=fixed)
+        one = np.ones(len(points.score))
+        if self.parameters == "abm":
+            columns = [points.log_score, -points.log_rest, one]
+        elif self.parameters == "ab":
+            columns = [points.log_score + np.log(2), -points.log_rest - np.log(2)]
+        else:
+            columns = [points.log_odds, one]
+        slopes = np.array([column is not one for column in columns])
+        found = fit(np.stack(columns, axis=1), points.weight, points.positives, nonnegative=slopes)
+        a, *rest = (float(value) for value in found.coefficients)
+        if self.parameters == "am":
+            self.a_, self.b_, self.c_ = a, a, rest[0]
+        elif self.parameters == "ab":
+            self.a_, self.b_, self.c_ = a, rest[0], (a - rest[0]) * float(np.log(2))
+        else:
+            self.a_, self.b_, self.c_ = a, rest[0], rest[1]
+        self.step_count_, self.converged_ = found.steps, found.converged
+
+    def _coefficients(self) -> tuple[float, float, float]:
+        return self.a_, self.b_, self.c_

@@ -1,0 +1,189 @@
+"""Composition over the classes of a tagset: one map for all, one a class, or one a group of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from calibrant._checks import Integers, positive_integer
+from calibrant.exceptions import InputError
+from calibrant.measure._classes import Groups, group_of_names, named_groups
+from calibrant.measure.groups import by_frequency
+from calibrant.recalibrate._base import BinaryRecalibrator
+from calibrant.recalibrate._classwise import ClasswiseRecalibrator
+
+__all__ = ["PerClass", "PerGroup", "Shared", "by_frequency"]
+
+MIN_SCORES = 200
+
+
+class Shared(ClasswiseRecalibrator):
+    """One map for the scores of all classes: shared class-wise recalibration (SCW).
+
+    Classes that were not there at the fit are mapped like the others.
+
+    Parameters
+    ----------
+    estimator
+        A recalibrator of single scores, such as ``Isotonic()``; it is copied, not fitted itself.
+
+    Attributes
+    ----------
+    parts_, part_names_
+        The fitted map, and ``"all"``.
+    pair_count_, score_range_
+        As in `Recalibrator`.
+
+    References
+    ----------
+    K. Patel, W. Beluch, B. Yang, M. Pfeiffer and D. Zhang (2021), Multi-class uncertainty calibration via
+    mutual information maximization-based binning, ICLR. arXiv:2006.13092
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import Isotonic
+    >>> shared = Shared(Isotonic()).fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], ["N", "V", "V", "N"])
+    >>> shared.transform([0.2, 0.5], ["V", "X"]).tolist()
+    [0.0, 0.5]
+    """
+
+    method: ClassVar[str] = "shared"
+
+    def __init__(self, estimator: BinaryRecalibrator) -> None:
+        self.estimator = estimator
+
+    def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
+        return np.zeros(len(classes), np.int64), ["all"]
+
+    def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
+        return np.zeros(len(classes), np.int64)
+
+    def _called(self, name: str) -> str:
+        return "the scores of all classes"
+
+
+class PerClass(ClasswiseRecalibrator):
+    """A map for each class, one against the rest.
+
+    It takes many scores of every class. Where some have too few, group classes (`PerGroup`) or share one map
+    (`Shared`).
+
+    Parameters
+    ----------
+    estimator
+        A recalibrator of single scores; it is copied for each class.
+    min_scores
+        The fit is refused, naming the class, if any has fewer. 200 is the least that a single bin should
+        have (Nguyen & O'Connor 2015); Kranzlein et al. (2021) ask for 1,000.
+    unseen
+        What `transform` does with classes that were not there at the fit: ``"refuse"``, or leave their scores
+        ``"unchanged"``.
+
+    Attributes
+    ----------
+    parts_, part_names_
+        The fitted maps, and the classes they are of.
+    pair_count_, score_range_
+        As in `Recalibrator`.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import Isotonic
+    >>> each = PerClass(Isotonic(), min_scores=2, unseen="unchanged")
+    >>> each = each.fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], ["N", "V", "V", "N"])
+    >>> each.transform([0.5, 0.5, 0.3], ["N", "V", "X"]).round(3).tolist()
+    [0.5, 0.5, 0.3]
+    """
+
+    method: ClassVar[str] = "per-class"
+
+    def __init__(
+        self,
+        estimator: BinaryRecalibrator,
+        min_scores: int = MIN_SCORES,
+        unseen: Literal["refuse", "unchanged"] = "refuse",
+    ) -> None:
+        self.estimator = estimator
+        self.min_scores = min_scores
+        self.unseen = unseen
+
+    def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
+        if self.unseen not in ("refuse", "unchanged"):
+            raise InputError(f"unseen is {self.unseen!r}", "give refuse or unchanged", code="parameter")
+        return np.arange(len(classes)), list(classes)
+
+    def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
+        place = {name: number for number, name in enumerate(self.part_names_)}
+        lost = [name for name in classes if name not in place]
+        if lost and self.unseen == "refuse":
+            raise InputError(
+                f"the class {lost[0]!r} was not there at the fit",
+                'leave it out, or set unseen="unchanged"',
+                code="class-unknown",
+            )
+        return np.array([place.get(name, -1) for name in classes], np.int64)
+
+    def _check_sizes(self, sizes: dict[str, int]) -> None:
+        least = positive_integer(self.min_scores, "min_scores")
+        few = {name: size for name, size in sizes.items() if size < least}
+        if few:
+            name = min(few, key=lambda key: (few[key], key))
+            others = f"; {len(few)} of {len(sizes)} classes have fewer" if len(few) > 1 else ""
+            message = f"the class {name!r} has {few[name]} scores, fewer than min_scores = {least}{others}"
+            raise InputError(message, self._hint("lower min_scores"), code="undefined")
+
+    def _called(self, name: str) -> str:
+        return f"the class {name!r}"
+
+    def _hint(self, hint: str) -> str:
+        return f"{hint}; or take PerGroup or Shared, which fit classes together"
+
+
+class PerGroup(ClasswiseRecalibrator):
+    """A map for each group of classes, such as tags of similar frequency (TFG).
+
+    Parameters
+    ----------
+    estimator
+        A recalibrator of single scores; it is copied for each group.
+    groups
+        Lists of tags, as from `by_frequency`: tags that are in none belong to the last one, the rarest, at
+        the fit and afterwards. Or a mapping from names to lists of tags (a tag's category, say): it has to
+        name every tag, and others are refused.
+
+    Attributes
+    ----------
+    parts_, part_names_
+        The fitted maps, and the names of the groups; "1", "2" and so on for lists.
+    pair_count_, score_range_
+        As in `Recalibrator`.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, section 3.3.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import Isotonic
+    >>> tfg = PerGroup(Isotonic(), by_frequency({"N": 3, "V": 2, "UH": 1}, 2))
+    >>> tfg = tfg.fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1], ["N", "UH", "V", "N"])
+    >>> tfg.transform([0.5, 0.5], ["N", "unseen"]).round(3).tolist()
+    [0.5, 0.5]
+    """
+
+    method: ClassVar[str] = "per-group"
+
+    def __init__(self, estimator: BinaryRecalibrator, groups: Groups) -> None:
+        self.estimator = estimator
+        self.groups = groups
+
+    def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
+        return group_of_names(classes, self.groups), list(named_groups(self.groups))
+
+    def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
+        names = list(named_groups(self.groups))
+        place = np.array([self.part_names_.index(name) for name in names], np.int64)
+        return place[group_of_names(classes, self.groups)]

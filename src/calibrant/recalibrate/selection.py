@@ -1,0 +1,259 @@
+"""Which recalibrator, how many groups and bins: chosen by cross-validation on the recalibration data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from sklearn.base import clone
+
+from calibrant._checks import Floats, Integers, Pairs, one_of, positive_integer, proportion
+from calibrant._rng import Seed, generator
+from calibrant.exceptions import InputError
+from calibrant.measure._tails import quantile
+from calibrant.measure.compare import error_difference
+from calibrant.measure.debiased import debiased_squared_error_of
+from calibrant.measure.groups import by_frequency
+from calibrant.recalibrate._base import BinaryRecalibrator
+from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
+from calibrant.recalibrate.groups import PerGroup, Shared
+from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+
+Objective = Literal["brier", "log-loss", "calibration"]
+Progress = Callable[[str, int, int | None], None]
+
+GROUPS = (1, 2, 3, 5, 8, 12, 20)
+BINS = (5, 10, 20, 40)
+INFINITE = "a pair that came true (or did not) has probability 0 (or 1): its log loss is infinite"
+
+
+def frequency_candidates(
+    estimator: BinaryRecalibrator,
+    train_counts: Mapping[str, int],
+    *,
+    groups: Sequence[int] = GROUPS,
+    bins: Sequence[int] | None = None,
+) -> dict[str, Single]:
+    """Return a recalibrator for every number of tag frequency groups, and of bins.
+
+    Parameters
+    ----------
+    estimator
+        A recalibrator of single scores.
+    train_counts
+        How often each tag occurs in the training data.
+    groups
+        Numbers of groups, G. 1 is one map for all tags. Where frequent tags make two G the same groups, the
+        first is tried alone.
+    bins
+        Numbers of bins, for estimators that have any; None takes 5, 10, 20 and 40 for them.
+
+    Returns
+    -------
+    dict
+        For `choose_recalibrator`, by names such as ``"G=5, bins=10"``.
+
+    Raises
+    ------
+    InputError
+        If ``bins`` is given and the estimator has none, or for bad numbers or counts.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import HistogramBinning
+    >>> list(frequency_candidates(HistogramBinning(), {"N": 3, "V": 2, "UH": 1}, groups=(1, 2), bins=(5, 10)))
+    ['G=1, bins=5', 'G=1, bins=10', 'G=2, bins=5', 'G=2, bins=10']
+    """
+    has_bins = "bins" in estimator.get_params(deep=False)
+    if bins is not None and not has_bins:
+        raise InputError(f"{estimator!r} has no bins", "leave bins out", code="parameter")
+    found: dict[str, Single] = {}
+    seen: list[list[list[str]]] = []
+    for count in groups:
+        parts = by_frequency(train_counts, count)
+        if parts in seen:
+            continue
+        seen.append(parts)
+        for size in BINS if bins is None and has_bins else bins or (None,):
+            one = clone(estimator)
+            name = f"G={count}"
+            if size is not None:
+                one.set_params(bins=positive_integer(size, "bins"))
+                name += f", bins={size}"
+            found[name] = Shared(one) if len(parts) == 1 else PerGroup(one, parts)
+    return found
+
+
+def choose_recalibrator(
+    candidates: Mapping[str, Single],
+    data: LabelledScores,
+    *,
+    objective: Objective = "brier",
+    folds: int = 5,
+    threshold: float = 0.0,
+    level: float = 0.95,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> RecalibratorChoice:
+    """Compare recalibrators on held-out parts of the recalibration data.
+
+    Clusters are dealt into folds; the scores of each fold are mended by maps that were fitted to the others,
+    and the loss is that of all of them together. Fit the chosen one to all of the data afterwards, and
+    measure it on other data: the loss of the best of several is too low.
+
+    Parameters
+    ----------
+    candidates
+        Recalibrators by name, those first that are to be preferred; `frequency_candidates` makes some.
+    data
+        The recalibration data.
+    objective
+        ``"brier"`` (the mean squared difference of label and score) and ``"log-loss"`` are proper: true
+        probabilities minimise them. ``"calibration"`` is the debiased squared calibration error of all
+        scores on one set of bins; it can be negative. It prefers maps that tell items apart too little, and
+        does not see errors of classes that cancel: choose numbers of groups by another.
+    folds
+        At least 2.
+    threshold
+        Scores below it are left out.
+    level
+        Nominal coverage of the intervals.
+    seed
+        Of the folds.
+    progress
+        Called with ``"choosing"``, the candidates done and all of them.
+
+    Returns
+    -------
+    RecalibratorChoice
+
+    Raises
+    ------
+    InputError
+        For bad values, no candidates, fewer clusters than folds, or if no candidate can be fitted.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import HistogramBinning, LabelledScores
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.random(2000)
+    >>> data = LabelledScores(q**2, rng.random(2000) < q)
+    >>> choice = choose_recalibrator({f"bins={b}": HistogramBinning(bins=b) for b in (1, 20)}, data)
+    >>> choice.chosen
+    'bins=20'
+    """
+    one_of(objective, get_args(Objective), "objective")
+    level = proportion(level, "level")
+    rows = checked(data, threshold, "data")
+    if not candidates:
+        raise InputError("there are no candidates", "pass at least one", code="empty")
+    for name, candidate in candidates.items():
+        check_recalibrator(candidate, rows, f"the candidate {name!r}")
+    fold = _folds(rows, positive_integer(folds, "folds"), seed)
+    held: dict[str, Floats] = {}
+    failed: dict[str, InputError] = {}
+    for done, (name, candidate) in enumerate(candidates.items(), start=1):
+        try:
+            held[name] = _cross_fitted(candidate, rows, fold, folds)
+        except InputError as error:
+            failed[name] = error
+        if progress is not None:
+            progress("choosing", done, len(candidates))
+    if not held:
+        raise next(iter(failed.values()))
+    losses = {name: _loss(rows, score, objective) for name, score in held.items()}
+    finite = {name: loss for name, loss in losses.items() if loss is not None}
+    if not finite:
+        raise InputError(INFINITE, 'choose by "brier"', code="undefined")
+    chosen = min(finite, key=finite.__getitem__)
+    reasons = {name: error.message for name, error in failed.items()}
+    return RecalibratorChoice(
+        chosen=chosen,
+        objective=objective,
+        unchanged=_loss(rows, rows.score, objective),
+        candidates=tuple(
+            RecalibratorCandidate(name, None, None, None, None, {"loss": reasons.get(name, INFINITE)})
+            if name not in finite
+            else _against(name, chosen, rows, held, finite[name], objective, level)
+            for name in candidates
+        ),
+        folds=folds,
+        pairs=len(rows.score),
+        clusters=rows.cluster_count or None,
+        threshold=float(threshold),
+        level=level,
+        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+    )
+
+
+def _folds(rows: Rows, folds: int, seed: Seed) -> Integers:
+    """The fold of each row; whole clusters, and as many in each as can be."""
+    if folds < 2:
+        raise InputError("folds is 1, which leaves nothing to fit to", "give at least 2", code="parameter")
+    if rows.unit_count < folds:
+        what = "scores" if rows.cluster is None else "clusters"
+        message = f"there are {rows.unit_count} {what} for {folds} folds"
+        raise InputError(message, "pass more, or lower folds", code="undefined")
+    dealt = generator(seed).permutation(rows.unit_count) % folds
+    found: Integers = dealt[rows.units]
+    return found
+
+
+def _cross_fitted(candidate: Single, rows: Rows, fold: Integers, folds: int) -> Floats:
+    """Scores of each fold after a map that was fitted to the others."""
+    score = np.empty(len(rows.score))
+    for number in range(folds):
+        out = fold == number
+        score[out] = rows.at(out).mended(rows.at(~out).fit(candidate))
+    return score
+
+
+def _pairs(rows: Rows, score: Floats) -> Pairs:
+    return Pairs(score, rows.label, None, rows.cluster, rows.cluster_count)
+
+
+def _losses(rows: Rows, score: Floats, objective: str) -> Floats:
+    """The loss of each score."""
+    if objective == "brier":
+        squares: Floats = (rows.label - score) ** 2
+        return squares
+    with np.errstate(divide="ignore"):
+        logs: Floats = -np.log(np.where(rows.label, score, 1 - score))
+    return logs
+
+
+def _loss(rows: Rows, score: Floats, objective: str) -> float | None:
+    """The loss of all scores together; None where it is infinite or cannot be had."""
+    if objective == "calibration":
+        return debiased_squared_error_of(_pairs(rows, score))
+    loss = float(_losses(rows, score, objective).mean())
+    return loss if np.isfinite(loss) else None
+
+
+def _against(
+    name: str,
+    chosen: str,
+    rows: Rows,
+    held: Mapping[str, Floats],
+    loss: float,
+    objective: str,
+    level: float,
+) -> RecalibratorCandidate:
+    """A candidate, and its paired difference from the chosen one."""
+    if name == chosen:
+        why = dict.fromkeys(("difference", "low", "high"), "this is the chosen one")
+        return RecalibratorCandidate(name, loss, None, None, None, why)
+    if objective == "calibration":
+        found = error_difference(_pairs(rows, held[name]), _pairs(rows, held[chosen]), level=level)
+        return RecalibratorCandidate(
+            name, loss, found.mse_difference, found.mse_low, found.mse_high, found.reasons
+        )
+    gap = _losses(rows, held[name], objective) - _losses(rows, held[chosen], objective)
+    mean = float(gap.mean())
+    sums = np.bincount(rows.units, gap - mean)
+    count = rows.unit_count
+    half = (
+        quantile(level, rows.cluster_count) * float(np.sqrt(count / (count - 1) * np.sum(sums**2))) / len(gap)
+    )
+    return RecalibratorCandidate(name, loss, mean, mean - half, mean + half)

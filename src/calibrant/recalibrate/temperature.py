@@ -1,0 +1,197 @@
+"""Temperature scaling of one event or of K classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Floats
+from calibrant.exceptions import InputError
+from calibrant.recalibrate._base import one_column
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, checked_clip
+from calibrant.recalibrate._newton import fit
+from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
+
+_MOST_STEPS = 100
+_LARGEST_INVERSE = 1e6
+_SMALL_STEP = 1e-9  # relative; Newton's next step would be about its square
+
+
+class Temperature(LogOddsRecalibrator):
+    """Temperature scaling: softmax(logits / T), one T for all, by maximum likelihood.
+
+    Of one event: p = sigmoid(logit(q) / T). T > 1 makes scores less extreme, T < 1 more; the order of
+    an item's classes and its top label stay. The likelihood is concave in 1/T, and its one maximum is found
+    by Newton's method: no learning rate, no start value, the same T every time.
+
+    Parameters
+    ----------
+    classes
+        K class names, if labels are names. None: labels are 0 / 1, or indices 0..K - 1.
+    logits
+        Whether X holds logits of K classes. By default it holds probabilities, of which logarithms are
+        taken; nothing is guessed.
+    clip
+        Probabilities nearer than this to 0 (and 1, for one event) are taken to be this far from it, when
+        fitting and when applying, as in `Platt`.
+
+    Attributes
+    ----------
+    temperature_
+        T.
+    converged_, step_count_
+        Whether Newton's method has converged, and in how many steps.
+    clipped_count_
+        Pairs (or probabilities of K classes) that were moved by ``clip``.
+    n_features_in_
+        1 for one event, K for K classes.
+    pair_count_, score_range_
+        As in `Recalibrator`.
+
+    Notes
+    -----
+    X is (n,) or (n, 1) for one event and (n, K) for K classes; only the former fits from a tally. If every
+    label is the top label the likelihood grows without end as T falls to 0; if labels are no better than
+    chance it is largest at an infinite T. Both raise an error.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), On calibration of modern neural networks, ICML.
+    arXiv:1706.04599
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(5000, 3))
+    >>> y = (logits + rng.gumbel(size=(5000, 3))).argmax(axis=1)
+    >>> temperature = Temperature(logits=True).fit(3 * logits, y)
+    >>> round(temperature.temperature_, 1), temperature.transform([[3.0, 0.0, 0.0]]).round(2).tolist()
+    (3.0, [[0.58, 0.21, 0.21]])
+    """
+
+    method: ClassVar[str] = "temperature"
+    _learned: ClassVar[tuple[str, ...]] = ("temperature_", *LogOddsRecalibrator._status)
+
+    temperature_: float
+
+    def __init__(
+        self, classes: Sequence[str] | None = None, logits: bool = False, clip: float = CLIP
+    ) -> None:
+        self.classes = classes
+        self.logits = logits
+        self.clip = clip
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn T from scores and labels.
+
+        Parameters
+        ----------
+        X
+            (n,) or (n, 1) scores of one event, or (n, K) probabilities (or logits) of K classes.
+        y
+            (n,) labels 0 / 1, or true classes: indices, or names with ``classes``.
+        sample_weight
+            (n,) non-negative weights; None counts every item once.
+
+        Raises
+        ------
+        InputError
+            For bad values (naming the row), or where no positive, finite T is best.
+        """
+        column, _ = one_column(X)
+        if np.ndim(column) < 2 and not self.logits:
+            return super().fit(X, y, sample_weight)
+        clip = checked_clip(self.clip)
+        items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
+        self._learn_items(items)
+        self.clipped_count_ = items.clipped
+        self._fitted_on(len(items.label), *items.range)
+        self.n_features_in_ = items.logit.shape[1]
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of float64
+            In [0, 1], of the shape of X; rows of K classes sum to 1.
+
+        Raises
+        ------
+        InputError
+            If it has not been fitted, for bad values, or for another number of columns than in `fit`.
+        """
+        self.check_fitted()
+        column, shape = one_column(X)
+        width = shape[1] if np.ndim(column) == 2 else 1
+        if width != self.n_features_in_:
+            raise InputError(
+                f"X has {width} columns, and the temperature was fitted on {self.n_features_in_}",
+                "pass the scores of the same classes",
+                code="shape",
+            )
+        if width == 1:
+            return super().transform(X)
+        logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
+        return softmax(logit, np.full(width, 1 / self.temperature_), np.zeros(width))
+
+    def _learn_points(self, points: Points) -> None:
+        points.check_overlap("a temperature", "pass more pairs: T would be 0", at=0.5)
+        log_odds = points.log_odds
+        if float(np.dot(points.positives - points.weight / 2, log_odds)) <= 0:
+            raise _worse_than_chance()
+        found = fit(log_odds[:, None], points.weight, points.positives)
+        self.temperature_ = 1 / float(found.coefficients[0])
+        self.step_count_, self.converged_ = found.steps, found.converged
+
+    def _learn_items(self, items: LogitItems) -> None:
+        own = items.logit[np.arange(len(items.label)), items.label]
+        if (own == items.logit.max(axis=1)).all():
+            raise InputError(
+                "every label is the top label: T would be 0", "pass more items", code="undefined"
+            )
+        if temperature_sums(items, 0.0)[1] >= 0:
+            raise _worse_than_chance()
+        inverse, self.step_count_, self.converged_ = _newton(items)
+        self.temperature_ = 1 / inverse
+
+    def _coefficients(self) -> tuple[float, float, float]:
+        return 1 / self.temperature_, 1 / self.temperature_, 0.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        return tags
+
+
+def _newton(items: LogitItems) -> tuple[float, int, bool]:
+    """The 1/T at which the derivative is 0, by Newton steps within a bracket; steps; whether converged."""
+    low, high, inverse = 0.0, np.inf, 1.0
+    for step in range(1, _MOST_STEPS + 1):
+        _, slope, curvature = temperature_sums(items, inverse)
+        new = inverse - slope / curvature if curvature > 0 else np.nan
+        if abs(new - inverse) <= _SMALL_STEP * inverse:
+            return float(new), step, True
+        low, high = (inverse, high) if slope < 0 else (low, inverse)
+        if not low < new < high:
+            new = 2 * low if np.isinf(high) else (low + high) / 2
+        inverse = float(min(new, _LARGEST_INVERSE))
+    return inverse, _MOST_STEPS, False
+
+
+def _worse_than_chance() -> InputError:
+    return InputError(
+        "labels agree with the scores no better than chance: an infinite temperature would be best",
+        "check that scores and labels belong together",
+        code="undefined",
+    )

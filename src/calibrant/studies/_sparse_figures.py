@@ -1,0 +1,75 @@
+"""The sparse study's figures, drawn from its record alone: figures 2 and 3 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from calibrant.plots import _style as style
+from calibrant.studies._base import Row, Study, shared_legend
+from calibrant.studies._sparse_maps import SHORT
+from calibrant.studies._sparse_scores import GROUPS
+
+FALLS, RISES, SHARED = style.SERIES[2].color, style.SERIES[1].color, style.SERIES[0].color
+POINT: dict[str, Any] = {"linestyle": "none", "markersize": 6}
+
+
+def draw(study: Study) -> dict[str, Figure]:
+    """Errors before and after of all tags (figure 2), and of each group (figure 3)."""
+    errors = study.tables["errors"]
+    titles = list(dict.fromkeys(row["tagger"] for row in errors))
+    floors = {(row["tagger"], row["measure"]): row["floor"] for row in study.tables["groups"]}
+    drawn: dict[str, Figure] = {}
+    for name, measures, height in (
+        ("smce", ["SMCE"], 2.6),
+        ("gmce", [f"GMCE {group}" for group in range(1, GROUPS + 1)], 6.4),
+    ):
+        figure, axes = style.new_figure(3.9 * max(2, len(titles)), height, len(titles))
+        for title, ax in zip(titles, axes, strict=True):
+            rows = [row for row in errors if row["tagger"] == title]
+            _panel(ax, rows, measures, {measure: floors[title, measure] for measure in measures})
+            style.plain_title(ax, title)
+            ax.set_xlabel(name.upper())
+        shared_legend(figure, axes[0], 5)
+        drawn[name] = figure
+    return drawn
+
+
+def _panel(ax: Axes, errors: Sequence[Row], measures: Sequence[str], floors: dict[str, float]) -> None:
+    """A line for each measure and technique: before, after with a map a group, after with one map."""
+    heights, labels, y = [], [], 0.0
+    for measure in measures:
+        top = y
+        for technique, short in SHORT.items():
+            found = {
+                row["sharing"]: row
+                for row in errors
+                if (row["technique"], row["measure"]) == (technique, measure)
+            }
+            _line(ax, y, found["TFG"], found["SCW"])
+            heights.append(y)
+            labels.append(short if len(measures) == 1 else f"{measure[5:]}  {short}")
+            y += 1.0
+        ax.vlines(floors[measure], top - 0.4, y - 0.6, color=style.MUTED, linewidth=1.2, linestyle=":")
+        y += 0.6
+    ax.set_yticks(heights, labels)
+    ax.set_ylim(y - 0.9, -0.7)
+    ax.set_xlim(left=0)
+    style.grid(ax, "x")
+    style.key(ax, "before", 0, color="k", marker="o", **POINT)
+    style.key(ax, "after TFG: falls", 1, color=FALLS, marker="<", **POINT)
+    style.key(ax, "after TFG: rises", 1, color=RISES, marker=">", **POINT)
+    style.key(ax, "after SCW", 1, color=SHARED, marker="s", **POINT)
+    style.key(ax, "noise of a calibrated model", 2, color=style.MUTED, linestyle=":")
+
+
+def _line(ax: Axes, y: float, grouped: Row, shared: Row) -> None:
+    before, after = grouped["plug-in before"], grouped["plug-in after"]
+    color = FALLS if after <= before else RISES
+    ax.plot([before, after], [y, y], color=color, linewidth=1.6, zorder=1)
+    ax.plot([after], [y], color=color, marker="<" if after <= before else ">", zorder=3, **POINT)
+    ax.plot([before], [y], color="k", marker="o", zorder=2, **POINT)
+    ax.plot([shared["plug-in after"]], [y], color=SHARED, marker="s", zorder=2, **POINT)

@@ -1,0 +1,140 @@
+"""Names of methods and groupings to estimators, and estimators to what was read of a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from calibrant._checks import positive_integer
+from calibrant.exceptions import InputError
+from calibrant.io.class_table import read_class_table
+from calibrant.measure.groups import by_frequency
+from calibrant.measure.tally import Tally
+from calibrant.workflow._class_parts import Labelled
+
+Method = Literal[
+    "histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector"
+]
+METHODS = get_args(Method)
+ESTIMATORS = {
+    "histogram": "HistogramBinning",
+    "isotonic": "Isotonic",
+    "scaling-binning": "ScalingBinning",
+    "platt": "Platt",
+    "temperature": "Temperature",
+    "beta": "Beta",
+    "venn-abers": "VennAbers",
+    "vector": "VectorScaling",
+}
+BINNED = ("histogram", "scaling-binning")
+JOINT = ("temperature", "vector")  # of all classes of a row at once, where the table is wide
+SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
+
+
+def estimator_of(method: str, bins: int | None) -> Any:
+    """An estimator that has not been fitted.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it has no bins.
+
+    Examples
+    --------
+    >>> estimator_of("histogram", 10)
+    HistogramBinning(bins=10)
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}", f"give {', '.join(METHODS)}", code="parameter")
+    from calibrant import recalibrate
+
+    kind = getattr(recalibrate, ESTIMATORS[method])
+    if bins is None:
+        return kind()
+    if method not in BINNED:
+        message, hint = f"{method} has no bins", f"leave them out, or choose {' or '.join(BINNED)}"
+        raise InputError(message, hint, code="parameter")
+    return kind(bins=bins)
+
+
+def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
+    """How often each class is the true one."""
+    if isinstance(found, dict):
+        return {classes[code]: tally.total_positives for code, tally in found.items()}
+    assert found.code is not None
+    count = np.bincount(found.code[found.label.astype(bool)], minlength=len(classes))
+    return dict(zip(classes, count.tolist(), strict=True))
+
+
+def named_groups_of(group: str | Mapping[str, str]) -> tuple[str | Mapping[str, str], str]:
+    """What a grouping stands for, files read, and what it is called."""
+    if isinstance(group, Mapping):
+        return {str(name): str(home) for name, home in group.items()}, "given"
+    if group in (SHARED, PER_CLASS, FREQUENCY):
+        return group, group
+    try:
+        return read_class_table(group), group
+    except InputError as error:
+        if error.code != "file-missing":
+            raise
+        hint = "give shared, class, frequency, or a file with a class and its group a line"
+        raise InputError(f"there is no grouping and no file {group!r}", hint, code="file-missing") from error
+
+
+def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, int]:
+    """How often classes occur, from a mapping or a file."""
+    if isinstance(counts, Mapping):
+        return dict(counts)
+    found: dict[str, int] = {}
+    for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
+        if not (text.isascii() and text.isdigit()):
+            message, hint = f"the count of {name!r} is {text!r}", "write a whole number"
+            raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
+        found[name] = int(text)
+    return found
+
+
+def composed(
+    estimator: Any,
+    group: str | Mapping[str, str],
+    groups: int,
+    counts: Mapping[str, int],
+    min_scores: int | None,
+) -> Any:
+    """Compose an estimator over classes."""
+    from calibrant import recalibrate
+
+    if group == SHARED:
+        return recalibrate.Shared(estimator)
+    if group == PER_CLASS:
+        least: dict[str, Any] = {} if min_scores is None else {"min_scores": min_scores}
+        return recalibrate.PerClass(estimator, **least)
+    if group == FREQUENCY:
+        return recalibrate.PerGroup(estimator, by_frequency(counts, positive_integer(groups, "groups")))
+    assert not isinstance(group, str)
+    members: dict[str, list[str]] = {}
+    for name, home in group.items():
+        members.setdefault(home, []).append(name)
+    return recalibrate.PerGroup(estimator, members)
+
+
+def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
+    """Fit to scores in memory, or to tallies."""
+    if isinstance(found, dict):
+        if classes:
+            estimator.fit_tallies({classes[code]: tally for code, tally in found.items()})
+        else:
+            estimator.fit_tally(found[0])
+    elif found.code is None:
+        estimator.fit(found.score, found.label, found.weight)
+    else:
+        estimator.fit(found.score, found.label, found.code, names=classes, sample_weight=found.weight)
+
+
+def map_count(recalibrator: Any) -> int:
+    """How many maps a recalibrator or a composition holds."""
+    maps = getattr(recalibrator, "parts_", None)
+    return 1 if maps is None else len(maps)

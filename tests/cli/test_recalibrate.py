@@ -1,0 +1,132 @@
+"""`calibrant fit`, `calibrant apply`, and `calibrant report --model`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.io import load_recalibrator
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def tags(tmp_path: Path) -> Path:
+    """Scores of three tags of 600 tokens; the third is rare."""
+    random = np.random.default_rng(6)
+    code = np.tile(np.arange(3), 600)
+    score = random.random(1800) * np.array([0.9, 0.6, 0.2])[code]
+    names = pa.array(["NN", "VB", "UH"]).take(pa.array(code))
+    path = tmp_path / "tags.parquet"
+    pq.write_table(
+        pa.table({"score": score, "label": random.random(1800) < score**1.5, "class": names}), path
+    )
+    return path
+
+
+def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path) -> None:
+    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    ran = run("fit", long_table, "-o", model, "--method", "platt")
+    assert (ran.code, ran.err) == (0, "")
+    for part in ("platt", "400  pairs of", f"Wrote {model} after", f"calibrant apply {model} TEST"):
+        assert part in ran.out, part
+    ran = run("apply", model, long_table, "-o", output)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"Wrote {output}: 400 rows, 400 scores mended by {model}" in ran.out
+    assert run("measure", output).code == 0
+    header = json.loads(model.read_text("utf-8"))
+    assert header["command"].startswith("calibrant fit ")
+    assert header["fitted_on"]["file"] == str(long_table)
+    assert len(header["fitted_on"]["sha256"]) == 64
+
+
+def test_groups_and_counts_come_from_files(run: Run, tags: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    (tmp_path / "groups.tsv").write_text("NN\topen\nVB\topen\nUH\tclosed\n", encoding="utf-8")
+    ran = run("fit", tags, "-o", model, "--group", tmp_path / "groups.tsv", "--json")
+    assert ran.code == 0
+    found = json.loads(ran.out)
+    assert (found["maps"], found["classes"], found["group"]) == (2, 3, str(tmp_path / "groups.tsv"))
+    (tmp_path / "counts.tsv").write_text("NN\t5\nVB\t5\nUH\t1\n", encoding="utf-8")
+    counts = ("--group", "frequency", "--groups", 2, "--counts", tmp_path / "counts.tsv")
+    assert run("fit", tags, "-o", model, *counts).code == 0
+    recalibrator: Any = load_recalibrator(model).recalibrator
+    assert [list(group) for group in recalibrator.groups] == [["NN", "VB"], ["UH"]]
+    (tmp_path / "counts.tsv").write_text("NN\tmany\n", encoding="utf-8")
+    ran = run("fit", tags, "-o", model, *counts)
+    assert ran.code == 2
+    assert "the count of 'NN' is 'many'" in ran.err
+
+
+@pytest.mark.parametrize("text", ["NN open\n", "NN\ta\nNN\tb\n", "\n", "NN\ta\tb\n"])
+def test_bad_groups_are_one_line(text: str, run: Run, tags: Path, tmp_path: Path) -> None:
+    (tmp_path / "groups.tsv").write_text(text, encoding="utf-8")
+    ran = run("fit", tags, "-o", tmp_path / "model.json", "--group", tmp_path / "groups.tsv")
+    assert ran.code == 2
+    assert ran.err.startswith(f"calibrant: {tmp_path / 'groups.tsv'}")
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> None:
+    model, page = tmp_path / "model.json", tmp_path / "report.html"
+    assert run("fit", tags, "-o", model).code == 0
+    ran = run("report", tags, "--model", model, "--event", "pooled", "-o", page)
+    assert (ran.code, ran.err) == (0, "")
+    for part in (
+        "  before  pooled",
+        "  after   pooled",
+        f"before and after {model}",
+        "these very data",
+        " %]",
+    ):
+        assert part in ran.out, part
+    text = page.read_text("utf-8")
+    assert "before" in text
+    assert "these very data" in text
+    ran = run("report", tags, tags, "--model", model, "-o", page)
+    assert (ran.code, "one table" in ran.err) == (2, True)
+
+
+def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
+    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    assert run("fit", tags, "-o", model, "--threshold", 0.05).code == 0
+    other = pa.table({"score": [0.01, 0.5, 0.99], "class": ["NN", "FW", "NN"]})
+    pq.write_table(other.replace_schema_metadata({"calibrant.threshold": "0.01"}), tmp_path / "other.parquet")
+    ran = run("apply", model, tmp_path / "other.parquet", "-o", output)
+    assert ran.code == 0
+    for part in (
+        "1 scores below the threshold of the fit stay",
+        "1 scores lie outside the range of the fit",
+        "not there at the fit: FW",
+        "left out scores below 0.01",
+    ):
+        assert part in ran.out, part
+    ran = run("apply", model, output, "-o", tmp_path / "again.parquet", "--json")
+    assert json.loads(ran.out)["again"] is True
+
+
+def test_errors_are_one_line_and_leave_nothing(
+    run: Run, tags: Path, long_table: Path, tmp_path: Path
+) -> None:
+    model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
+    assert run("fit", tags, "-o", model).code == 0
+    for arguments in (
+        (model, long_table, "-o", output),
+        (tags, tags, "-o", output),
+        (model, tags, "-o", tags),
+        (model, tmp_path / "none.parquet", "-o", output),
+        (tmp_path / "none.json", tags, "-o", output),
+        (model, tags, "-o", tmp_path / "mended.xlsx"),
+    ):
+        ran = run("apply", *arguments)
+        assert (ran.code, ran.err.count("\n"), ran.out) == (2, 1, ""), arguments
+    assert not output.exists()
+    assert run("fit", tags, "-o", tmp_path / "no" / "model.json").code == 2

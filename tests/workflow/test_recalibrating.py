@@ -1,0 +1,270 @@
+"""Fitting recalibrators to tables and applying them: as the estimators do themselves, whatever the form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import InputError
+from calibrant.io import save_recalibrator, save_tally
+from calibrant.io.saved_recalibrators import file_digest
+from calibrant.measure.groups import by_frequency
+from calibrant.measure.tally import Tally
+from calibrant.recalibrate import HistogramBinning, Isotonic, PerClass, PerGroup, Shared, Temperature
+from calibrant.workflow import _class_parts, apply_recalibrator, fit_recalibrator, measure, report
+
+CLASSES = ["N", "V", "D", "X"]
+PRIOR = np.array([8.0, 4.0, 2.0, 1.0])
+
+
+def long(n: int, seed: int, *, threshold: float | None = None) -> pa.Table:
+    """Overconfident scores of four classes, one row an item and class."""
+    wide = rows(n, seed)
+    matrix = np.column_stack([wide[f"p_{name}"].to_numpy() for name in CLASSES])
+    score = matrix.ravel()
+    code = np.tile(np.arange(4), n)
+    item = np.repeat(np.arange(n), 4)
+    label = np.array(wide["label"].to_pylist())[item] == np.array(CLASSES)[code]
+    names = pa.DictionaryArray.from_arrays(code.astype(np.int32), CLASSES)
+    table = pa.table({"score": score, "label": label, "class": names, "item": item, "cluster": item // 5})
+    if threshold is None:
+        return table
+    return table.filter(pa.array(score >= threshold)).replace_schema_metadata(
+        {"calibrant.threshold": repr(threshold)}
+    )
+
+
+def rows(n: int, seed: int) -> pa.Table:
+    """Overconfident probabilities of four classes, one row an item."""
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(size=(n, 4)) + np.log(PRIOR)
+    true = (logit + rng.gumbel(size=(n, 4))).argmax(axis=1)
+    sharp = np.exp(2 * logit)
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    return pa.table(
+        {**{f"p_{name}": sharp[:, k] for k, name in enumerate(CLASSES)}, "label": [CLASSES[k] for k in true]}
+    )
+
+
+def binary(n: int, seed: int) -> pa.Table:
+    return long(n, seed).filter(pa.compute.equal(long(n, seed)["class"], "V")).select(["score", "label"])
+
+
+def mend(model: Any, table: Any, tmp_path: Path) -> pa.Table:
+    apply_recalibrator(model, table, tmp_path / "mended.parquet")
+    return pq.read_table(tmp_path / "mended.parquet")
+
+
+def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> None:
+    dev, test = binary(800, 0), binary(500, 1)
+    model = fit_recalibrator(dev, method="histogram", bins=7)
+    alone = HistogramBinning(bins=7).fit(dev["score"].to_numpy(), dev["label"].to_numpy(zero_copy_only=False))
+    np.testing.assert_array_equal(
+        mend(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
+    )
+    assert (model.view, model.classes, model.group, model.pairs) == ("binary", (), None, 800)
+
+
+@pytest.mark.parametrize("group", ["shared", "class", "frequency", "given"])
+def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> None:
+    dev, test = long(700, 2), long(300, 3)
+    frame = [np.asarray(dev[name].to_pylist()) for name in ("score", "label", "class")]
+    gold = [str(name) for name in frame[2][frame[1].astype(bool)]]
+    counts = {name: gold.count(name) for name in CLASSES}
+    homes = {"N": "open", "V": "open", "D": "closed", "X": "open"}
+    composition: Any = {
+        "shared": Shared(Isotonic()),
+        "class": PerClass(Isotonic()),
+        "frequency": PerGroup(Isotonic(), by_frequency(counts, 3)),
+        "given": PerGroup(Isotonic(), {"open": ["N", "V", "X"], "closed": ["D"]}),
+    }[group]
+    model = fit_recalibrator(dev, group=homes if group == "given" else group, groups=3)
+    composition.fit(*frame)
+    expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
+    np.testing.assert_allclose(mend(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
+    assert (model.view, model.classes, model.group) == ("classes", tuple(CLASSES), group)
+
+
+def test_rows_of_a_wide_table_are_mapped_whole_in_any_order_of_columns(tmp_path: Path) -> None:
+    dev, test = rows(900, 4), rows(200, 5)
+    model = fit_recalibrator(dev, method="temperature")
+    matrix = np.column_stack([dev[f"p_{name}"].to_numpy() for name in CLASSES])
+    alone = Temperature().fit(matrix, [CLASSES.index(name) for name in dev["label"].to_pylist()])
+    columns = [f"p_{name}" for name in ("X", "N", "D", "V")]
+    found = mend(model, test.select([*columns, "label"]), tmp_path)
+    expected = alone.transform(np.column_stack([test[f"p_{name}"].to_numpy() for name in CLASSES]))
+    for k, name in enumerate(CLASSES):
+        np.testing.assert_allclose(found[f"p_{name}"].to_numpy(), expected[:, k], atol=1e-15)
+
+
+def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_path: Path) -> None:
+    model = fit_recalibrator(rows(900, 4), method="isotonic", group="class")
+    found = mend(model, rows(300, 5), tmp_path)
+    matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
+    np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
+    before = measure(rows(300, 5), event="pooled")["pooled"].debiased_mse
+    after = measure(found, event="pooled")["pooled"].debiased_mse
+    assert before is not None
+    assert after is not None
+    assert after < before / 4
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+@pytest.mark.parametrize("group", ["shared", "class", "frequency"])
+def test_a_large_table_is_tallied_class_by_class(
+    method: Any, group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev, test = long(2000, 6), long(300, 7)
+    whole = mend(fit_recalibrator(dev, method=method, group=group), test, tmp_path)
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 1000)
+    monkeypatch.setattr(_class_parts, "TALLIED_AT_ONCE", 3000)
+    tallied = fit_recalibrator(dev, method=method, group=group)
+    assert tallied.pairs == 8000
+    found = mend(tallied, test, tmp_path)["score"].to_numpy()
+    apart = np.abs(found - whole["score"].to_numpy())
+    # A tally's rows are narrow, but isotonic maps of few pairs have steep steps.
+    assert apart.mean() < (5e-3 if method == "isotonic" else 1e-5)
+    assert apart.max() < (0.2 if method == "isotonic" else 1e-4)
+
+
+def test_a_saved_tally_and_its_pairs_give_the_same_map(tmp_path: Path) -> None:
+    dev = binary(800, 8)
+    tally = Tally.from_arrays(
+        y_true=dev["label"].to_numpy(zero_copy_only=False), y_prob=dev["score"].to_numpy()
+    )
+    path = tmp_path / "dev.tally.parquet"
+    save_tally(tally, path)
+    model = fit_recalibrator(str(path))
+    grid = np.linspace(0, 1, 101)
+    np.testing.assert_allclose(
+        model.recalibrator.transform(grid), fit_recalibrator(dev).recalibrator.transform(grid), atol=1e-12
+    )
+    assert (model.source, model.digest) == (str(path), file_digest(path))
+    save_tally(tally, path, event="pooled")
+    with pytest.raises(InputError, match="classes"):
+        fit_recalibrator(str(path))
+
+
+def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> None:
+    dev, test = long(900, 9), long(400, 10)
+    model = fit_recalibrator(dev, threshold=0.05)
+    assert model.threshold == 0.05
+    assert model.pairs == int((dev["score"].to_numpy() >= 0.05).sum())
+    done = apply_recalibrator(model, test, tmp_path / "mended.parquet")
+    old, new = test["score"].to_numpy(), pq.read_table(tmp_path / "mended.parquet")["score"].to_numpy()
+    below = old < 0.05
+    np.testing.assert_array_equal(new[below], old[below])
+    assert (done.below, done.scores) == (int(below.sum()), 1600)
+    assert np.mean(new[~below] != old[~below]) > 0.9
+
+
+def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
+    model = fit_recalibrator(long(900, 11, threshold=0.02))
+    assert model.threshold == 0.02
+    done = apply_recalibrator(model, long(400, 12, threshold=0.02), tmp_path / "mended.parquet")
+    assert (done.threshold, done.again) == (0.02, False)
+    found = measure(str(tmp_path / "mended.parquet"), event="pooled")
+    assert found.recipe.threshold == 0.02
+    assert found["pooled"].log_loss is None
+    twice = apply_recalibrator(model, str(tmp_path / "mended.parquet"), tmp_path / "twice.parquet")
+    assert twice.again
+
+
+def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
+    dev = long(900, 13)
+    new = pa.table({"score": [0.3, 0.6], "class": ["N", "UH"]})
+    for group in ("shared", "frequency"):
+        done = apply_recalibrator(fit_recalibrator(dev, group=group), new, tmp_path / "mended.parquet")
+        assert done.new_classes == ("UH",)
+    for grouping in ("class", {"N": "a", "V": "a", "D": "b", "X": "b"}):
+        with pytest.raises(InputError, match="UH") as caught:
+            apply_recalibrator(fit_recalibrator(dev, group=grouping), new, tmp_path / "none.parquet")
+        assert caught.value.code == "class-unknown"
+        assert not (tmp_path / "none.parquet").exists()
+
+
+@pytest.mark.parametrize("fitted", ["binary", "classes", "wide"])
+@pytest.mark.parametrize("given", ["binary", "classes", "wide"])
+def test_a_model_of_another_view_is_refused(fitted: str, given: str, tmp_path: Path) -> None:
+    tables = {"binary": binary(600, 14), "classes": long(600, 14), "wide": rows(600, 14)}
+    model = fit_recalibrator(tables[fitted])
+    if fitted == given:
+        assert apply_recalibrator(model, tables[given], tmp_path / "mended.parquet").rows > 0
+        return
+    with pytest.raises(InputError, match="the recalibrator is of a") as caught:
+        apply_recalibrator(model, tables[given], tmp_path / "mended.parquet")
+    assert caught.value.code == "event"
+
+
+def test_a_wide_table_needs_the_same_classes(tmp_path: Path) -> None:
+    model = fit_recalibrator(rows(600, 15), method="vector")
+    other = rows(100, 16).rename_columns([*(f"p_{name}" for name in ("N", "V", "D", "UH")), "label"])
+    with pytest.raises(InputError, match="UH") as caught:
+        apply_recalibrator(model, other, tmp_path / "mended.parquet")
+    assert caught.value.code == "class-unknown"
+
+
+ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "code"),
+    [
+        (ONE_LABEL, {}, "undefined"),
+        (binary(20, 0), {"method": "histogram", "bins": 30}, None),
+        (binary(600, 0), {"method": "vector"}, "parameter"),
+        (binary(600, 0), {"group": "class"}, "parameter"),
+        (binary(600, 0), {"method": "magic"}, "parameter"),
+        (binary(600, 0), {"method": "platt", "bins": 5}, "parameter"),
+        (binary(600, 0), {"threshold": 1.0}, "parameter"),
+        (binary(600, 0), {"threshold": 0.999999}, "threshold"),
+        (long(30, 0), {"group": "class"}, "undefined"),
+        (long(600, 0), {"group": "nowhere.tsv"}, "file-missing"),
+        (long(600, 0), {"group": {"N": "a"}}, "class-unknown"),
+        (long(600, 0), {"group": "frequency", "groups": 0}, "parameter"),
+        (long(600, 0), {"method": "vector"}, "parameter"),
+        (rows(600, 0), {"method": "vector", "group": "class"}, "parameter"),
+        (rows(600, 0), {"threshold": 0.1}, "threshold"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(
+    table: pa.Table, settings: dict[str, Any], code: str | None
+) -> None:
+    with pytest.raises(InputError) as caught:
+        fit_recalibrator(table, **settings)
+    assert code is None or caught.value.code == code
+    assert caught.value.hint
+
+
+def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Path) -> None:
+    pq.write_table(long(900, 17, threshold=0.01), tmp_path / "dev.parquet")
+    model = fit_recalibrator(str(tmp_path / "dev.parquet"))
+    save_recalibrator(model, tmp_path / "model.json")
+    test = long(500, 18, threshold=0.01)
+    found = report(test, model=tmp_path / "model.json", event="pooled")
+    assert [each.name for each in found.models] == ["before", "after"]
+    assert found.recalibrator == str(tmp_path / "model.json")
+    apply_recalibrator(model, test, tmp_path / "mended.parquet")
+    mended = measure(str(tmp_path / "mended.parquet"), event="pooled")["pooled"]
+    assert found.models[1].measured["pooled"].debiased_mse == pytest.approx(mended.debiased_mse, abs=1e-15)
+    change = found.differences[0].difference
+    assert change.mse_low is not None
+    assert change.mse_low > 0
+    assert change.mse_second == pytest.approx(mended.debiased_mse, abs=1e-12)
+    same = report(str(tmp_path / "dev.parquet"), model=model, event="pooled")
+    assert any("these very data" in note for note in same.notes)
+    with pytest.raises(InputError, match="one table"):
+        report([test, test], model=model)
+    with pytest.raises(InputError, match="the recalibrator is of"):
+        report(rows(50, 0), model=model)
+
+
+def test_a_model_in_memory_notes_no_file() -> None:
+    model = fit_recalibrator(binary(600, 19))
+    assert (model.source, model.digest) == (None, None)
