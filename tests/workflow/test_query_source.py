@@ -50,7 +50,9 @@ def numbers(found: Measurement) -> dict[str, Any]:
 
 @pytest.mark.parametrize("interval", ["inverted", "sampling", "bootstrap"])
 @pytest.mark.parametrize(
-    ("event", "ask"), [("pooled", all_tags), ("top", top_label), ("class:NOUN", tag_is)], ids=str
+    ("event", "ask"),
+    [("pooled", all_tags), ("top", top_label), ("class:NOUN", tag_is)],
+    ids=["pooled", "top", "class"],
 )
 def test_a_query_measures_as_the_tagger_does(
     tagged: Path, event: str, ask: Any, interval: Literal["inverted", "sampling", "bootstrap"]
