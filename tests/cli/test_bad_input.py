@@ -72,7 +72,7 @@ OPTIONS = {
     "--interval wald": "Invalid value for '--interval'",
     "--event top": "a table without classes has no event 'top'",
     "--event class:a": "a table without classes has no event",
-    "--event nonsense": "unknown event 'nonsense': give binary, top, class:NAME",
+    "--event nonsense": "unknown event 'nonsense': give binary",
     "--cluster doc": "no column 'doc': name it with cluster= .*the columns are score, label",
     "--score p": "no column 'p'",
     "--form wide": "no wide table",

@@ -35,6 +35,8 @@ PENALTIES: dict[str, dict[str, tuple[float, ...]]] = {
     "ewt": {"basic": (0.3, 0.1), "advanced": (0.3,)},
 }
 ABLATION_PENALTIES: dict[str, tuple[float, ...]] = {"twitter": (1.0, 0.3, 0.1), "wsj": (0.3,)}
+# Of CRF-basic on the sets of the ablation, beyond what dev chooses among.
+SWEEP = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 STEPS = {
     "words": ("word",),
     "+ words around": ("word", "context"),
@@ -205,6 +207,11 @@ class Training:
         """Begin to train a model for each step of the ablation."""
         for groups in STEPS.values():
             self._submit((texts.name, *groups), texts, groups, ABLATION_PENALTIES[texts.name])
+
+    def start_sweep(self, texts: TextSet) -> None:
+        """Begin to train CRF-basic with each penalty."""
+        for l2 in SWEEP:
+            self._submit((texts.name, f"{l2:g}"), texts, "basic", (l2,))
 
     def _submit(
         self,

@@ -14,6 +14,7 @@ def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
         "page-matched": [_error(row) for row in tables["matched"]],
         "page-wins": [_wins(row) for row in tables["wins"]],
         "page-pseudocounts": _pseudocounts(tables["pseudocounts"]),
+        "page-penalties": [_penalty(row) for row in tables["penalties"]],
         "page-ablation": [_ablation(row) for row in tables["ablation"]],
         "page-clusters": [_clusters(row) for row in tables["clusters"]],
         "page-chosen": _chosen(tables["chosen"]),
@@ -57,6 +58,12 @@ def _pseudocounts(rows: Sequence[Row]) -> list[Row]:
             cell = f"{row['accuracy on test']:.3f} / {row['error']:.4f} / {number(row['slope'])}"
             arranged.setdefault(row["pseudocount"], {"pseudocount": row["pseudocount"]})[row["set"]] = cell
     return list(arranged.values())
+
+
+def _penalty(row: Row) -> Row:
+    kept = {key: row[key] for key in ("set", "l2", "converged", "accuracy on dev", "accuracy", "query")}
+    slope = _interval(row, "slope", "slope, low", "slope, high", ".2f")
+    return {**kept, "debiased": _interval(row, "debiased", "low", "high"), "Cox slope": slope}
 
 
 def _ablation(row: Row) -> Row:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.exceptions import InputError
+from calibrant.models.crf import CRFTagger
 from calibrant.models.hmm import UNSEEN, HMMTagger
 from calibrant.models.tuning import PSEUDOCOUNTS, token_accuracy
 from calibrant.studies import _tagging_findings as findings
@@ -24,6 +25,7 @@ from calibrant.studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Eva
 from calibrant.studies._tagging_models import (
     ABLATION_PENALTIES,
     STEPS,
+    SWEEP,
     Tagger,
     Training,
     hidden_markov_models,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 SEED = 2015
 ITERATIONS = 200
+SWEPT = ("query", "accuracy", "debiased", "low", "high", "slope", "slope, low", "slope, high")
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Tables:
     wins: list[Row] = field(default_factory=list)
     means: list[Row] = field(default_factory=list)
     pseudocounts: list[Row] = field(default_factory=list)
+    penalties: list[Row] = field(default_factory=list)
     ablation: list[Row] = field(default_factory=list)
     clusters: list[Row] = field(default_factory=list)
     chosen: list[Row] = field(default_factory=list)
@@ -122,6 +126,7 @@ def tagging(
         for name in ABLATION_PENALTIES:
             if name in sets:
                 under_way.start_ablation(sets[name])
+                under_way.start_sweep(sets[name])
         for texts in sets.values():
             _pseudocounts(texts, tables)
         for name, texts in sets.items():
@@ -129,6 +134,7 @@ def tagging(
         for name in ABLATION_PENALTIES:
             if name in sets:
                 _ablation(sets[name], under_way, tables)
+                _penalties(sets[name], under_way, tables)
     return Study(
         name="tagging",
         title="Hidden Markov models against conditional random fields (2015 paper, section 4.2; thesis, 4.1)",
@@ -218,6 +224,23 @@ def _pseudocounts(texts: TextSet, tables: Tables) -> None:
             key = "hmm" if unseen == "uniform" else "hmm-classes"
             found = measuring.evaluated(texts, Tagger(key, model, value, len(train.sentences), accuracy))
             tables.pseudocounts.append(measuring.pseudocount_row(found, accuracy))
+
+
+def _penalties(texts: TextSet, under_way: Training, tables: Tables) -> None:
+    """Accuracy and error of CRF-basic with every penalty."""
+    for l2 in SWEEP:
+        tagger = under_way.taggers(texts.name, f"{l2:g}")[0]
+        found = measuring.evaluated(texts, tagger)
+        for query in (texts.tag, ALL_TAGS):
+            row = measuring.error_row(found, query)
+            about = {"set": texts.title, "l2": f"{l2:g}", "accuracy on dev": tagger.dev_accuracy}
+            about |= {"converged": "yes" if _converged(tagger) else "no"}
+            tables.penalties.append({**about, **{key: row[key] for key in SWEPT}})
+
+
+def _converged(tagger: Tagger) -> bool:
+    assert isinstance(tagger.model, CRFTagger)
+    return tagger.model.iterations < tagger.model.arguments.max_iterations
 
 
 def _ablation(texts: TextSet, under_way: Training, tables: Tables) -> None:
