@@ -24,9 +24,9 @@ AGREES = {
     "histogram": 1e-3,
     "uniform": 1e-2,
     "isotonic": 1e-6,
-    "platt": 0.03,
-    "temperature": 0.03,
-    "beta": 0.03,
+    "platt": 0.02,
+    "temperature": 0.02,
+    "beta": 0.02,
     "venn-abers": 1e-12,
 }
 BY_LIKELIHOOD = ("platt", "temperature", "beta")

@@ -15,8 +15,9 @@ def test_the_page_of_the_benchmarks_shows_their_record_and_hides_no_miss(root: P
     page = (root / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert fill(page, record) == page
     for bar in record["tables"]["bars"]:
-        missed = any("missed" in bar[key] for key in ("one thread", "two threads"))
-        assert bar["met"] == ("no" if missed else "yes")
+        values = [bar[key] for key in ("one thread", "two threads")]
+        missed = any("missed" in value for value in values)
+        assert bar["met"] == ("not run" if set(values) == {"–"} else "no" if missed else "yes")
 
 
 @pytest.fixture
@@ -31,6 +32,8 @@ def test_a_bar_is_met_if_each_value_that_was_measured_meets_it(chain_parts: Modu
     assert not bar("at most 2", 2, "x", 1.9, 2.1).passed
     assert not bar("at least 2", 2, "x", None, 1.9, least=True).passed
     assert bar("at least 2", 2, "x", None, 2.1, least=True).row()["one thread"] == "–"
+    assert bar("at least 2", 2, "x", None, 2.1, least=True).row()["met"] == "yes"
+    assert bar("at least 2", 2, "x", None, None, least=True).row()["met"] == "not run"
 
 
 def test_parts_that_need_tagged_text_say_so_where_it_is_missing(
@@ -53,3 +56,49 @@ def test_tags_of_the_text_that_is_tagged_are_all_known_to_the_models(
     assert len(known) == chain_parts.TAGS
     assert {text.BRACKETS.get(tag, tag) for sentence in tags for tag in sentence} <= known
     assert sum(map(len, sentences)) / len(sentences) == pytest.approx(25, abs=0.5)
+
+
+@pytest.fixture
+def recalibrate_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    return importlib.import_module("recalibrate_parts")
+
+
+def test_every_peer_of_recalibration_is_known_and_has_a_limit_to_its_differences(
+    recalibrate_parts: ModuleType,
+) -> None:
+    cases = importlib.import_module("recalibrate_cases")
+    fits = [fit for name in recalibrate_parts.PAIRS for fit in recalibrate_parts.FITS[name]]
+    fits += recalibrate_parts.BOTH
+    assert {method for method, *_ in fits} | {"venn-abers"} == set(cases.AGREES)
+    named = {peer for *_, peers in fits for peer in peers} | {recalibrate_parts.SLOW}
+    assert named == set(cases.PEERS)
+
+
+def test_a_peer_that_is_not_installed_leaves_its_bar_not_run(
+    recalibrate_parts: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = importlib.import_module("parts")
+    scale = parts.Scale(10, 10, 10, 1, 10, 1)
+    timing = recalibrate_parts.Timing(0.5, None, 0.0, 0.5)
+    monkeypatch.setattr(recalibrate_parts, "run_case", lambda *_, **__: timing)
+    monkeypatch.setattr(recalibrate_parts, "find_spec", lambda _: None)
+    method = recalibrate_parts.FITS["beta"][0]
+    bars, rows = recalibrate_parts._fits(scale, "beta", *method)
+    assert [bar.row()["met"] for bar in bars] == ["not run"]
+    assert len(rows) == len(recalibrate_parts.THREADS)
+
+
+@pytest.mark.parametrize("peer", ["scikit-learn IsotonicRegression", "scikit-learn LogisticRegression"])
+def test_a_map_of_a_peer_that_differs_from_ours_ends_the_benchmark(
+    root: Path, monkeypatch: pytest.MonkeyPatch, peer: str
+) -> None:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    cases = importlib.import_module("recalibrate_cases")
+    score, label = cases.data.beta(20_000)
+    monkeypatch.setattr(cases.data, "load", lambda *_: (score, label.astype(int)))
+    method = "isotonic" if "Isotonic" in peer else "platt"
+    call = cases.recalibrator_peer(peer, method, "beta", len(score))
+    assert call() <= cases.AGREES[method]
+    with pytest.raises(RuntimeError, match="differs by"):
+        cases.recalibrator_peer(peer, "uniform", "beta", len(score))()

@@ -14,6 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure import (
     adaptive_bins,
     by_frequency,
+    by_part,
     calibration_changes,
     class_errors,
     debiased_squared_error,
@@ -397,3 +398,27 @@ def test_unusable_groups_are_refused(groups: Any, words: str) -> None:
 def test_no_class_with_enough_scores_is_no_error_but_has_no_numbers() -> None:
     error = marginal_calibration_error([0, 1], [0.2, 0.8], ["a", "b"], min_scores=5)
     assert (error.n, error.calibration_error, error.classes_left_out) == (0, None, 2)
+
+
+# Groups by the structure of tags.
+
+
+def test_tags_are_grouped_by_what_stands_before_the_separator() -> None:
+    tags = ["VERB|Tense=Past|Mood=Ind", "VERB", "NOUN|Number=Sing", "VERB"]
+    assert by_part(tags) == {"NOUN": ["NOUN|Number=Sing"], "VERB": ["VERB", "VERB|Tense=Past|Mood=Ind"]}
+    assert by_part(["B-PER", "I-PER", "O"], "-") == {"B": ["B-PER"], "I": ["I-PER"], "O": ["O"]}
+
+
+def test_groups_by_part_are_measured_like_others() -> None:
+    y, q, tag, _ = columns(400, 40)
+    names = np.char.add(np.where(tag == "T0", "X|", "Y|"), tag)
+    found = grouped_calibration_errors(y, q, names, by_part(names))
+    assert [(one.group, one.classes) for one in found] == [("X", 1), ("Y", 3)]
+    assert sum(one.n for one in found) == (q >= 0.01).sum()
+
+
+def test_no_tags_and_no_separator_are_refused() -> None:
+    with pytest.raises(InputError, match="there are no tags"):
+        by_part([])
+    with pytest.raises(InputError, match="separator is empty"):
+        by_part(["N"], "")

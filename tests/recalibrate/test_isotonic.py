@@ -70,7 +70,7 @@ def test_the_blocks_found_without_sorting_are_those_found_by_sorting(
     score, label = drawn(kind, seed, n)
     expected = _pooling.pooled(Tally.from_arrays(y_true=label, y_prob=score, exact=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pooling, "LARGEST_EXACT", 0)
+        patch.setattr(_pooling, "_LARGEST_SORTED", 0)
         patch.setattr(_pooling, "_MOST_RANGES", ranges)
         patch.setattr(_pooling, "_PAIRS_A_RANGE", 1)
         found = _pooling.pooled(Pairs(score, label))

@@ -70,7 +70,7 @@ def error_changes(
     >>> found = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.4] * 200, tags, [["N"], ["V"]])
     >>> ax = error_changes({"histogram binning": found})
     >>> [name.get_text() for name in ax.get_yticklabels()]
-    ['1  histogram binning', '2  histogram binning']
+    ['1: histogram binning', '2: histogram binning']
     """
     lines = _lines(changes, measure)
     if not lines:
@@ -89,7 +89,7 @@ def error_changes(
     style.grid(ax, "x")
     for y, line in zip(heights, names, strict=True):
         _draw(ax, y, lines[line], squares.get(line))
-    ax.set_yticks(heights, labels=[style.shown(name if g is None else f"{g}  {name}") for g, name in names])
+    ax.set_yticks(heights, labels=[style.shown(name if g is None else f"{g}: {name}") for g, name in names])
     for text in ax.get_yticklabels():
         text.set_parse_math(False)
     ax.set_ylim(heights[-1] + 0.7, -0.7)

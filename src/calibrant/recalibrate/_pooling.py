@@ -17,9 +17,10 @@ from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels import isotonic as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.measure._key_tree import keys_of, scores_of
-from calibrant.measure.tally import LARGEST_EXACT, Tally
+from calibrant.measure.tally import Tally
 from calibrant.recalibrate._base import Source
 
+_LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
 _PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about
 _MOST_RANGES = 1 << 22
 _SAMPLED = 4096
@@ -64,7 +65,7 @@ class _Ranges:
 
 def pooled(source: Source) -> Blocks:
     """Pool adjacent violators. A row of a compressed tally counts as one score, its mean."""
-    if isinstance(source, Pairs) and source.weight is None and len(source) > LARGEST_EXACT:
+    if isinstance(source, Pairs) and source.weight is None and len(source) > _LARGEST_SORTED:
         return _pooled_without_sorting(source)
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     tally = tally.without_clusters()

@@ -7,12 +7,19 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from calibrant._checks import Floats, Integers
-from calibrant.recalibrate import HistogramBinning, Isotonic, PerGroup, ScalingBinning, Shared
+from calibrant.recalibrate import (
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    PerGroup,
+    ScalingBinning,
+    Shared,
+    renormalise,
+)
 from calibrant.recalibrate._base import BinaryRecalibrator
-from calibrant.studies._sparse_scores import GROUPS, Scores, Tagset
+from calibrant.studies._sparse_scores import Scores, Tagset
 
 BINS = 10
 TECHNIQUES: Mapping[str, BinaryRecalibrator] = {
@@ -52,32 +59,28 @@ def categories(tagset: Tagset) -> dict[str, list[str]]:
     return grouped
 
 
-def fitted(
-    tagset: Tagset,
-    technique: str,
-    sharing: Sharing,
-    *,
-    dev: Scores | None = None,
-    groups: int = GROUPS,
-    bins: int = BINS,
-) -> Shared | PerGroup:
-    """Fit one technique to dev, or to other scores."""
-    dev = tagset.dev if dev is None else dev
-    estimator = clone(TECHNIQUES[technique])
-    if "bins" in estimator.get_params():
-        estimator.set_params(bins=bins)
-    made: Shared | PerGroup
+def unfitted(tagset: Tagset, technique: str, sharing: Sharing) -> Shared | PerGroup:
+    """Return one technique, with a map for all tags, for each frequency group, or for each category."""
+    estimator = TECHNIQUES[technique]
     if sharing == "SCW":
-        made = Shared(estimator)
-    else:
-        made = PerGroup(estimator, tagset.groups(groups) if sharing == "TFG" else categories(tagset))
-    return made.fit(dev.score, dev.label, dev.code, names=tagset.tags)
+        return Shared(estimator)
+    return PerGroup(estimator, tagset.groups() if sharing == "TFG" else categories(tagset))
 
 
-def mended(made: Shared | PerGroup, tagset: Tagset, scores: Scores | None = None) -> Floats:
-    """Recalibrated scores of test, or of others."""
-    scores = tagset.test if scores is None else scores
-    return made.transform(scores.score, scores.code, names=tagset.tags)
+def fitted(tagset: Tagset, technique: str, sharing: Sharing) -> Shared | PerGroup:
+    """Fit one technique to dev."""
+    dev = tagset.dev
+    return unfitted(tagset, technique, sharing).fit(dev.score, dev.label, dev.code, names=tagset.tags)
+
+
+def labelled(tagset: Tagset, scores: Scores) -> LabelledScores:
+    """Dev or test as the library takes them; sentences are the clusters."""
+    return LabelledScores(scores.score, scores.label, scores.code, scores.sentence, tagset.tags)
+
+
+def mended(made: Shared | PerGroup, tagset: Tagset) -> Floats:
+    """Recalibrated scores of test."""
+    return made.transform(tagset.test.score, tagset.test.code, names=tagset.tags)
 
 
 def rest(scores: Scores) -> tuple[Integers, Floats, NDArray[np.uint8]]:
@@ -96,6 +99,6 @@ def mended_rest(tagset: Tagset) -> Floats:
 
 def renormalised(scores: Scores, after: Floats, other: Floats) -> Floats:
     """Divide by each token's sum, what is below the threshold (``other``) counting as one part."""
-    sums = np.bincount(scores.token, after)[scores.token] + other
-    divided: Floats = np.divide(after, sums, out=np.zeros_like(after), where=sums > 0)
-    return divided
+    _, first = np.unique(scores.token, return_index=True)
+    parts = np.concatenate([after, np.clip(other[first], 0.0, 1.0)])
+    return renormalise(parts, np.concatenate([scores.token, scores.token[first]]))[: len(scores)]

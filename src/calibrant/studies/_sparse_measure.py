@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, pairs
-from calibrant._rng import generator
-from calibrant.exceptions import InputError
 from calibrant.measure.binning import adaptive
 from calibrant.measure.calibration_error import rms_calibration_error_of
 from calibrant.measure.groups import BIN_COUNT, calibration_changes
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.measure.noise_floor import noise_floors
+from calibrant.recalibrate import resampled_changes
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant.studies._base import Row
 from calibrant.studies._sparse_maps import (
@@ -23,15 +22,17 @@ from calibrant.studies._sparse_maps import (
     TECHNIQUES,
     Sharing,
     fitted,
+    labelled,
     mended,
     mended_rest,
     renormalised,
     rest,
+    unfitted,
 )
-from calibrant.studies._sparse_scores import Scores, Tagset
+from calibrant.studies._sparse_scores import Tagset
 
 MCE_FEWEST = 200  # scores of a tag, below which it is left out of the MCE
-DRAWS = 100
+DRAWS = 60
 MORE_BINS = (10, 30, 100)
 
 
@@ -162,41 +163,31 @@ def group_rows(tagset: Tagset) -> list[Row]:
     return rows
 
 
-def plug_in(tagset: Tagset, measure: str, scores: Floats) -> float:
-    """SMCE or a group's GMCE as in the paper."""
-    rows = subset(tagset, measure)
-    checked = pairs(tagset.test.label[rows], scores[rows])
-    return rms_calibration_error_of(adaptive(checked, count=BIN_COUNT))
-
-
 def resampled_rows(tagset: Tagset, draws: int, seed: int) -> list[Row]:
-    """Plug-in errors on test after maps that were fitted to resampled sentences of dev."""
-    measures = ("SMCE", "GMCE 1", "GMCE 5")
-    rng = generator(seed)
-    errors: dict[Condition, list[list[float]]] = {condition: [] for condition in CONDITIONS}
-    for dev in _resampled(tagset.dev, rng, draws):
-        for condition, found in errors.items():
-            try:
-                scores = mended(fitted(tagset, *condition, dev=dev), tagset)
-            except InputError:  # a draw in which a group lacks one of the labels
-                continue
-            found.append([plug_in(tagset, measure, scores) for measure in measures])
+    """Errors after maps that were fitted to resampled sentences of dev, and the wider intervals."""
     rows: list[Row] = []
-    for condition, found in errors.items():
-        row: Row = {"tagger": tagset.title, **condition._asdict(), "draws": len(found)}
-        for measure, values in zip(measures, np.array(found).T, strict=True):
-            row[measure] = float(np.median(values))
-            row[f"{measure}, low"], row[f"{measure}, high"] = np.quantile(values, [0.025, 0.975]).tolist()
-        rows.append(row)
+    dev, test = labelled(tagset, tagset.dev), labelled(tagset, tagset.test)
+    for condition in CONDITIONS:
+        found = resampled_changes(
+            unfitted(tagset, *condition),
+            dev,
+            test,
+            tagset.groups(),
+            min_scores=MCE_FEWEST,
+            draws=draws,
+            seed=seed,
+        )
+        for each in found:
+            row = {"tagger": tagset.title, **condition._asdict(), **change_row(each.change)}
+            numbers = {"map deviation": each.map_deviation, "draws": each.draws - each.failed}
+            ends = {
+                "after, low": each.after_low,
+                "after, high": each.after_high,
+                "mse_low": each.mse_low,
+                "mse_high": each.mse_high,
+            }
+            rows.append(row | ends | numbers)
     return rows
-
-
-def _resampled(dev: Scores, rng: np.random.Generator, draws: int) -> Iterator[Scores]:
-    """Scores of as many sentences, drawn with replacement."""
-    count = int(dev.sentence[-1]) + 1
-    for _ in range(draws):
-        times = np.bincount(rng.integers(0, count, count), minlength=count)
-        yield dev.part(np.repeat(np.arange(len(dev)), times[dev.sentence]))
 
 
 def renormalised_rows(tagset: Tagset, after: Mended) -> list[Row]:

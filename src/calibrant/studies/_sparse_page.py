@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from calibrant.studies._base import Row, number
-from calibrant.studies._sparse_choice import is_of_paper
+from calibrant.studies._sparse_choice import OF_PAPER
 from calibrant.studies._sparse_findings import PAPER_MEASURES, RAREST, paper_value
 from calibrant.studies._sparse_maps import PAPER_SHARING, TECHNIQUES, Sharing
 from calibrant.studies._sparse_scores import GROUPS, TITLE
@@ -24,9 +24,11 @@ def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
             arranged[f"page-groups-{kind}"] = [_group(row) for row in own["groups"]]
             arranged[f"page-debiased-{kind}"] = _debiased(own["errors"], ("SCW", "TFG"))
     arranged["page-category"] = _categories(tables["errors"])
-    arranged["page-resampled"] = [_resampled(row) for row in tables["resampled"]]
+    arranged["page-resampled"] = _resampled(tables["resampled"])
     arranged["page-renormalised"] = _renormalised(tables["renormalised"])
-    arranged["page-choice"] = [_choice(row) for row in tables["choice"] if row["chosen"] or is_of_paper(row)]
+    arranged["page-choice"] = [
+        _choice(row) for row in tables["choice"] if row["chosen"] or row["name"] in OF_PAPER
+    ]
     return arranged
 
 
@@ -115,11 +117,17 @@ def _categories(errors: Sequence[Row]) -> list[Row]:
     return rows
 
 
-def _resampled(row: Row) -> Row:
-    kept = {"tagger": row["tagger"], "recalibration": row["technique"], "G": MAPS[row["sharing"]]}
-    return kept | {
-        measure: _interval(row, measure, f"{measure}, low", f"{measure}, high") for measure in PAPER_MEASURES
-    }
+def _resampled(rows: Sequence[Row]) -> list[Row]:
+    arranged: list[Row] = []
+    for row in rows:
+        if row["measure"] == "MCE":
+            name = {"tagger": row["tagger"], "recalibration": row["technique"], "G": MAPS[row["sharing"]]}
+            arranged.append(name)
+        if row["measure"] in ("SMCE", RAREST):
+            arranged[-1][row["measure"]] = _interval(row, "plug-in after", "after, low", "after, high")
+            fall = _interval(row, "mse_difference", "mse_low", "mse_high", 5)
+            arranged[-1][f"fall of the squared error, {row['measure']}"] = fall
+    return arranged
 
 
 def _renormalised(rows: Sequence[Row]) -> list[Row]:
@@ -144,10 +152,8 @@ def _choice(row: Row) -> Row:
     return {
         "tagger": row["tagger"],
         "recalibration": row["technique"],
-        "setting": "best on dev" if row["chosen"] else "the paper's",
-        "G": row["G"],
-        "bins": row["bins"] if row["technique"] != "isotonic regression" else None,
-        "Brier score, held out of dev": f"{row['held out']:.5f}",
+        "setting": row["name"] + (" (best on dev)" if row["chosen"] else " (the paper's)"),
+        "Brier score, held out of dev": f"{row['loss']:.5f}",
         "on test": f"{row['test']:.5f}",
         "below that of one map": _interval(row, "gain", "gain, low", "gain, high", 5),
     }

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.measure import calibration_changes, debiased_squared_error
+from calibrant.recalibrate import (
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    PerGroup,
+    Platt,
+    Shared,
+    resampled_changes,
+)
+
+GROUPS = [["N", "V"], ["A", "UH"]]
+
+
+def labelled(n: int, seed: int, *, classes: bool = True) -> LabelledScores:
+    """Too sure scores of four classes; clusters of ten."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    q = p**2 / (p**2 + (1 - p) ** 2)
+    tag = rng.choice(np.array(["N", "V", "A", "UH"]), n)
+    return LabelledScores(q, rng.random(n) < p, tag if classes else None, np.arange(n) // 10)
+
+
+def row_of(*given: Any, **settings: Any) -> dict[str, Any]:
+    """The row of the first error, with the deviation over maps."""
+    found = resampled_changes(*given, **settings)[0]
+    return found.to_rows()[0] | {"deviation": found.map_deviation}
+
+
+def test_the_change_itself_is_that_of_the_map_of_all_of_dev_above_the_threshold() -> None:
+    dev, test = labelled(1000, 0), labelled(800, 1)
+    q, tag = np.asarray(test.scores), np.asarray(test.classes)
+    above = np.asarray(dev.scores) >= 0.1
+    parts = [np.asarray(column)[above] for column in (dev.scores, dev.labels, dev.classes)]
+    model = PerGroup(Platt(), GROUPS).fit(*parts)
+    after = np.where(q >= 0.1, model.transform(q, tag), q)
+    expected = calibration_changes(test.labels, q, after, tag, GROUPS, clusters=test.clusters, threshold=0.1)
+    found = resampled_changes(PerGroup(Platt(), GROUPS), dev, test, GROUPS, threshold=0.1, draws=20)
+    assert tuple(one.change for one in found) == expected
+    assert [one.change.before.group for one in found] == [None, None, "1", "2"]
+
+
+def test_the_interval_adds_the_variance_over_maps() -> None:
+    dev, test = labelled(600, 2, classes=False), labelled(600, 3, classes=False)
+    row = row_of(Platt(), dev, test, threshold=0, draws=30)
+    own = (row["debiased_mse_high"] - row["debiased_mse_low"]) / 2
+    half = (row["resampled_mse_high"] - row["resampled_mse_low"]) / 2
+    assert half**2 == pytest.approx(own**2 + (1.959964 * row["deviation"]) ** 2, rel=1e-6)
+    middle = (row["resampled_mse_high"] + row["resampled_mse_low"]) / 2
+    assert middle == pytest.approx(row["debiased_mse_difference"])
+
+
+def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
+    test = labelled(4000, 4, classes=False)
+    after = []
+    for seed in range(100):
+        dev = labelled(500, 100 + seed, classes=False)
+        mended = Platt().fit(dev.scores, dev.labels).transform(test.scores)
+        after.append(debiased_squared_error(test.labels, mended, clusters=test.clusters))
+    row = row_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
+    assert np.std(after) / 2 < row["deviation"] < 2 * np.std(after)
+
+
+def test_more_data_to_fit_to_leave_less_to_chance() -> None:
+    test = labelled(2000, 6, classes=False)
+    few, many = (
+        row_of(HistogramBinning(bins=10), labelled(n, 7, classes=False), test, threshold=0, draws=40)
+        for n in (300, 12_000)
+    )
+    assert many["deviation"] < few["deviation"] / 3
+    assert few["resampled_after_low"] < few["resampled_after_high"]
+
+
+def test_draws_take_whole_clusters() -> None:
+    # Within a cluster all rows are alike: drawing rows would make dev look ten times as large.
+    rng = np.random.default_rng(8)
+    score = rng.random(60)
+    p, y = np.repeat(score, 10), np.repeat(rng.random(60) < score, 10)
+    test = labelled(1000, 9, classes=False)
+    rows, clusters = (
+        row_of(Platt(), LabelledScores(p, y, clusters=names), test, threshold=0, draws=60)["deviation"]
+        for names in (None, np.arange(600) // 10)
+    )
+    assert clusters > 1.5 * rows
+
+
+def test_the_same_seed_gives_the_same_numbers_and_progress_is_told() -> None:
+    dev, test = labelled(300, 10), labelled(300, 11)
+    told: list[tuple[str, int, int | None]] = []
+
+    def run(seed: int, **more: Any) -> Any:
+        return resampled_changes(Shared(Platt()), dev, test, draws=20, seed=seed, **more)
+
+    assert run(3, progress=lambda *seen: told.append(seen)) == run(3) != run(4)
+    assert told == [("resampling", done, 20) for done in range(1, 21)]
+    (row,) = run(3)[1].to_rows()
+    assert row["measure"] == "smce"
+    assert row["resampled_mse_low"] < row["debiased_mse_low"]
+
+
+def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() -> None:
+    rng = np.random.default_rng(12)
+    # UH has three positives in three clusters of 60: many draws have none.
+    q, tag = rng.random(600), np.where(np.arange(600) % 10 < 9, "N", "UH")
+    y = np.where(tag == "N", rng.random(600) < q, np.isin(np.arange(600), [9, 19, 29]))
+    dev = LabelledScores(q, y, tag, np.arange(600) // 10)
+    groups = {"1": ["N"], "2": ["UH"]}
+    test = LabelledScores(q, y, tag, np.arange(600) // 10)
+    found = resampled_changes(PerGroup(Platt(), groups), dev, test, groups, draws=100)
+    assert 0 < found[0].failed < 20
+    assert found[0].mse_low is not None
+    rare = LabelledScores(q, np.where(tag == "N", y, np.arange(600) == 9), tag, np.arange(600) // 10)
+    few = resampled_changes(PerGroup(Platt(), groups), rare, test, groups, draws=20)
+    assert few[0].mse_low is None
+    assert "could not be fitted" in few[0].reasons["mse_low"]
+
+
+def test_a_group_without_scores_has_no_interval() -> None:
+    dev, test = labelled(300, 13), labelled(300, 14)
+    found = resampled_changes(Shared(Isotonic()), dev, test, [*GROUPS, ["X"]], draws=20)
+    assert found[-1].mse_low is None
+    assert found[-1].reasons["mse_low"] == "the change itself is undefined"
+    assert found[0].mse_low is not None
+
+
+def test_bad_arguments_are_refused() -> None:
+    with_classes, without = labelled(100, 15), labelled(100, 16, classes=False)
+    with pytest.raises(InputError, match="draws is 5"):
+        resampled_changes(Platt(), without, without, draws=5)
+    with pytest.raises(InputError, match="one of dev and test has no classes"):
+        resampled_changes(Platt(), with_classes, without)
+    with pytest.raises(InputError, match="one event has no groups"):
+        resampled_changes(Platt(), without, without, GROUPS)
+    with pytest.raises(InputError, match="the recalibrator takes classes"):
+        resampled_changes(Shared(Platt()), without, without)
+    with pytest.raises(InputError, match=r"test scores\[0\] is 1.5"):
+        resampled_changes(Platt(), without, LabelledScores([1.5], [1]))
