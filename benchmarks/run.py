@@ -1,7 +1,8 @@
 """``make bench``: every bar of speed and memory, measured in one run and judged by ratios.
 
 ``--quick`` uses 10^6 to 10^7 pairs and leaves the documentation alone; ``--only WORD`` runs the parts whose
-name has the word. The full run needs 6 GB of disk under ``.cache``, 6 GB of memory, and a quiet machine.
+name has one of the words, and with ``--update`` puts their rows in the place of those in the
+documentation. The full run needs 6 GB of disk under ``.cache``, 6 GB of memory, and a quiet machine.
 """
 
 from __future__ import annotations
@@ -64,8 +65,10 @@ def show(rows: list[dict[str, Any]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="10^6 to 10^7 pairs, nothing written to docs/")
-    parser.add_argument("--only", default="", metavar="WORD", help=f"one of: {', '.join(PARTS)}")
+    parser.add_argument("--only", action="append", metavar="WORD", help=f"among {', '.join(PARTS)}; repeats")
+    parser.add_argument("--update", action="store_true", help="with --only: write these parts to docs/ too")
     options = parser.parse_args()
+    chosen = [name for name in PARTS if not options.only or any(word in name for word in options.only)]
     scale = parts.QUICK if options.quick else parts.FULL
     record: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
@@ -75,26 +78,43 @@ def main() -> int:
     start = time.perf_counter()
     bars: list[parts.Bar] = []
     timings: list[dict[str, Any]] = []
-    for name, part in PARTS.items():
-        if options.only in name:
-            print(f"# {name}", flush=True)
-            new_bars, new_timings = part(scale)
-            show([*new_timings, *(bar.row() for bar in new_bars)])
-            bars += new_bars
-            timings += new_timings
+    for name in chosen:
+        print(f"# {name}", flush=True)
+        new_bars, new_timings = PARTS[name](scale)
+        show([*new_timings, *(bar.row() for bar in new_bars)])
+        bars += new_bars
+        timings += new_timings
     record["wall_seconds"] = round(time.perf_counter() - start)
-    record["tables"] = {"bars": [bar.row() for bar in bars], "timings": timings, "machine": [_flat(record)]}
+    about = {"parts": ", ".join(chosen), **_flat(record)}
+    record["tables"] = {"bars": [bar.row() for bar in bars], "timings": timings, "machine": [about]}
     measured = [bar for bar in bars if bar.measured]
     print(f"{sum(bar.passed for bar in measured)} of {len(measured)} bars met", end="")
     print(f", {len(bars) - len(measured)} not run" if len(measured) < len(bars) else "")
-    whole = not options.quick and not options.only
-    target = ROOT / ("docs/benchmarks.json" if whole else ".cache/benchmarks-part.json")
+    published = not options.quick and (not options.only or options.update)
+    target = ROOT / ("docs/benchmarks.json" if published else ".cache/benchmarks-part.json")
+    if published and options.only:
+        record = updated(json.loads(target.read_text(encoding="utf-8")), record)
     target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    if whole:
+    if published:
         page = ROOT / "docs" / "benchmarks.md"
         page.write_text(fill(page.read_text(encoding="utf-8"), record), encoding="utf-8")
     print(f"written: {target.relative_to(ROOT)}")
     return 0
+
+
+def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old record with the rows of a run of some parts in the place of those of the same name."""
+    tables = {}
+    for table, keys in (
+        ("bars", ("bar",)),
+        ("timings", ("what", "pairs", "threads")),
+        ("machine", ("parts",)),
+    ):
+        rows = {tuple(row.get(key) for key in keys): row for row in old["tables"][table]}
+        tables[table] = list(
+            (rows | {tuple(row[key] for key in keys): row for row in new["tables"][table]}).values()
+        )
+    return {**old, "tables": tables}
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
