@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version as installed_version
+from typing import Any
 
 project = "calibrant"
 author = "The calibrant authors"
@@ -31,3 +32,12 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_copyright = False
 html_show_sphinx = False
+
+
+def _is_of_scikit_learn(_app: Any, _what: str, name: str, _member: Any, skip: bool, _options: Any) -> bool:
+    """Leave out what scikit-learn adds to estimators for its own use, with documentation of its own."""
+    return skip or (name.startswith("set_") and name.endswith("_request"))
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-skip-member", _is_of_scikit_learn)
