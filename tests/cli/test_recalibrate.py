@@ -47,6 +47,25 @@ def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path)
     assert len(header["fitted_on"]["sha256"]) == 64
 
 
+def test_a_model_never_replaces_a_file_that_it_is_fitted_on(run: Run, tags: Path, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.tsv"
+    counts.write_text("NN\t5\nVB\t5\nUH\t1\n", encoding="utf-8")
+    for read in (tags, counts):
+        before = read.read_bytes()
+        ran = run("fit", tags, "-o", read, "--group", "frequency", "--counts", counts)
+        assert ran.code == 2
+        assert f"{read}: the output would replace this file" in ran.err
+        assert read.read_bytes() == before
+
+
+def test_a_count_of_thousands_of_digits_is_refused(run: Run, tags: Path, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.tsv"
+    counts.write_text(f"NN\t{'9' * 5000}\nVB\t5\nUH\t1\n", encoding="utf-8")
+    ran = run("fit", tags, "-o", tmp_path / "model.json", "--group", "frequency", "--counts", counts)
+    assert ran.code == 2
+    assert "NN" in ran.err
+
+
 def test_groups_and_counts_come_from_files(run: Run, tags: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.json"
     (tmp_path / "groups.tsv").write_text("NN\topen\nVB\topen\nUH\tclosed\n", encoding="utf-8")

@@ -63,11 +63,12 @@ def command(predictions: str, output: str, as_json: bool, **options: Any) -> Non
     from time import perf_counter
 
     from calibrant.io import save_recalibrator
-    from calibrant.io._atomic import check_place
+    from calibrant.io._atomic import check_place, keep_sources
     from calibrant.workflow import fit_recalibrator
     from calibrant.workflow.recalibrating import summary
 
     check_place(output)
+    keep_sources(output, predictions, options["counts"], options["group"])
     begin = perf_counter()
     options["columns"] = columns_of(options)
     with Progress() as progress:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from calibrant.exceptions import InputError
 
@@ -78,6 +78,16 @@ def check_place(path: str | os.PathLike[str]) -> None:
     _, temporary, raw = _open(path)
     raw.close()
     temporary.unlink()
+
+
+def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise if an output would replace a file that is read."""
+    for source in sources:
+        paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
+        if paths and os.path.isfile(output) and os.path.samefile(source, output):
+            hint = "name another file for the output (--output)"
+            message = "the output would replace this file"
+            raise InputError(message, hint, code="output", file=os.fspath(source))
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:

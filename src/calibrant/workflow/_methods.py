@@ -32,6 +32,7 @@ ESTIMATORS = {
 BINNED = ("histogram", "scaling-binning")
 JOINT = ("temperature", "vector")  # of all classes of a row at once, where the table is wide
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
+MOST_DIGITS = 18  # of a count
 
 
 def estimator_of(method: str, bins: int | None) -> Any:
@@ -90,8 +91,12 @@ def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, i
         return dict(counts)
     found: dict[str, int] = {}
     for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
-        if not (text.isascii() and text.isdigit()):
-            message, hint = f"the count of {name!r} is {text!r}", "write a whole number"
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+            shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
+            message, hint = (
+                f"the count of {name!r} is {shown!r}",
+                f"write a whole number of at most {MOST_DIGITS} digits",
+            )
             raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
         found[name] = int(text)
     return found

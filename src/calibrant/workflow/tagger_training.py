@@ -14,6 +14,7 @@ from typing import Any, Literal
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
+from calibrant.io._atomic import keep_sources
 from calibrant.io.predictions import listed
 from calibrant.io.saved_models import check_model_place, save_model
 from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
@@ -21,7 +22,7 @@ from calibrant.models.features import Features
 from calibrant.models.hmm import Unseen
 from calibrant.results.tagging import TaggerCandidate, TrainedTagger
 from calibrant.workflow._tagger_rows import Progress
-from calibrant.workflow.tagging import Column, keep_sources, read_gold
+from calibrant.workflow.tagging import Column, read_gold
 
 Trained = CRFTagger | HMMTagger
 Sentences = Sequence[Sequence[str]]

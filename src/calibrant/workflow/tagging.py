@@ -14,6 +14,7 @@ from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
+from calibrant.io._atomic import keep_sources
 from calibrant.io.saved_models import load_model, model_column
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large, critical_value
@@ -208,16 +209,6 @@ def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column 
         tagger: Tagger = load_model(model)
         return tagger, os.fspath(model), model_column(model) if column is None else column
     return model, type(model).__name__, column
-
-
-def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
-    """Raise if an output would replace a file that is read."""
-    for source in sources:
-        paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
-        if paths and os.path.isfile(output) and os.path.samefile(source, output):
-            hint = "name another file for the output (--output)"
-            message = "the output would replace this file"
-            raise InputError(message, hint, code="output", file=os.fspath(source))
 
 
 def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
