@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,10 @@ from calibrant.recalibrate import (
     BinaryRecalibrator,
     HistogramBinning,
     Isotonic,
+    Platt,
     Recalibrator,
     ScalingBinning,
+    Temperature,
     VennAbers,
 )
 
@@ -253,3 +256,21 @@ def test_pairs_of_weight_zero_count_for_nothing(estimator: BinaryRecalibrator) -
     assert some.pair_count_ == 60
     expected = clone(estimator).fit(score[:60], label[:60]).transform(QUERIES)
     np.testing.assert_allclose(some.transform(QUERIES), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "value", ["0.5", None, [1.0], 10**400, math.inf, math.nan, 0.0, -1.0], ids=lambda value: str(value)[:8]
+)
+def test_a_temperature_that_is_none_is_refused_when_it_is_loaded(value: object) -> None:
+    state = Temperature().fit([0.2, 0.7, 0.6, 0.4], [0, 1, 0, 1]).to_state()
+    state["fitted"]["temperature_"] = value
+    with pytest.raises(InputError):
+        Recalibrator.from_state(state)
+
+
+@pytest.mark.parametrize("value", [None, 10**400, math.inf, math.nan], ids=lambda value: str(value)[:8])
+def test_a_slope_that_is_no_number_is_refused_when_it_is_loaded(value: object) -> None:
+    state = Platt().fit([0.2, 0.7, 0.6, 0.4], [0, 1, 0, 1]).to_state()
+    state["fitted"]["slope_"] = value
+    with pytest.raises(InputError):
+        Recalibrator.from_state(state)

@@ -331,7 +331,7 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
         found.n_features_in_ = int(fitted["n_features_in_"])
         found._restore({name: _revived(fitted[name]) for name in found._learned})
         found.pair_count_ = int(fitted["pair_count_"])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
         raise broken_state(f"a number is missing or is none ({error})") from error

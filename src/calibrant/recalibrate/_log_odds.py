@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -175,6 +175,11 @@ class LogOddsRecalibrator(BinaryRecalibrator):
 
     def _map(self, score: Floats) -> Floats:
         return mapped(score, *self._coefficients(), self.clip)
+
+    def _restore(self, learned: dict[str, Any]) -> None:
+        super()._restore(learned)
+        if not np.isfinite([float(coefficient) for coefficient in self._coefficients()]).all():
+            raise ValueError("a coefficient is not finite")
 
     @abstractmethod
     def _learn_points(self, points: Points) -> None:

@@ -145,6 +145,11 @@ class Temperature(LogOddsRecalibrator):
         logit, _ = logits_of(X, logits=self.logits, clip=self.clip)
         return softmax(logit, np.full(width, 1 / self.temperature_), np.zeros(width))
 
+    def _restore(self, learned: dict[str, Any]) -> None:
+        super()._restore(learned)
+        if not 0 < float(self.temperature_) < np.inf:
+            raise ValueError("the temperature is no finite number above 0")
+
     def _learn_points(self, points: Points) -> None:
         points.check_overlap("a temperature", "pass more pairs: T would be 0", at=0.5)
         log_odds = points.log_odds
