@@ -133,10 +133,10 @@ def test_a_report_that_cannot_be_written_is_refused(run: Run, tmp_path: Path, lo
 
 def test_a_report_over_its_own_predictions_is_refused(run: Run, long_table: Path) -> None:
     before = long_table.read_bytes()
-    refused(run("report", long_table, "-o", long_table), "the report would replace these predictions")
+    refused(run("report", long_table, "-o", long_table), "the output would replace this file")
     link = long_table.with_name("link")
     link.symlink_to(long_table)
-    refused(run("report", long_table, "-o", link), "the report would replace these predictions")
+    refused(run("report", long_table, "-o", link), "the output would replace this file")
     assert long_table.read_bytes() == before
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -48,10 +46,11 @@ def command(
     Models on the same items (by the item column, or else row by row) are compared, with the interval of
     the paired difference. The report is one file that needs no network.
     """
+    from calibrant.io._atomic import keep_sources
     from calibrant.report import page, write
     from calibrant.workflow import report
 
-    _keep_the_predictions(predictions, output)
+    keep_sources(output, *predictions)
     with Progress() as progress:
         found = report(
             predictions, names=names or None, model=model, progress=progress, **settings_of(options)
@@ -66,13 +65,3 @@ def command(
     from calibrant.cli._text import show
 
     show([*lines_of(found), "", f"Wrote {output}"])
-
-
-def _keep_the_predictions(predictions: Sequence[str], output: str) -> None:
-    """Refuse to write the report over a table that it is made from."""
-    from calibrant.exceptions import InputError
-
-    for path in predictions:
-        if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
-            hint = "name another file for it (--output)"
-            raise InputError("the report would replace these predictions", hint, code="output", file=path)

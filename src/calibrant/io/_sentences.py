@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ def _columns(fields: Sequence[str]) -> str:
 
 
 @dataclass
-class Reader:
+class Reader(ABC):
     """What both kinds of files share: the sentence being read, and those read."""
 
     name: str
@@ -60,9 +61,9 @@ class Reader:
     missing_line: int | None = None
     tagged: bool = False
 
+    @abstractmethod
     def add(self, number: int, line: str) -> None:
         """Take a line."""
-        raise NotImplementedError
 
     def broken(self, line: int, message: str, hint: str, code: str = "file-row") -> FormatError:
         """Make an error about a line."""

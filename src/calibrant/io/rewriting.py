@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
+from calibrant.io._atomic import keep_sources, writing
 from calibrant.io._columns import Codes, Column
 from calibrant.io._readers import check_sums, softmax
 from calibrant.io._tables import RECALIBRATED_KEY, Kind, Table
@@ -192,9 +192,7 @@ class ScoreTable:
         if kind[0] in ("csv", "tsv") and self.threshold is not None:
             message = "text cannot note that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
-        if os.path.exists(name) and os.path.exists(self.name) and os.path.samefile(name, self.name):
-            message = "the output would replace these predictions"
-            raise InputError(message, "name another file for it", code="output", file=name)
+        keep_sources(name, self.name)
         return kind[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from calibrant.exceptions import InputError
 from calibrant.models._vocabulary import Sentences, split
 from calibrant.posterior import ChainPosterior
@@ -12,14 +14,14 @@ def untrained() -> InputError:
     return InputError("the model has not been trained", "call fit first", code="undefined")
 
 
-class ChainTagger:
+class ChainTagger(ABC):
     """A tagger with a posterior over the tag sequences of a sentence."""
 
     tags: tuple[str, ...] = ()
 
+    @abstractmethod
     def posterior(self, sentences: Sentences) -> ChainPosterior:
         """Return the distribution over tag sequences of each sentence."""
-        raise NotImplementedError
 
     def predict(self, sentences: Sentences) -> list[list[str]]:
         """Return the most probable tag sequence of each sentence.
