@@ -26,6 +26,7 @@ PUBLIC_MODULES = {
     "calibrant.workflow": "Workflow",
     "calibrant.plots": "Plots",
     "calibrant.io": "Files and dataframes",
+    "calibrant.documents": "Documents",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.report": "Report",
     "calibrant.studies": "Studies",
