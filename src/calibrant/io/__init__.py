@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calibrant.io._batch import Batch
 from calibrant.io.class_table import read_class_table
+from calibrant.io.coreference import iter_documents, read_documents, read_folds
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_model, save_model
@@ -19,11 +20,14 @@ __all__ = [
     "Predictions",
     "SavedRecalibrator",
     "TaggedText",
+    "iter_documents",
     "load_model",
     "load_recalibrator",
     "load_tally",
     "open_predictions",
     "read_class_table",
+    "read_documents",
+    "read_folds",
     "read_tagged",
     "save_model",
     "save_recalibrator",
