@@ -1,138 +1,200 @@
-"""The rows of antecedent distributions: checked, and normalised."""
+"""Rows of antecedent distributions of a batch of documents, and where each document's are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import is_list, positive_integer
-from calibrant._kernels import antecedent as kernels
-from calibrant._kernels import chain
 from calibrant.exceptions import InputError
+from calibrant.posterior import _antecedent_checks as checks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def offsets_of(sizes: Integers) -> Integers:
-    """Where each of some stretches begins, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+class Rows(NamedTuple):
+    """Entries of the mentions of one document, as kernels take them; mentions and entries count from 0."""
+
+    probability: Floats
+    offsets: Integers
+    first: Integers
 
 
-def counts_of(mention_counts: ArrayLike) -> Integers:
-    """The numbers of mentions of the documents, checked."""
-    counts = np.asarray(mention_counts)
-    if counts.ndim != 1 or not len(counts) or counts.dtype.kind not in "iu" or (counts < 0).any():
-        message = f"mention_counts are {mention_counts!r:.60}"
-        raise InputError(message, "give the number of mentions of each document", code="shape")
-    return counts.astype(np.int64)
+class AntecedentRows:
+    """Checked rows of antecedent distributions; `AntecedentPosterior` says what they are."""
 
+    def __init__(
+        self,
+        log_scores: ArrayLike,
+        mention_counts: ArrayLike,
+        *,
+        window: int | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.mention_counts = checks.counts_of(mention_counts)
+        self.names = checks.names_of(names, len(self.mention_counts))
+        self.window = window
+        self.document_offsets = checks.offsets_of(self.mention_counts)
+        size, self.first = checks.row_sizes(self.mention_counts, window)
+        self.row_offsets = checks.offsets_of(size + 1)
+        self.log_probabilities = checks.normalised(
+            log_scores, self.names, self.document_offsets, self.row_offsets
+        )
 
-def names_of(names: object, count: int) -> tuple[str, ...]:
-    """A different name a document; their numbers if none are given."""
-    if names is None:
-        return tuple(map(str, range(count)))
-    found = tuple(names) if is_list(names) and isinstance(names, Sequence) else (None,)
-    if not all(isinstance(name, str) for name in found):
-        raise InputError(f"names are {names!r:.60}", "give a list of strings", code="dtype")
-    if len(found) != count or len(set(found)) != count:
-        message = f"there are {len(set(found))} different names for {count} documents"
-        raise InputError(message, "name each document once", code="length")
-    return tuple(map(str, found))
+    @classmethod
+    def from_probabilities(
+        cls,
+        rows: Sequence[Sequence[ArrayLike]],
+        *,
+        window: int | None = None,
+        names: Sequence[str] | None = None,
+        tolerance: float = 1e-6,
+    ) -> Self:
+        """Take probabilities as they are, whatever model they come from.
 
+        Parameters
+        ----------
+        rows
+            For each document a list with a row a mention. That of mention i has ``min(i, window) + 1``
+            probabilities: of its candidates in the order of the text, then of starting an entity.
+        window, names
+            As in the class.
+        tolerance
+            How much the sum of a row may differ from 1; it is divided by its sum.
 
-def row_sizes(counts: Integers, window: int | None) -> tuple[Integers, Integers]:
-    """Candidates of each mention, and the first of them within its document."""
-    number = np.arange(int(counts.sum())) - np.repeat(offsets_of(counts)[:-1], counts)
-    size = number if window is None else np.minimum(number, positive_integer(window, "window"))
-    return size, number - size
+        Raises
+        ------
+        InputError
+            With the document and the mention: if a row has a wrong number of entries, one is outside [0, 1]
+            or missing, or they do not add up to 1.
 
+        Examples
+        --------
+        >>> from calibrant.posterior import AntecedentPosterior
+        >>> AntecedentPosterior.from_probabilities([[[1.0], [0.7, 0.2]]])
+        Traceback (most recent call last):
+        calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities add up to 0.9: ...
+        """
+        logarithms, counts, found = checks.rows_as_logarithms(rows, names, window, tolerance)
+        return cls(logarithms, counts, window=window, names=found)
 
-def place_of(entry: int, names: Sequence[str], document_offsets: Integers, row_offsets: Integers) -> str:
-    """Say which document and mention an entry of all rows belongs to."""
-    row = int(np.searchsorted(row_offsets, entry, side="right")) - 1
-    return row_place(row, names, document_offsets)
+    @property
+    def document_count(self) -> int:
+        """D, the number of documents."""
+        return len(self.mention_counts)
 
+    @property
+    def mention_count(self) -> int:
+        """M, the number of mentions of all documents."""
+        return len(self.first)
 
-def row_place(row: int, names: Sequence[str], document_offsets: Integers) -> str:
-    """Say which document and mention a row belongs to."""
-    document = int(np.searchsorted(document_offsets, row, side="right")) - 1
-    return f"document {names[document]!r}, mention {row - int(document_offsets[document])}"
+    @cached_property
+    def probabilities(self) -> Floats:
+        """The exponentials of ``log_probabilities``."""
+        return checks.frozen(np.exp(self.log_probabilities))
 
+    @cached_property
+    def mention_numbers(self) -> Integers:
+        """(M,) int64, the number of each mention within its document."""
+        return checks.frozen(np.diff(self.row_offsets) - 1 + self.first)
 
-def normalised(
-    log_scores: ArrayLike, names: Sequence[str], document_offsets: Integers, row_offsets: Integers
-) -> Floats:
-    """Logarithms of probabilities, from log-scores up to a constant a row."""
-    scores = np.asarray(log_scores)
-    wanted = int(row_offsets[-1])
-    if (scores.dtype.kind not in "fiu" and scores.size) or scores.ndim != 1:
-        message = f"log_scores have shape {scores.shape} and dtype {scores.dtype}"
-        raise InputError(message, "give the scores of all mentions one after another", code="shape")
-    if len(scores) != wanted:
-        message = f"there are {len(scores)} log_scores for rows of {wanted} entries"
-        hint = "mention i of a document has a score for each candidate before it, then one for a new entity"
-        raise InputError(message, hint, code="length")
-    scores = np.ascontiguousarray(scores, np.float64)
-    wrong = chain.first_not_potential(scores)
-    if wrong >= 0:
-        place = place_of(wrong, names, document_offsets, row_offsets)
-        message = f"{place}: a log-score is {scores[wrong]}"
-        raise InputError(message, "a score is a finite number, or -inf to forbid", code="potential")
-    result = np.empty(wanted)
-    row = kernels.normalise_rows(scores, row_offsets, result)
-    if row >= 0:
-        message = f"{row_place(row, names, document_offsets)}: every choice is forbidden"
-        raise InputError(message, "allow an antecedent or a new entity", code="no-path", row=row)
-    return result
+    def document(self, document: int | str) -> Self:
+        """One document of the batch.
 
+        Parameters
+        ----------
+        document
+            Its number, from 0, or its name.
 
-def rows_as_logarithms(
-    rows: Sequence[Sequence[ArrayLike]], names: object, window: int | None, tolerance: float
-) -> tuple[Floats, Integers, tuple[str, ...]]:
-    """Logarithms of given probabilities, the mentions of each document, and the documents' names."""
-    if not is_list(rows) or not all(is_list(part) for part in rows):
-        message = f"rows are {rows!r:.60}"
-        raise InputError(message, "give a list of rows for each document", code="dtype")
-    counts = counts_of([len(part) for part in rows])
-    found = names_of(names, len(counts))
-    document_offsets = offsets_of(counts)
-    size, _ = row_sizes(counts, window)
-    parts: list[NDArray[Any]] = []
-    for row, values in enumerate(part for document in rows for part in document):
-        array = _row(values, row, found, document_offsets)
-        if len(array) != size[row] + 1:
-            message = f"{row_place(row, found, document_offsets)} has {len(array)} probabilities"
-            hint = f"give {size[row] + 1}: of the candidates before it, in order, then of a new entity"
-            raise InputError(message, hint, code="length", row=row)
-        parts.append(array)
-    flat = np.concatenate(parts) if parts else np.empty(0)
-    row_offsets = offsets_of(size + 1)
-    wrong = np.flatnonzero(~((flat >= 0) & (flat <= 1 + tolerance)))
-    if len(wrong):
-        place = place_of(int(wrong[0]), found, document_offsets, row_offsets)
-        message = f"{place}: a probability is {flat[wrong[0]]}"
-        raise InputError(message, "give probabilities in [0, 1]", code="score-range")
-    total = np.add.reduceat(flat, row_offsets[:-1]) if len(flat) else flat
-    wrong = np.flatnonzero(~(np.abs(total - 1) <= tolerance))
-    if len(wrong):
-        row = int(wrong[0])
-        message = f"{row_place(row, found, document_offsets)}: the probabilities add up to {total[row]:.10g}"
-        hint = "those of all candidates and of a new entity must add up to 1"
-        raise InputError(message, hint, code="class-sum", row=row)
-    with np.errstate(divide="ignore"):
-        return np.log(flat), counts, found
+        Raises
+        ------
+        InputError
+            If there is no such document.
 
+        Examples
+        --------
+        >>> from calibrant.posterior import AntecedentPosterior
+        >>> batch = AntecedentPosterior(np.zeros(4), [1, 0, 2], names=["a", "b", "c"])
+        >>> batch.document("c").mention_count
+        2
+        """
+        number = self.document_number(document)
+        mentions, entries = self.mentions_of(number), self.entries_of(number)
+        part = object.__new__(type(self))
+        part.mention_counts = self.mention_counts[number : number + 1]
+        part.names = (self.names[number],)
+        part.window = self.window
+        part.document_offsets = checks.offsets_of(part.mention_counts)
+        part.first = self.first[mentions]
+        part.row_offsets = checks.frozen(self.rows_of(number).offsets)
+        part.log_probabilities = self.log_probabilities[entries]
+        return part
 
-def _row(values: ArrayLike, row: int, names: Sequence[str], document_offsets: Integers) -> Floats:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.empty(0, object)
-    if array.ndim != 1 or array.dtype.kind not in "fiu":
-        message = f"{row_place(row, names, document_offsets)} has the row {values!r:.40}"
-        raise InputError(message, "give a list of probabilities", code="shape", row=row)
-    return array.astype(np.float64, copy=False)
+    def tempered(self, temperature: float) -> Self:
+        """Divide all log-scores by a temperature.
+
+        Parameters
+        ----------
+        temperature
+            Above 1 the probabilities of a mention's choices come closer together, below 1 they go apart;
+            their order stays. What is forbidden stays forbidden.
+
+        Raises
+        ------
+        InputError
+            If the temperature is not positive and finite.
+
+        Examples
+        --------
+        >>> from calibrant.posterior import AntecedentPosterior
+        >>> sure = AntecedentPosterior(np.log([1, 0.9, 0.1]), [2])
+        >>> sure.tempered(2).new_probabilities().round(2).tolist()
+        [1.0, 0.25]
+        """
+        value = float(temperature)
+        if not 0 < value < math.inf:
+            raise InputError(f"temperature is {value!r}", "give a positive, finite number", code="parameter")
+        with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice is never so near 0
+            scores = self.log_probabilities / value
+        return type(self)(scores, self.mention_counts, window=self.window, names=self.names)
+
+    def document_number(self, document: object) -> int:
+        """The number of a document that is named or numbered, or raise if there is no such document."""
+        if isinstance(document, str) and document in self.names:
+            return self.names.index(document)
+        number = -1
+        if isinstance(document, (int, np.integer)) and not isinstance(document, bool):
+            number = int(document)
+        if not 0 <= number < self.document_count:
+            message = f"there is no document {document!r:.40}"
+            raise InputError(message, f"give 0 to {self.document_count - 1}, or a name", code="parameter")
+        return number
+
+    def mentions_of(self, number: int) -> slice:
+        """Which of the batch's mentions are those of a document."""
+        return slice(int(self.document_offsets[number]), int(self.document_offsets[number + 1]))
+
+    def entries_of(self, number: int) -> slice:
+        """Which of the batch's entries are those of a document."""
+        mentions = self.mentions_of(number)
+        return slice(int(self.row_offsets[mentions.start]), int(self.row_offsets[mentions.stop]))
+
+    def rows_of(self, number: int) -> Rows:
+        """The rows of a document."""
+        mentions, entries = self.mentions_of(number), self.entries_of(number)
+        offsets = self.row_offsets[mentions.start : mentions.stop + 1] - entries.start
+        return Rows(self.probabilities[entries], offsets, self.first[mentions])
+
+    def linked_probabilities(self) -> Floats:
+        """(M,) probability of picking an antecedent: precise near 0, where 1 - P(new) is not."""
+        if not self.mention_count:
+            return np.empty(0)
+        links = self.probabilities.copy()
+        links[self.row_offsets[1:] - 1] = 0.0
+        total: Floats = np.add.reduceat(links, self.row_offsets[:-1])
+        return total

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant import _rng
-from calibrant._checks import positive_integer
 from calibrant._kernels import antecedent as kernels
-from calibrant._parallel import check_threads, fold, slices
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.posterior import _antecedent_rows as rows_of
+from calibrant.posterior import _antecedent_checks as checks
+from calibrant.posterior import _antecedent_clusters as clusters
+from calibrant.posterior._antecedent_rows import AntecedentRows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
-DRAWS = 1 << 20  # uniform numbers at a time
 
-
-class AntecedentPosterior:
+class AntecedentPosterior(AntecedentRows):
     """The distribution over entities of a batch of documents, from antecedents picked independently.
 
     Mention i of a document picks one of the mentions before it, or none and starts an entity; entities are
@@ -86,104 +81,7 @@ class AntecedentPosterior:
         window: int | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
-        self.mention_counts = rows_of.counts_of(mention_counts)
-        self.names = rows_of.names_of(names, len(self.mention_counts))
-        self.window = window
-        self.document_offsets = rows_of.offsets_of(self.mention_counts)
-        size, self.first = rows_of.row_sizes(self.mention_counts, window)
-        self.row_offsets = rows_of.offsets_of(size + 1)
-        self.log_probabilities = rows_of.normalised(
-            log_scores, self.names, self.document_offsets, self.row_offsets
-        )
-        self.log_probabilities.setflags(write=False)
-
-    @classmethod
-    def from_probabilities(
-        cls,
-        rows: Sequence[Sequence[ArrayLike]],
-        *,
-        window: int | None = None,
-        names: Sequence[str] | None = None,
-        tolerance: float = 1e-6,
-    ) -> AntecedentPosterior:
-        """Take probabilities as they are, whatever model they come from.
-
-        Parameters
-        ----------
-        rows
-            For each document a list with a row a mention. That of mention i has ``min(i, window) + 1``
-            probabilities: of its candidates in the order of the text, then of starting an entity.
-        window, names
-            As in the class.
-        tolerance
-            How much the sum of a row may differ from 1; it is divided by its sum.
-
-        Raises
-        ------
-        InputError
-            With the document and the mention: if a row has a wrong number of entries, one is outside [0, 1]
-            or missing, or they do not add up to 1.
-
-        Examples
-        --------
-        >>> AntecedentPosterior.from_probabilities([[[1.0], [0.7, 0.2]]])
-        Traceback (most recent call last):
-        calibrant.exceptions.InputError: row 1: document '0', mention 1: the probabilities add up to 0.9: ...
-        """
-        logarithms, counts, found = rows_of.rows_as_logarithms(rows, names, window, tolerance)
-        return cls(logarithms, counts, window=window, names=found)
-
-    @property
-    def document_count(self) -> int:
-        """D, the number of documents."""
-        return len(self.mention_counts)
-
-    @property
-    def mention_count(self) -> int:
-        """M, the number of mentions of all documents."""
-        return len(self.first)
-
-    @cached_property
-    def probabilities(self) -> Floats:
-        """The exponentials of ``log_probabilities``."""
-        values: Floats = np.exp(self.log_probabilities)
-        values.setflags(write=False)
-        return values
-
-    def document(self, document: int | str) -> AntecedentPosterior:
-        """One document of the batch.
-
-        Parameters
-        ----------
-        document
-            Its number, from 0, or its name.
-
-        Raises
-        ------
-        InputError
-            If there is no such document.
-
-        Examples
-        --------
-        >>> batch = AntecedentPosterior(np.zeros(5), [1, 0, 2], names=["a", "b", "c"])
-        Traceback (most recent call last):
-        calibrant.exceptions.InputError: there are 5 log_scores for rows of 4 entries: mention i of ...
-        >>> batch = AntecedentPosterior(np.zeros(4), [1, 0, 2], names=["a", "b", "c"])
-        >>> batch.document("c").mention_count
-        2
-        """
-        number = self._number(document)
-        mentions = self._mentions(number)
-        entries = self._entries(number)
-        part = object.__new__(AntecedentPosterior)
-        part.mention_counts = self.mention_counts[number : number + 1]
-        part.names = (self.names[number],)
-        part.window = self.window
-        part.document_offsets = rows_of.offsets_of(part.mention_counts)
-        part.first = self.first[mentions]
-        part.row_offsets = self._row_offsets(number)
-        part.log_probabilities = self.log_probabilities[entries]
-        return part
+        super().__init__(log_scores, mention_counts, window=window, names=names)
 
     def new_probabilities(self) -> Floats:
         """Exact probability of each mention that it starts an entity.
@@ -233,7 +131,7 @@ class AntecedentPosterior:
         ndarray of int32, shape (size, M)
             Numbers of the antecedents within the document, -1 for none.
         """
-        return self._sampled(size, seed, threads, as_entities=False)
+        return clusters.sampled(self, size, seed, threads, as_entities=False)
 
     def sample(self, size: int, seed: Seed = None, *, threads: int | None = None) -> Labels:
         """Independent draws of the entities.
@@ -258,7 +156,7 @@ class AntecedentPosterior:
         >>> float((posterior.sample(10_000, seed=1)[:, 1] == 0).mean().round(2))
         0.9
         """
-        return self._sampled(size, seed, threads, as_entities=True)
+        return clusters.sampled(self, size, seed, threads, as_entities=True)
 
     def clusters_of(self, antecedents: ArrayLike) -> Labels:
         """The entities that antecedents make: connected components.
@@ -289,14 +187,14 @@ class AntecedentPosterior:
             raise InputError(
                 message, f"give one integer a mention, shape ({self.mention_count},)", code="shape"
             )
-        wrong = np.argwhere((given < -1) | (given >= self._numbers))
+        wrong = np.argwhere((given < -1) | (given >= self.mention_numbers))
         if len(wrong):
-            place = rows_of.row_place(int(wrong[0][-1]), self.names, self.document_offsets)
+            place = checks.row_place(int(wrong[0][-1]), self.names, self.document_offsets)
             message = f"{place} has the antecedent {given[tuple(wrong[0])]}"
             raise InputError(message, "give an earlier mention of the document, or -1", code="parameter")
         result = np.array(given, np.int32, ndmin=2)
         for number in range(self.document_count):
-            mentions = self._mentions(number)
+            mentions = self.mentions_of(number)
             kernels.entities(result[:, mentions], result[:, mentions])
         return result.reshape(given.shape)
 
@@ -324,12 +222,10 @@ class AntecedentPosterior:
         For i < j, P(i ~ j) = sum over k < j of P(a_j = k) P(i ~ k): what j picks is independent of all that
         decides whether i ~ k. It takes n^3 / 3 operations, or n^2 / 2 times the window.
         """
-        number = self._number(document)
+        number = self.document_number(document)
         count = int(self.mention_counts[number])
         pair = np.empty((count, count))
-        values = self.probabilities[self._entries(number)]
-        first = self.first[self._mentions(number)]
-        kernels.pair_rows(values, self._row_offsets(number), first, 0, count, 0, 0, pair)
+        kernels.pair_rows(*self.rows_of(number), 0, count, 0, 0, pair)
         return pair
 
     def entity_count_distribution(self, document: int | str = 0) -> Floats:
@@ -351,10 +247,12 @@ class AntecedentPosterior:
         InputError
             If there is no such document.
         """
-        number = self._number(document)
-        mentions = self._mentions(number)
+        number = self.document_number(document)
+        mentions = self.mentions_of(number)
         result = np.empty(int(self.mention_counts[number]) + 1)
-        kernels.entity_counts(self.new_probabilities()[mentions], self._linked[mentions], result)
+        kernels.entity_counts(
+            self.new_probabilities()[mentions], self.linked_probabilities()[mentions], result
+        )
         return result
 
     def singleton_probabilities(self) -> Floats:
@@ -372,8 +270,7 @@ class AntecedentPosterior:
         """
         result = np.empty(self.mention_count)
         for number in range(self.document_count):
-            mentions, values = self._mentions(number), self.probabilities[self._entries(number)]
-            kernels.singletons(values, self._row_offsets(number), self.first[mentions], result[mentions])
+            kernels.singletons(*self.rows_of(number), result[self.mentions_of(number)])
         return result
 
     def entropy(self) -> Floats:
@@ -396,89 +293,66 @@ class AntecedentPosterior:
         sums = np.add.reduceat(total, self.document_offsets[:-1])
         return np.where(self.mention_counts > 0, sums, 0.0)
 
-    def tempered(self, temperature: float) -> AntecedentPosterior:
-        """Divide all log-scores by a temperature.
+    def expected_pairwise_f(
+        self, labels: ArrayLike, document: int | str = 0, *, samples: int = 1000, seed: Seed = None
+    ) -> float:
+        """Expected pairwise F of entities, where the true ones are distributed as this posterior says.
+
+        The F of two clusterings is 2 t / (p + g): p and g count the pairs of mentions that each joins, t
+        those that both join; it is 1 where neither joins any. Its expectation (of the ratio, not a ratio of
+        expectations) is estimated as the mean over samples.
 
         Parameters
         ----------
-        temperature
-            Above 1 the probabilities of a mention's choices come closer together, below 1 they go apart;
-            their order stays. What is forbidden stays forbidden.
+        labels
+            (n,) integers: equal ones for mentions of one entity.
+        document
+            Its number, from 0, or its name.
+        samples
+            How many are drawn; the standard error is at most 1 / (2 sqrt(samples)), and mostly far below.
+        seed
+            As in `sample`.
 
         Raises
         ------
         InputError
-            If the temperature is not positive and finite.
+            If there is no such document, or not one label a mention.
 
         Examples
         --------
-        >>> sure = AntecedentPosterior(np.log([1, 0.9, 0.1]), [2])
-        >>> sure.tempered(2).new_probabilities().round(2).tolist()
-        [1.0, 0.25]
+        >>> posterior = AntecedentPosterior(np.log([1, 0.9, 0.1]), [2])
+        >>> round(posterior.expected_pairwise_f([7, 7], samples=10_000, seed=1), 2)
+        0.9
         """
-        value = float(temperature)
-        if not 0 < value < math.inf:
-            raise InputError(f"temperature is {value!r}", "give a positive, finite number", code="parameter")
-        with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice is never so near 0
-            scores = self.log_probabilities / value
-        return AntecedentPosterior(scores, self.mention_counts, window=self.window, names=self.names)
+        number = self.document_number(document)
+        given = checks.labels_of(labels, int(self.mention_counts[number]))
+        return clusters.expected_f(self.document(number), given, samples, seed)
 
-    def _sampled(self, size: int, seed: Seed, threads: int | None, *, as_entities: bool) -> Labels:
-        positive_integer(size, "size")
-        number = _rng.number(seed)
-        result = np.empty((size, self.mention_count), np.int32)
-        cumulated = np.empty(len(self.probabilities))
-        kernels.cumulate(self.probabilities, self.row_offsets, cumulated)
+    def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
+        """Entities of high expected pairwise F: the best of the samples, improved by a greedy search.
 
-        def work(_: None, document: int) -> None:
-            mentions = self._mentions(document)
-            values, offsets = cumulated[self._entries(document)], self._row_offsets(document)
-            rng = _rng.generator_of(number, self.names[document])
-            count = int(self.mention_counts[document])
-            for piece in slices(size, max(1, DRAWS // max(1, count))):
-                uniform = rng.random((piece.stop - piece.start, count))
-                place = result[piece, mentions]
-                kernels.draw_antecedents(values, offsets, self.first[mentions], uniform, place)
-                if as_entities:
-                    kernels.entities(place, place)
+        The samples and the entities of the best antecedents are candidates. From the one with the highest
+        `expected_pairwise_f` on the samples, single mentions and whole entities are moved to other entities
+        as long as that raises it. It is a local optimum.
 
-        fold(range(self.document_count), lambda: None, work, check_threads(threads))
-        return result
+        Parameters
+        ----------
+        samples
+            How many are drawn for each document; n mentions take memory and time in proportion to them.
+        seed, threads
+            As in `sample`.
 
-    @cached_property
-    def _numbers(self) -> Integers:
-        """The number of each mention within its document."""
-        numbers: Integers = np.diff(self.row_offsets) - 1 + self.first
-        return numbers
+        Returns
+        -------
+        ndarray of int32, shape (M,)
+            As `sample` returns them.
 
-    @cached_property
-    def _linked(self) -> Floats:
-        """Probability of each mention that it picks an antecedent: what 1 - P(new) has lost near 0."""
-        if not self.mention_count:
-            return np.empty(0)
-        links = self.probabilities.copy()
-        links[self.row_offsets[1:] - 1] = 0.0
-        total: Floats = np.add.reduceat(links, self.row_offsets[:-1])
-        return total
-
-    def _number(self, document: object) -> int:
-        if isinstance(document, str) and document in self.names:
-            return self.names.index(document)
-        known = isinstance(document, (int, np.integer)) and not isinstance(document, bool)
-        if known and 0 <= int(str(document)) < self.document_count:
-            return int(str(document))
-        message = f"there is no document {document!r:.40}"
-        raise InputError(message, f"give 0 to {self.document_count - 1}, or a name", code="parameter")
-
-    def _mentions(self, number: int) -> slice:
-        return slice(int(self.document_offsets[number]), int(self.document_offsets[number + 1]))
-
-    def _entries(self, number: int) -> slice:
-        mentions = self._mentions(number)
-        return slice(int(self.row_offsets[mentions.start]), int(self.row_offsets[mentions.stop]))
-
-    def _row_offsets(self, number: int) -> Integers:
-        """Where the rows of a document begin, counted from its first entry."""
-        mentions = self._mentions(number)
-        found: Integers = self.row_offsets[mentions.start : mentions.stop + 1]
-        return found - found[0]
+        Examples
+        --------
+        >>> posterior = AntecedentPosterior(np.log([1, 0.6, 0.4, 0.3, 0.3, 0.4]), [3])
+        >>> posterior.best_antecedents().tolist()  # the third mention is new, though P(it is) is only 0.4
+        [-1, 0, -1]
+        >>> posterior.best_clustering(seed=1).tolist()
+        [0, 0, 0]
+        """
+        return clusters.best_clustering(self, samples, seed, threads)
