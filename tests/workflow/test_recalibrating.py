@@ -339,7 +339,7 @@ def test_bins_and_groups_are_chosen_as_by_hand(group: str) -> None:
     made: Any = model.recalibrator
     wanted: Any = candidates[choice.chosen]
     assert made.estimator.bins == wanted.estimator.bins
-    assert getattr(made, "groups", None) == getattr(wanted, "groups", None)
+    assert len(made.parts_) == len(getattr(wanted, "groups", ["all"]))
     assert f"{made.estimator.bins} bins: the best of {len(candidates)}" in model.notes[0]
     assert "140 clusters" in model.notes[0]
 
@@ -383,7 +383,7 @@ def test_classes_named_by_numbers_are_taken_for_names(tmp_path: Path) -> None:
     for method in methods:
         named: Any = fit_recalibrator(table, method=method).recalibrator
         plain: Any = fit_recalibrator(rows(300, 26), method=method).recalibrator
-        scores = np.full((1, 4), 0.25) + [[0.1, -0.1, 0.0, 0.0]]
+        scores = [[0.35, 0.15, 0.25, 0.25]]
         np.testing.assert_array_equal(named.transform(scores), plain.transform(scores))
 
 
