@@ -18,6 +18,7 @@ from calibrant.io.saved_models import load_model, save_model
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
 from calibrant.io.tagged import TaggedText, read_tagged
 from calibrant.io.writing_pairs import PairWriter
+from calibrant.io.writing_coreference import write_coreference
 from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
@@ -43,5 +44,6 @@ __all__ = [
     "save_model",
     "save_recalibrator",
     "save_tally",
+    "write_coreference",
     "write_posteriors",
 ]
