@@ -203,7 +203,7 @@ def apply_recalibrator(
     source
         A prediction table of the same view (see `calibrant.io.rewriting.open_scores`).
     output
-        The table to write: ``.parquet``, ``.arrow``, ``.csv`` or ``.tsv``.
+        The table to write: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     columns
         Names of columns that are called otherwise; only of scores and classes.
     progress
