@@ -172,7 +172,7 @@ def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | Non
 
     model = load_model(path, features=features)
     if isinstance(model, CoreferenceModel):
-        raise _other(path, "a model of coreference", "a tagger", "tag")
+        raise _other(path, "a model of coreference", "a tagger", "calibrant tag train")
     return model
 
 
@@ -198,7 +198,7 @@ def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
 
     model = load_model(path)
     if not isinstance(model, CoreferenceModel):
-        raise _other(path, "a tagger", "a model of coreference", "coref")
+        raise _other(path, "a tagger", "a model of coreference", "calibrant coref train")
     return model
 
 
@@ -324,7 +324,7 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
-    message, hint = f"this is {found}, not {wanted}", f"train one with calibrant {command} train"
+    message, hint = f"this is {found}, not {wanted}", f"make one with {command}"
     return InputError(message, hint, code="parameter", file=os.fspath(path))
 
 
