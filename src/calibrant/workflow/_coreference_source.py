@@ -14,7 +14,7 @@ from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
 from calibrant.io.coreference import iter_documents
 from calibrant.io.coreference_posteriors import read_posteriors
-from calibrant.io.saved_models import load_model
+from calibrant.io.saved_models import load_coreference_model
 from calibrant.models.coreference import CoreferenceModel
 from calibrant.posterior import AntecedentPosterior
 
@@ -83,12 +83,7 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     if isinstance(model, CoreferenceModel):
         return model, type(model).__name__
     name = os.fspath(model)
-    loaded: Any = load_model(name)
-    if not isinstance(loaded, CoreferenceModel):
-        message = "this is no coreference model but a tagger"
-        hint = "give one by calibrant coref train, or the name of one that ships"
-        raise InputError(message, hint, code="file-mislabelled", file=name)
-    return loaded, name
+    return load_coreference_model(name), name
 
 
 def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Document]:
