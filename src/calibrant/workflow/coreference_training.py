@@ -32,7 +32,7 @@ from calibrant.workflow._coreference_source import (
 )
 from calibrant.workflow.coreference import entities_by_document
 
-L1_PENALTIES = (3e-6, 1e-5, 3e-5)  # to choose from, where nothing else is asked for
+L1_PENALTIES = (1e-5, 3e-5, 1e-4)  # to choose from, where nothing else is asked for
 SETTINGS = ("l1", "l2", "epochs", "window")
 KINDS = ("gold", "detected")
 
