@@ -83,11 +83,11 @@ def costs(texts: Texts, seed: int) -> Tables:
 
 def ablation(texts: Texts, seed: int) -> Tables:
     """Each group of features left out: F1 of the best clustering, error of pairs that are not trivial."""
-    whole = Setting(texts.features, PENALTY)
+    settings = models.ablation_settings(Setting(texts.features, PENALTY))
     rows = []
     full: Labels | None = None
     test, gold = texts.split["test"], texts.gold["test"]
-    for found in models.fitted(texts, [whole, *models.ablation_settings(whole)]):
+    for without, found in zip(settings, models.fitted(texts, list(settings.values())), strict=True):
         labels = model_labels(found.test, seed)["best clustering"]
         if full is None:
             full = labels
@@ -100,7 +100,7 @@ def ablation(texts: Texts, seed: int) -> Tables:
         rows.append(
             {
                 **texts.name,
-                "without": ", ".join(found.setting.without) or "(all are there)",
+                "without": without,
                 "weights": found.model.weight_count,
                 "dev CoNLL F1": models.dev_f1(found, seed),
                 "CoNLL F1": row["CoNLL F1"],
