@@ -176,7 +176,8 @@ def test_rates_of_the_rules_are_counted_shares() -> None:
 
 def test_parts_fill_their_tables() -> None:
     tables = parts.main(texts(), seed=1)
-    assert {row["model"] for row in tables["f1"]} == {"rules", "best antecedents", "best clustering"}
+    models = {"rules", "best antecedents", "probable entities", "best clustering"}
+    assert {row["model"] for row in tables["f1"]} == models
     assert len(tables["chosen"]) == 3
     assert {row["scores"] for row in tables["samples"]} == {"exact", "1,000 samples", "100 samples"}
     for key, rows in parts.costs(texts(), seed=1).items():

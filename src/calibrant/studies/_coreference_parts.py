@@ -141,7 +141,7 @@ def all_folds(splits: Sequence[Texts], seed: int) -> Tables:
 
 
 def f1_rows(found: Fitted, seed: int) -> list[Row]:
-    """Rules, best antecedents and best clustering, with singletons and without."""
+    """The rules and what the model finds, with singletons and without."""
     texts = found.texts
     test = texts.split["test"]
     labels = {"rules": rule_labels(test, trees=texts.trees != "none"), **model_labels(found.test, seed)}
@@ -256,6 +256,7 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
                     "temperature": temperature,
                     "loss of a mention": found.loss(temperature),
                     "F1 of best antecedents": f1["best antecedents"]["CoNLL F1"],
+                    "F1 of probable entities": f1["probable entities"]["CoNLL F1"],
                     "F1 of best clustering": best["CoNLL F1"],
                     "above the rules": best["above the rules"],
                     "above, low": best["above, low"],
