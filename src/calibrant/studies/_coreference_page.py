@@ -136,7 +136,7 @@ def _tempered(row: Row) -> Row:
         "when": row["when"],
         "temperature": f"{row['temperature']:.3f}",
         "loss of a mention": row["loss of a mention"],
-        "CoNLL F1": f"{row['F1 of best clustering']:.1f}",
+        "CoNLL F1": f"{row['F1 of probable entities']:.1f}",
         "query": row["query"],
         **_errors(row),
     }

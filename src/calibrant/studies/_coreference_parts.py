@@ -14,6 +14,7 @@ from calibrant.studies._coreference_data import Texts, clusters_of, recall_rows
 from calibrant.studies._coreference_models import COSTS, Fitted, Setting
 from calibrant.studies._coreference_pairs import TRIVIAL, Listed, RuleRates
 from calibrant.studies._coreference_scores import (
+    HEADLINE,
     Labels,
     counted,
     ends,
@@ -82,13 +83,13 @@ def costs(texts: Texts, seed: int) -> Tables:
 
 
 def ablation(texts: Texts, seed: int) -> Tables:
-    """Each group of features left out: F1 of the best clustering, error of pairs that are not trivial."""
+    """Each group of features left out: F1, and the error of pairs that are not trivial."""
     settings = models.ablation_settings(Setting(texts.features, PENALTY))
     rows = []
     full: Labels | None = None
     test, gold = texts.split["test"], texts.gold["test"]
     for without, found in zip(settings, models.fitted(texts, list(settings.values())), strict=True):
-        labels = model_labels(found.test, seed)["best clustering"]
+        labels = model_labels(found.test, seed, (HEADLINE,))[HEADLINE]
         if full is None:
             full = labels
         table, other = (counted(gold, test, each, singletons=True) for each in (labels, full))
@@ -245,7 +246,7 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
             key: f1_row({}, key, counted(gold, test, each, singletons=True), rules, seed)
             for key, each in labels.items()
         }
-        best = f1["best clustering"]
+        best = f1[HEADLINE]
         listed = pairing.listed(posterior, test)
         for error in pair_errors({}, listed):
             rows.append(
