@@ -108,9 +108,9 @@ def _direction(name: str, tables: Tables) -> Iterator[Finding]:
             row["gap, low"],
             row["gap, high"],
             "slightly overconfident on middle to high values",
-            "agrees" if gap < 0 else "differs",
+            "agrees" if gap < 0 and row["slope"] < 1 else "differs",
             ("" if settled else "not settled: the interval holds 0; ")
-            + f"Cox slope {row['slope']:.2f} (below 1: overconfident)",
+            + f"Cox slope {row['slope']:.2f}; agrees if both are on the side of overconfidence",
         )
 
 
