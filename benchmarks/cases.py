@@ -22,12 +22,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
 import coreference_cases
+import coreference_model_cases
 import data
 import recalibrate_cases
 
 Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
-MORE = (*chain_cases.CASES, *coreference_cases.CASES, *recalibrate_cases.CASES)
+MORE = (
+    *chain_cases.CASES,
+    *coreference_cases.CASES,
+    *coreference_model_cases.CASES,
+    *recalibrate_cases.CASES,
+)
 
 
 def case(make: Callable[..., Call]) -> Callable[..., Call]:

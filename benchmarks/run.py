@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import chain_parts
+import coreference_model_parts
 import coreference_parts
 import parts
 import recalibrate_parts
@@ -27,7 +28,13 @@ import recalibrate_parts
 from calibrant.studies._base import fill
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = {**parts.PARTS, **chain_parts.PARTS, **coreference_parts.PARTS, **recalibrate_parts.PARTS}
+PARTS = {
+    **parts.PARTS,
+    **chain_parts.PARTS,
+    **coreference_parts.PARTS,
+    **coreference_model_parts.PARTS,
+    **recalibrate_parts.PARTS,
+}
 PEERS = (
     "scikit-learn",
     "model-diagnostics",
