@@ -37,7 +37,7 @@ class Setting:
 
     Attributes
     ----------
-    features, l1, costs, without
+    features, l1, costs, without, epochs
         As `CoreferenceModel` takes them.
     """
 
@@ -45,6 +45,7 @@ class Setting:
     l1: float
     costs: tuple[float, float, float] = NO_COSTS
     without: tuple[str, ...] = ()
+    epochs: int = 8
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,7 @@ def fitted_to_each(conditions: Sequence[Texts], setting: Setting) -> list[Fitted
 
 
 def _fit(texts: Texts, setting: Setting) -> Fitted:
-    model = CoreferenceModel(
-        features=setting.features, l1=setting.l1, costs=setting.costs, without=setting.without
-    )
+    model = CoreferenceModel(**vars(setting))
     model.fit(texts.split["train"])
     dev, test = (model.posterior(texts.split[part]) for part in ("dev", "test"))
     found = fit_antecedent_temperature(dev, clusters_of(texts.split["dev"]))
