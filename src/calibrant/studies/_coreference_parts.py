@@ -242,7 +242,7 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
     rows = []
     for when, temperature in (("before", 1.0), ("after", found.temperature)):
         posterior: AntecedentPosterior = found.test.tempered(temperature)
-        labels = model_labels(posterior, seed)
+        labels = model_labels(posterior, seed, ("best antecedents", HEADLINE))
         f1 = {
             key: f1_row({}, key, counted(gold, test, each, singletons=True), rules, seed)
             for key, each in labels.items()
@@ -259,7 +259,6 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
                     "loss of a mention": found.loss(temperature),
                     "F1 of best antecedents": f1["best antecedents"]["CoNLL F1"],
                     "F1 of probable entities": f1["probable entities"]["CoNLL F1"],
-                    "F1 of best clustering": best["CoNLL F1"],
                     "above the rules": best["above the rules"],
                     "above, low": best["above, low"],
                     "above, high": best["above, high"],
