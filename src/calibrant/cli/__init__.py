@@ -15,6 +15,7 @@ main = CommandGroup(
         "report": "calibrant.cli.report",
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",
+        "agree": "calibrant.cli.agree",
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
     },

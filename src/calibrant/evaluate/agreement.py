@@ -260,8 +260,7 @@ def _of_all(
     units = patterns.units(np.column_stack([chance, alpha]), resample.cluster, resample.clusters)
     width = chance.shape[1]
     statistics = {
-        name: _moved(statistic, slice(0, width))
-        for name, statistic in sums.chance_statistics(labels).items()
+        name: _moved(statistic, slice(0, width)) for name, statistic in sums.chance_statistics(labels).items()
     }
     statistics["krippendorff_alpha"] = _moved(
         sums.alpha_statistic(labels, distance, numbers), slice(width, None)
@@ -322,9 +321,7 @@ def _confusion(first: Integers, second: Integers, labels: int) -> Integers:
     return np.bincount(cell, minlength=labels**2).reshape(labels, labels).astype(np.int64)
 
 
-def _classes(
-    ratings: Ratings, patterns: sums.Patterns, resample: _Resampling
-) -> tuple[ClassAgreement, ...]:
+def _classes(ratings: Ratings, patterns: sums.Patterns, resample: _Resampling) -> tuple[ClassAgreement, ...]:
     labels = len(ratings.labels)
     units = patterns.units(sums.class_sums(patterns), resample.cluster, resample.clusters)
     statistics: dict[str, Statistic] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calibrant.io._batch import Batch
 from calibrant.io.class_table import read_class_table
+from calibrant.io.evaluation_tables import RatingTable, ResultTable, read_ratings, read_results
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_model, save_model
@@ -15,6 +16,8 @@ __all__ = [
     "Batch",
     "PredictionWriter",
     "Predictions",
+    "RatingTable",
+    "ResultTable",
     "SavedRecalibrator",
     "TaggedText",
     "load_model",
@@ -22,6 +25,8 @@ __all__ = [
     "load_tally",
     "open_predictions",
     "read_class_table",
+    "read_ratings",
+    "read_results",
     "read_tagged",
     "save_model",
     "save_recalibrator",

@@ -1,6 +1,13 @@
 """Frozen records of every result: rows, dictionary, JSON."""
 
 from calibrant.results._base import Result
+from calibrant.results.agreement import (
+    Agreement,
+    AnnotatorAgreement,
+    ClassAgreement,
+    DisputedItem,
+    PairAgreement,
+)
 from calibrant.results.bins import Bins
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
@@ -29,6 +36,7 @@ from calibrant.results.measurement import (
 )
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
+from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -39,6 +47,8 @@ from calibrant.results.scores import (
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
+    "Agreement",
+    "AnnotatorAgreement",
     "AppliedRecalibrator",
     "BinIntervals",
     "Binning",
@@ -47,11 +57,13 @@ __all__ = [
     "CalibrationInTheLarge",
     "CalibrationTest",
     "ChainTemperature",
+    "ClassAgreement",
     "ClassErrors",
     "ClassMean",
     "ConsistencyBars",
     "CorpDecomposition",
     "CoxCalibration",
+    "DisputedItem",
     "Drawing",
     "EqualWidthError",
     "ErrorCurve",
@@ -68,6 +80,7 @@ __all__ = [
     "ModelDifference",
     "NoiseFloor",
     "OrderEffect",
+    "PairAgreement",
     "PlugInErrors",
     "ProperScoreDecomposition",
     "RecalibratorCandidate",
@@ -76,6 +89,7 @@ __all__ = [
     "Report",
     "ReportedModel",
     "ResampledChange",
+    "ResampledEstimate",
     "Result",
     "Scores",
     "SmoothCurve",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant.workflow.evaluating import agree
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
@@ -12,6 +13,7 @@ from calibrant.workflow.tallying import tally
 
 __all__ = [
     "Columns",
+    "agree",
     "apply_recalibrator",
     "evaluate_tagger",
     "fit_recalibrator",
