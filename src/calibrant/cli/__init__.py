@@ -16,6 +16,7 @@ main = CommandGroup(
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",
         "agree": "calibrant.cli.agree",
+        "compare": "calibrant.cli.compare",
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
     },

@@ -213,7 +213,7 @@ def pair_agreement(
     --------
     >>> ratings = Ratings.from_lists({"ann": [1, 2, 3, 1], "bob": [1, 2, 2, 1]})
     >>> round(pair_agreement(ratings, weights="linear").cohen_kappa.estimate, 3)
-    0.714
+    0.667
     """
     if not (0 <= first < len(ratings.annotators) and 0 <= second < len(ratings.annotators)):
         message = f"annotators {first} and {second} are asked for, and there are {len(ratings.annotators)}"

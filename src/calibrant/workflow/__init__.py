@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.workflow.evaluating import agree
+from calibrant.workflow.evaluating import agree, compare
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
@@ -15,6 +15,7 @@ __all__ = [
     "Columns",
     "agree",
     "apply_recalibrator",
+    "compare",
     "evaluate_tagger",
     "fit_recalibrator",
     "measure",

@@ -8,10 +8,13 @@ from typing import Any
 from calibrant._rng import Seed
 from calibrant.evaluate._resampling import SAMPLES
 from calibrant.evaluate.agreement import Distance, Weights, agreement
+from calibrant.evaluate.comparison import compare_systems
 from calibrant.evaluate.ratings import Ratings
+from calibrant.evaluate.significance import Alternative
 from calibrant.exceptions import InputError
-from calibrant.io.evaluation_tables import RatingTable, read_ratings
+from calibrant.io.evaluation_tables import RatingTable, read_ratings, read_results
 from calibrant.results.agreement import Agreement
+from calibrant.results.significance import Comparison
 
 
 def agree(
@@ -67,6 +70,68 @@ def agree(
             weights=weights,
             clusters=table.clusters,
             disputed=disputed,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+    except InputError as error:
+        raise InputError(error.message, error.hint, code=error.code, file=table.name) from error
+
+
+def compare(
+    source: Any,
+    *,
+    system: str = "system",
+    unit: str | None = None,
+    score: str = "score",
+    repeat: str | None = None,
+    cluster: str | None = None,
+    alternative: Alternative = "two-sided",
+    test_train_ratio: float | None = None,
+    higher_is_better: bool = True,
+    baseline: str | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare the systems of a table of scores, by fold or by item.
+
+    Parameters
+    ----------
+    source
+        A table (see `calibrant.io.read_results`).
+    system, unit, score, repeat, cluster
+        Names of its columns.
+    alternative, test_train_ratio, higher_is_better, baseline, power, level, samples, seed
+        As in `calibrant.evaluate.compare_systems`.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or a system lacks a score.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = {"system": ["a"] * 3 + ["b"] * 3, "fold": [1, 2, 3] * 2, "score": [3, 4, 6, 2, 3, 4]}
+    >>> found = compare(pa.table(columns), test_train_ratio=1 / 2)
+    >>> round(found.pairs[0].test.difference, 2), round(found.pairs[0].test.corrected_p_value, 2)
+    (1.33, 0.13)
+    """
+    table = read_results(source, system=system, unit=unit, score=score, repeat=repeat, cluster=cluster)
+    try:
+        return compare_systems(
+            table.systems,
+            table.scores,
+            unit=table.unit,
+            repeat=table.repeat,
+            test_train_ratio=test_train_ratio,
+            clusters=table.clusters,
+            alternative=alternative,
+            higher_is_better=higher_is_better,
+            baseline=baseline,
+            power=power,
             level=level,
             samples=samples,
             seed=seed,
