@@ -10,6 +10,7 @@ from calibrant.results.agreement import (
 )
 from calibrant.results.bins import Bins
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+from calibrant.results.classification import Classification, ClassScore
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
@@ -44,6 +45,7 @@ from calibrant.results.scores import (
     ProperScoreDecomposition,
     Scores,
 )
+from calibrant.results.selective import CoveragePoint, RiskCoverage
 from calibrant.results.significance import (
     Comparison,
     Detectable,
@@ -70,9 +72,12 @@ __all__ = [
     "ClassAgreement",
     "ClassErrors",
     "ClassMean",
+    "ClassScore",
+    "Classification",
     "Comparison",
     "ConsistencyBars",
     "CorpDecomposition",
+    "CoveragePoint",
     "CoxCalibration",
     "Detectable",
     "DisputedItem",
@@ -107,6 +112,7 @@ __all__ = [
     "ResampledEstimate",
     "ResampledTest",
     "Result",
+    "RiskCoverage",
     "Scores",
     "SmoothCurve",
     "SmoothError",
