@@ -9,7 +9,7 @@ import click
 from calibrant.cli._options import AS_JSON, LEVEL, SEED
 
 if TYPE_CHECKING:
-    from calibrant.results import Agreement
+    from calibrant.results import Agreement, ResampledEstimate
 
 NAMES = {
     "raw_agreement": "Raw agreement",
@@ -34,7 +34,8 @@ MOST_CELLS = 12
 @click.option(
     "--cluster",
     metavar="NAME",
-    help="Column of what items belong to, such as a document; intervals then resample that.  [default: cluster]",
+    help="Column of what items belong to, such as a document; intervals then resample that.  "
+    "[default: cluster]",
 )
 @click.option(
     "--labels", metavar="A,B,...", help="Labels of the task, in order; any other is refused.  [default: all]"
@@ -85,7 +86,9 @@ def lines_of(found: Agreement, file: str) -> list[str]:
     from calibrant.cli import _text as text
 
     gaps = f"; {text.count(found.missing)} labels missing" if found.missing else ""
-    head = f"{file}: {text.count(found.items)} items, {found.annotators} annotators, {len(found.labels)} labels{gaps}"
+    head = (
+        f"{file}: {text.count(found.items)} items, {found.annotators} annotators, {len(found.labels)} labels"
+    )
     rows = []
     for name, shown in NAMES.items():
         value = getattr(found, name)
@@ -95,9 +98,15 @@ def lines_of(found: Agreement, file: str) -> list[str]:
         reason = value.reasons.get("estimate") or value.reasons.get("low")
         rows.append((shown, text.number(value.estimate), reason or interval))
     units = f"{text.count(found.clusters)} clusters" if found.clusters else "items"
-    lines = [head, "", *text.labelled(rows, indent=0), "", *_pairs(found), *_classes(found)]
+    lines = [head + gaps, "", *text.labelled(rows, indent=0), "", *_pairs(found), *_classes(found)]
     lines += [*_annotators(found), *_disputed(found)]
     return [*lines, f"Intervals: {found.samples:,} resamples of {units}, seed {found.seed}"]
+
+
+def _with(value: ResampledEstimate) -> list[str]:
+    from calibrant.cli import _text as text
+
+    return [text.number(value.estimate), text.between(value.low, value.high)]
 
 
 def _pairs(found: Agreement) -> list[str]:
@@ -114,8 +123,12 @@ def _pairs(found: Agreement) -> list[str]:
     if found.annotators == 2 or not found.by_pair:
         return []
     body = [
-        [f"{pair.first}, {pair.second}", text.count(pair.items), text.number(pair.raw_agreement.estimate)]
-        + [text.number(pair.cohen_kappa.estimate), text.between(pair.cohen_kappa.low, pair.cohen_kappa.high)]
+        [
+            f"{pair.first}, {pair.second}",
+            text.count(pair.items),
+            *_with(pair.raw_agreement)[:1],
+            *_with(pair.cohen_kappa),
+        ]
         for pair in found.by_pair
     ]
     return ["Pairs", *text.table([["", "items", "agreement", "kappa", "interval"], *body]), ""]
@@ -125,8 +138,7 @@ def _classes(found: Agreement) -> list[str]:
     from calibrant.cli import _text as text
 
     body = [
-        [each.label, text.count(each.labels), text.number(each.specific_agreement.estimate)]
-        + [text.number(each.kappa.estimate), text.between(each.kappa.low, each.kappa.high)]
+        [each.label, text.count(each.labels), *_with(each.specific_agreement)[:1], *_with(each.kappa)]
         for each in found.by_class
     ]
     return ["Labels", *text.table([["", "given", "agreement", "kappa", "interval"], *body]), ""]
@@ -138,8 +150,12 @@ def _annotators(found: Agreement) -> list[str]:
     if found.annotators == 2:
         return []
     body = [
-        [each.annotator, text.count(each.items), text.number(each.agreement.estimate)]
-        + [text.between(each.agreement.low, each.agreement.high), text.number(each.alpha_without)]
+        [
+            each.annotator,
+            text.count(each.items),
+            *_with(each.agreement),
+            text.number(each.alpha_without),
+        ]
         for each in found.by_annotator
     ]
     header = ["", "items", "agreement with others", "interval", "alpha without"]

@@ -1,4 +1,4 @@
-"""`calibrant compare`: do systems differ by more than chance?"""
+"""`calibrant compare`: whether systems differ by more than chance."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def command(file: str, lower_is_better: bool, as_json: bool, **options: Any) -> 
     """Compare the systems of FILE by their scores on the same folds or items.
 
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
-    row a score: columns system, fold or item, and score. Folds of cross-validation need the corrected test, and
-    that needs the ratio of test to training data.
+    row a score: columns system, fold or item, and score. Folds of cross-validation need the corrected test,
+    and that needs the ratio of test to training data.
     """
     from calibrant.workflow import compare
 
@@ -151,7 +151,8 @@ def _pair(found: Comparison, pair: SystemPair) -> list[str]:
         only = f"{pair.mcnemar.first_only} against {pair.mcnemar.second_only} right alone"
         rows.append(("McNemar", "", f"{text.p_value(pair.mcnemar.p_value)}, {only}"))
     if len(found.pairs) > 1 and pair.holm_p_value is not None:
-        adjusted = f"Holm {text.p_value(pair.holm_p_value)}, Benjamini-Hochberg {text.p_value(pair.benjamini_hochberg_p_value)}"
+        holm, hochberg = text.p_value(pair.holm_p_value), text.p_value(pair.benjamini_hochberg_p_value)
+        adjusted = f"Holm {holm}, Benjamini-Hochberg {hochberg}"
         rows.append((f"of {len(found.pairs)} pairs", "", adjusted))
     return [f"{pair.first} - {pair.second}", *text.labelled(rows), *_conclusion(found, pair)]
 
@@ -183,6 +184,6 @@ def _conclusion(found: Comparison, pair: SystemPair) -> list[str]:
     plan = pair.detectable
     if plan is not None and plan.detectable is not None:
         more = "" if plan.more is None else f"; to settle this one takes {text.count(plan.more)} more"
-        shown = f"{text.count(plan.n)} items show one of {text.number(plan.detectable)} in {text.percent(plan.power)} of cases"
-        lines.append(f"  {shown}{more}")
+        shown = f"{text.count(plan.n)} items show one of {text.number(plan.detectable)}"
+        lines.append(f"  {shown} in {text.percent(plan.power)} of cases{more}")
     return lines

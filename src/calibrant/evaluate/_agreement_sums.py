@@ -75,21 +75,24 @@ def equal_pairs(counts: Floats) -> Floats:
     """Share (rows,) of the pairs of an item's labels that are equal; 0 where there is no pair."""
     given = counts.sum(axis=1)
     pairs = given * (given - 1)
-    return np.divide((counts * (counts - 1)).sum(axis=1), pairs, out=np.zeros(len(counts)), where=pairs > 0)
+    equal = (counts * (counts - 1)).sum(axis=1)
+    share: Floats = np.divide(equal, pairs, out=np.zeros(len(counts)), where=pairs > 0)
+    return share
 
 
 def beyond_chance(observed: Floats, chance: Floats) -> Floats:
     """(observed - chance) / (1 - chance); NaN where chance alone agrees always."""
     room = 1 - chance
-    return np.divide(
-        observed - chance, room, out=np.full(np.shape(room), np.nan), where=~(np.abs(room) < 1e-12)
-    )
+    unknown = np.full(np.shape(room), np.nan)
+    beyond: Floats = np.divide(observed - chance, room, out=unknown, where=~(np.abs(room) < 1e-12))
+    return beyond
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Quotient, NaN for 0 / 0."""
     unknown = np.full(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)), np.nan)
-    return np.divide(numerator, denominator, out=unknown, where=denominator != 0)
+    quotient: Floats = np.divide(numerator, denominator, out=unknown, where=denominator != 0)
+    return quotient
 
 
 def chance_sums(patterns: Patterns) -> Floats:
@@ -161,13 +164,14 @@ def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Stati
         else:
             d = fixed_distances(labels, distance, numbers)
             observed, expected = totals[:, 0], ((n @ d) * n).sum(axis=1)
-        return 1 - (n.sum(axis=1) - 1) * ratio(observed, expected)
+        value: Floats = 1 - (n.sum(axis=1) - 1) * ratio(observed, expected)
+        return value
 
     return Statistic(alpha, None, ONE_LABEL)
 
 
 def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
-    """Columns: both labelled; equal; weight; labels of the first; labels of the second. Rows: pairs of labels."""
+    """Columns: both labelled; equal; weight; labels of the first; labels of the second."""
     labels = len(weight)
     both = (first >= 0) & (second >= 0)
     one, other = np.where(both, first, 0), np.where(both, second, 0)
@@ -206,7 +210,7 @@ def agreement_weights(labels: int, weights: str | None) -> Floats:
 
 
 def class_sums(patterns: Patterns) -> Floats:
-    """Four columns a label: equal pairs if it stands against all others; share; equal pairs of it; counts. Then two."""
+    """Columns by label: equal pairs, it against all others; share; pairs of it; counts. Then two for all."""
     given, pairable = patterns.given[:, None], patterns.pairable[:, None]
     own, rest = patterns.counts, given - patterns.counts
     pairs = np.maximum(given * (given - 1), 1)

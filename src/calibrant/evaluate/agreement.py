@@ -61,10 +61,11 @@ def agreement(
     ratings
         Labels of two or more annotators.
     distance
-        Between labels, in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order), ``interval``
-        and ``ratio`` (labels are numbers).
+        Between labels, in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order),
+        ``interval`` and ``ratio`` (labels are numbers).
     weights
-        Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its square.
+        Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its
+        square.
     clusters
         (items,) what items belong to (documents, say), which is then resampled instead of items.
     disputed
@@ -87,7 +88,8 @@ def agreement(
 
     References
     ----------
-    .. [1] Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 378-382.
+    .. [1] Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76,
+       378-382.
     .. [2] Krippendorff (2011). Computing Krippendorff's alpha-reliability.
     .. [3] Gwet (2008). Computing inter-rater reliability and its variance in the presence of high
        agreement. British Journal of Mathematical and Statistical Psychology 61, 29-48.
@@ -120,7 +122,10 @@ def agreement(
         given=len(ratings.label),
         missing=len(ratings.items) * len(ratings.annotators) - len(ratings.label),
         single=int(np.sum(given == 1)),
-        **of_all,
+        raw_agreement=of_all["raw_agreement"],
+        fleiss_kappa=of_all["fleiss_kappa"],
+        krippendorff_alpha=of_all["krippendorff_alpha"],
+        gwet_ac1=of_all["gwet_ac1"],
         cohen_kappa=_not_two(level, of_all) if of_two is None else of_two.cohen_kappa,
         scott_pi=_not_two(level, of_all) if of_two is None else of_two.scott_pi,
         distance=distance,
@@ -307,11 +312,14 @@ def _pair(
             units = Units(np.zeros((1, 3 + 2 * labels)), np.ones(1, np.int64))
     else:
         units = resample.items(sums.two_sums(one, other, weight))
+    found = resample(units, statistics, f"pair {names[0]} {names[1]}")
     return PairAgreement(
         *names,
         items=int(counts.sum()),
         confusion=tuple(tuple(line) for line in counts.tolist()),
-        **resample(units, statistics, f"pair {names[0]} {names[1]}"),
+        raw_agreement=found["raw_agreement"],
+        cohen_kappa=found["cohen_kappa"],
+        scott_pi=found["scott_pi"],
     )
 
 

@@ -28,8 +28,14 @@ from calibrant.evaluate.significance import (
 from calibrant.exceptions import InputError
 from calibrant.results.significance import Comparison, MeanInterval, PairedTest, SystemMean, SystemPair
 
-TOO_SURE = "folds share training data, so the plain t, p_value and intervals are too sure; the corrected ones allow for it"
-UNKNOWN_RATIO = f"{NO_RATIO}: give --test-train-ratio, 1 / (k - 1) for k folds, or a column repeat with each repeat's folds"
+TOO_SURE = (
+    "folds share training data, so the plain t, p_value and intervals are too sure; "
+    "the corrected ones allow for it"
+)
+UNKNOWN_RATIO = (
+    f"{NO_RATIO}: give --test-train-ratio, 1 / (k - 1) for k folds, "
+    "or a column repeat that says which folds are of one cross-validation"
+)
 UNEQUAL = (
     "repeats have different numbers of folds, so that they do not tell the ratio of test to training data"
 )
@@ -75,7 +81,8 @@ def compare_systems(
     repeat
         (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
     test_train_ratio
-        Size of a fold's test data over that of its training data. None, and no ``repeat``: what needs it is None.
+        Size of a fold's test data over that of its training data. None, and no ``repeat``: what needs it is
+        None.
     clusters
         (n,) what items belong to.
     alternative
@@ -222,10 +229,11 @@ def _adjusted(
     decided = unit == "item" or ratio is not None
     found = []
     for place, ((one, other), test) in enumerate(tests.items()):
-        sure = decided and holm[place] is not None and holm[place] <= 1 - level
+        adjusted = holm[place]
+        sure = decided and adjusted is not None and adjusted <= 1 - level
         winner = one if (test.difference > 0) == higher_is_better else other
         reasons = {} if decided else {"better": UNDECIDED}
-        if holm[place] is None:
+        if adjusted is None:
             why = test.reasons[source]
             reasons |= dict.fromkeys(("holm_p_value", "benjamini_hochberg_p_value"), why)
         if unit == "fold":

@@ -1,4 +1,4 @@
-"""Decisions from probabilities: the most probable class, a threshold, the best few of a document, the best F."""
+"""Decisions from probabilities: most probable class, threshold, best few of a document, best expected F."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> ND
     if array.ndim != 2 or not array.size:
         raise InputError(f"y_prob has shape {array.shape}", "expected (n, classes)", code="shape")
     _checks.scores(array.ravel())
-    best = array.argmax(axis=1)
+    best: NDArray[Any] = array.argmax(axis=1)
     if classes is None:
         return best
     _checks.same_length("classes", len(classes), "each row of y_prob", array.shape[1])
-    return np.asarray(classes)[best]
+    named: NDArray[Any] = np.asarray(classes)[best]
+    return named
 
 
 def keep_above(y_prob: ArrayLike, threshold: float = 0.5) -> NDArray[np.bool_]:
@@ -122,9 +123,10 @@ def expected_f_decision(
 ) -> NDArray[np.bool_]:
     """Keep what has the greatest expected F score (minimum Bayes risk), each document by itself.
 
-    The best decision keeps the k most probable for some k. Probabilities are taken as calibrated and independent;
-    F is 1 where there is nothing to keep and nothing is kept. The expectation is exact for documents of
-    up to 2,000 items; for larger ones it is the F score of expected counts, which is then as close.
+    The best decision keeps the k most probable for some k. Probabilities are taken as calibrated and
+    independent; F is 1 where there is nothing to keep and nothing is kept. The expectation is exact for
+    documents of up to 2,000 items; for larger ones it is the F score of expected counts, which is then as
+    close.
 
     Parameters
     ----------
@@ -223,4 +225,5 @@ def _expected(score: Floats, ratio: Fraction) -> Floats:
     square = float(ratio)
     right = np.concatenate([[0.0], np.cumsum(score)])
     total = square * score.sum() + np.arange(len(right))
-    return (1 + square) * np.divide(right, total, out=np.zeros(len(right)), where=total > 0)
+    close: Floats = (1 + square) * np.divide(right, total, out=np.zeros(len(right)), where=total > 0)
+    return close

@@ -59,7 +59,8 @@ def paired_bootstrap(
     first, second
         (n,) scores of items, or (n, c) what each item adds to the sums that ``statistic`` takes.
     statistic
-        From sums (draws, c) to values (draws,), NaN where undefined; see `calibrant.evaluate.f_of`. None: the mean.
+        From sums (draws, c) to values (draws,), NaN where undefined; see `calibrant.evaluate.f_of`. None: the
+        mean.
     clusters
         (n,) what items belong to, resampled instead of items.
     alternative

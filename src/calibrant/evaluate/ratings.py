@@ -20,8 +20,8 @@ class Ratings:
     Attributes
     ----------
     item, annotator, label
-        (given,) int64: which item, which annotator, which label; one entry a label that was given, sorted by item and
-        then annotator.
+        (given,) int64: which item, which annotator, which label; one entry a label that was given, sorted by
+        item and then annotator.
     items, annotators
         Their names, in order of appearance.
     labels

@@ -41,8 +41,8 @@ def classification_scores(
     Parameters
     ----------
     y_true, y_pred
-        (n,) labels of the reference and of the system. For probabilities, decide first: `calibrant.evaluate.decide`,
-        `calibrant.evaluate.most_probable`.
+        (n,) labels of the reference and of the system. For probabilities, decide first:
+        `calibrant.evaluate.decide`, `calibrant.evaluate.most_probable`.
     labels
         The labels of the task, in order; others are refused. None: those that occur.
     averaged
@@ -85,7 +85,13 @@ def classification_scores(
         n=len(true),
         labels=names,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
-        **{name: found[name] for name in _averages(k, chosen)},
+        accuracy=found["accuracy"],
+        precision_micro=found["precision_micro"],
+        recall_micro=found["recall_micro"],
+        f1_micro=found["f1_micro"],
+        precision_macro=found["precision_macro"],
+        recall_macro=found["recall_macro"],
+        f1_macro=found["f1_macro"],
         averaged=tuple(wanted),
         by_class=tuple(
             ClassScore(
@@ -93,7 +99,9 @@ def classification_scores(
                 int(confusion[:, code].sum()),
                 int(confusion[code].sum()),
                 int(confusion[code, code]),
-                *(found[f"{score} {code}"] for score in ("precision", "recall", "f1")),
+                found[f"precision {code}"],
+                found[f"recall {code}"],
+                found[f"f1 {code}"],
             )
             for code, name in enumerate(names)
         ),

@@ -35,9 +35,10 @@ def risk_coverage(
 ) -> RiskCoverage:
     """Risk-coverage curve of a model that may leave out what it is unsure of.
 
-    Items are kept from the most confident on; equally confident ones have no order, and count by their mean. The
-    interval of the area is from the influence of each item, that of an accuracy is Wilson's with the effective
-    number of items that the influence gives, which allows for the threshold being found in the same data.
+    Items are kept from the most confident on; equally confident ones have no order, and count by their mean.
+    The interval of the area is from the influence of each item, that of an accuracy is Wilson's with the
+    effective number of items that the influence gives, which allows for the threshold being found in the same
+    data.
 
     Parameters
     ----------
@@ -126,7 +127,8 @@ class _Ranked:
         """Of the mean of influences, whole clusters varying."""
         n, units = len(influence), len(influence)
         if self.cluster is not None:
-            influence, units = np.bincount(self.cluster, influence, minlength=self.clusters), self.clusters
+            units = self.clusters
+            influence = np.bincount(self.cluster, influence, minlength=units).astype(np.float64)
         return math.sqrt(float(influence @ influence) * units / (units - 1)) / n
 
     @property

@@ -54,8 +54,8 @@ def mean_interval(
     values
         (n,) scores of folds or items.
     test_train_ratio
-        Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of the mean is
-        then s^2 (1/n + ratio). None: the corrected interval is None.
+        Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of
+        the mean is then s^2 (1/n + ratio). None: the corrected interval is None.
     clusters
         (n,) what items belong to. The standard error is then from sums over clusters, with as many degrees of
         freedom less one.
@@ -77,8 +77,8 @@ def mean_interval(
     --------
     >>> folds = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]  # 2 x 5 folds
     >>> found = mean_interval(folds, test_train_ratio=1 / 4)
-    >>> round(found.low, 2), round(found.high, 2), round(found.corrected_low, 2), round(found.corrected_high, 2)
-    (63.88, 67.52, 62.3, 69.1)
+    >>> [round(end, 2) for end in (found.low, found.high, found.corrected_low, found.corrected_high)]
+    [63.88, 67.52, 62.3, 69.1]
     """
     level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
     array = finite(values, "values")
@@ -128,8 +128,8 @@ def paired_t_test(
     -------
     PairedTest
         For folds, the plain test is too sure: simulated with two learners of equal expected error, it finds a
-        difference at the 5 % level in 18 % of 2 x 5 and 58 % of 10 x 10 cross-validations. The corrected one is
-        None without the ratio.
+        difference at the 5 % level in 18 % of 2 x 5 and 58 % of 10 x 10 cross-validations. The corrected one
+        is None without the ratio.
 
     Raises
     ------
@@ -368,7 +368,7 @@ class _Spread:
         self.freedom = units - 1
         self.reason = "" if units > 1 else ONE if cluster is None else ONE_CLUSTER
         if cluster is not None:
-            residual = np.bincount(cluster[0], residual, minlength=units)
+            residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
         self.error: float | None = None
         if units > 1:
             flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)

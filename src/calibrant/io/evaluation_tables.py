@@ -84,8 +84,8 @@ def read_ratings(
     Parameters
     ----------
     source
-        Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl`` or ``.arrow`` file (text also as ``.gz``), ``-`` for
-        standard input, or a dataframe. A row without a label says that there is none.
+        Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl`` or ``.arrow`` file (text also as ``.gz``),
+        ``-`` for standard input, or a dataframe. A row without a label says that there is none.
     item, annotator, label
         Names of the columns.
     cluster
@@ -169,8 +169,8 @@ def read_results(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> table = pa.table({"system": ["a", "a", "b", "b"], "fold": [1, 2, 1, 2], "score": [0.5, 0.6, 0.4, 0.5]})
-    >>> read_results(table).scores.tolist()
+    >>> columns = {"system": ["a", "a", "b", "b"], "fold": [1, 2, 1, 2], "score": [0.5, 0.6, 0.4, 0.5]}
+    >>> read_results(pa.table(columns)).scores.tolist()
     [[0.5, 0.6], [0.4, 0.5]]
     """
     table = _open(source)
@@ -289,7 +289,8 @@ def _unit_column(table: Table) -> str:
 
 
 def _named(code: NDArray[Any], codes: Codes) -> NDArray[Any]:
-    return np.array([text(name) for name in codes.names], object)[code]
+    names: NDArray[Any] = np.array([text(name) for name in codes.names], object)
+    return names[code]
 
 
 def _placed(error: InputError, file: str, row: NDArray[Any]) -> InputError:

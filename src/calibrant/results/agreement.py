@@ -90,7 +90,8 @@ class AnnotatorAgreement(Result):
     agreement
         Mean share of the other labels of an item that equal his.
     alpha_without
-        Krippendorff's alpha of the others; above that of all, he is the one who differs. None for two annotators.
+        Krippendorff's alpha of the others; above that of all, he is the one who differs. None for two
+        annotators.
     shares
         Of his labels, by label.
     reasons

@@ -64,8 +64,8 @@ class Classification(Result):
     precision_micro, recall_micro, f1_micro
         From counts summed over the classes in ``averaged``; all are the accuracy where those are all classes.
     precision_macro, recall_macro, f1_macro
-        Means over those classes that occur; a class that is never predicted has precision 0, one that the reference
-        never has recall 0.
+        Means over those classes that occur; a class that is never predicted has precision 0, one that the
+        reference never has recall 0.
     averaged
         The classes that micro and macro scores are over.
     by_class

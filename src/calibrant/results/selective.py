@@ -41,8 +41,8 @@ class RiskCoverage(Result):
     Attributes
     ----------
     area
-        Area under the risk-coverage curve: mean over coverages of the error rate on what is kept. 0 is best; an
-        order that says nothing has the error rate itself.
+        Area under the risk-coverage curve: mean over coverages of the error rate on what is kept. 0 is best;
+        an order that says nothing has the error rate itself.
     area_low, area_high, area_standard_error
         Its interval and standard error; None where undefined.
     best_area
@@ -54,7 +54,8 @@ class RiskCoverage(Result):
     points
         Accuracy at the coverages asked for.
     coverage, risk, threshold
-        The curve: share kept, error rate of what is kept, least confidence of what is kept; at most 200 points.
+        The curve: share kept, error rate of what is kept, least confidence of what is kept; at most 200
+        points.
     n
         Items.
     level

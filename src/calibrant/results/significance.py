@@ -69,7 +69,8 @@ class PairedTest(Result):
     low, high
         Two-sided interval of the difference.
     corrected_t, corrected_p_value, corrected_low, corrected_high
-        The same with the variance of Nadeau and Bengio, for folds of cross-validation; None without the ratio.
+        The same with the variance of Nadeau and Bengio, for folds of cross-validation; None without the
+        ratio.
     alternative
         ``two-sided``, ``greater`` (the first has the greater mean) or ``less``.
     n
@@ -152,7 +153,7 @@ class ResampledTest(Result):
 
 @dataclass(frozen=True)
 class McNemarTest(Result):
-    """McNemar's test: of the items that one system alone gets right, which gets more?
+    """McNemar's test of the items that one system alone gets right.
 
     Attributes
     ----------
@@ -241,7 +242,8 @@ class SystemPair(Result):
     adjusted_from
         Which p-value that is: ``corrected_p_value`` where it is there, else ``p_value``.
     better
-        The system that is better at this level, by the p-value adjusted by Holm's method; None where neither is.
+        The system that is better at this level, by the p-value adjusted by Holm's method; None where neither
+        is.
     bootstrap, permutation
         The same difference by resampling; None for folds.
     mcnemar
