@@ -9,6 +9,7 @@ from calibrant.evaluate.decisions import (
     keep_top,
     most_probable,
 )
+from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluate.ratings import Ratings
 from calibrant.evaluate.scores import classification_scores, f_of, f_sums
@@ -16,7 +17,6 @@ from calibrant.evaluate.selective import risk_coverage
 from calibrant.evaluate.significance import (
     adjusted_p_values,
     mean_interval,
-    minimum_detectable_difference,
     paired_t_test,
 )
 

@@ -13,10 +13,9 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant._rng import Seed, number
 from calibrant.evaluate._resampling import SAMPLES
+from calibrant.evaluate._student import ALTERNATIVES, Alternative
 from calibrant.evaluate.significance import (
-    ALTERNATIVES,
     NO_RATIO,
-    Alternative,
     adjusted_p_values,
     mcnemar,
     mean_interval,

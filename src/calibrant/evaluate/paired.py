@@ -7,7 +7,6 @@ resampled or swapped are items, or clusters of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,10 +25,10 @@ from calibrant.evaluate._resampling import (
     check_samples,
     resampled_totals,
 )
+from calibrant.evaluate._student import ALTERNATIVES, Alternative
 from calibrant.exceptions import InputError
 from calibrant.results.significance import McNemarTest, ResampledTest
 
-Alternative = Literal["two-sided", "greater", "less"]
 Value = Callable[[Floats], Floats]
 MOST_EXACT = 14  # units: 2^14 swaps
 _NUMBERS_A_CHUNK = 1 << 22
@@ -84,7 +83,7 @@ def paired_bootstrap(
     >>> found.difference, found.p_value < 0.1
     (0.375, True)
     """
-    _checks.one_of(alternative, ("two-sided", "greater", "less"), "alternative")
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
     level, samples = _checks.proportion(level, "level"), check_samples(samples)
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)
@@ -146,7 +145,7 @@ def paired_permutation(
     >>> found.p_value, found.exact
     (0.25, True)
     """
-    _checks.one_of(alternative, ("two-sided", "greater", "less"), "alternative")
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
     level, samples = _checks.proportion(level, "level"), check_samples(samples)
     units, width, value = _both(first, second, statistic, clusters)
     seeded = number(seed)

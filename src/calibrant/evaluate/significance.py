@@ -15,19 +15,16 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
+from calibrant.evaluate._student import ALTERNATIVES, Alternative, critical_value, tail
+from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.exceptions import InputError
-from calibrant.results.significance import Detectable, MeanInterval, PairedTest
+from calibrant.results.significance import MeanInterval, PairedTest
 
-Alternative = Literal["two-sided", "greater", "less"]
-ALTERNATIVES = ("two-sided", "greater", "less")
 ONE = "one value has no spread"
 ONE_CLUSTER = "one cluster has no spread"
 NO_RATIO = "the ratio of test to training data is not known"
 ALIKE = "the systems differ by the same amount everywhere"
-NEVER = "the differences have no spread"
-NO_NEED = "there is no difference to be found"
-MOST_PAIRS = 10**9
 
 __all__ = [
     "adjusted_p_values",
@@ -244,117 +241,6 @@ def adjusted_p_values(
     return result
 
 
-def minimum_detectable_difference(
-    standard_deviation: float,
-    n: int,
-    *,
-    difference: float | None = None,
-    power: float = 0.8,
-    level: float = 0.95,
-    alternative: Alternative = "two-sided",
-) -> Detectable:
-    """What difference a paired t-test on ``n`` items can show, and how many items would settle one.
-
-    Parameters
-    ----------
-    standard_deviation
-        Of the differences of items.
-    n
-        Items, two or more.
-    difference
-        One to be settled, such as the one that was seen. None: only what ``n`` items can show.
-    power
-        Wanted probability that the test finds it.
-    level, alternative
-        Of the test.
-
-    Raises
-    ------
-    InputError
-        An argument is out of its range.
-
-    Examples
-    --------
-    >>> found = minimum_detectable_difference(0.5, 400, difference=0.02)
-    >>> round(found.detectable, 3), found.needed, found.more
-    (0.07, 4908, 4508)
-    """
-    _checks.one_of(alternative, ALTERNATIVES, "alternative")
-    level, power = _checks.proportion(level, "level"), _checks.proportion(power, "power", such_as=0.8)
-    if power <= 1 - level:
-        raise InputError(f"power is {power}", f"give more than {1 - level:.3g}", code="parameter")
-    deviation = _checks.non_negative(standard_deviation, "standard_deviation")
-    if _checks.positive_integer(n, "n") < 2:
-        raise InputError("n is 1", "a test needs two items or more", code="parameter")
-    reasons: dict[str, str] = {}
-    effect = _effect(n, power, level, alternative)
-    needed = None
-    if difference is not None:
-        wrong_side = {"greater": difference <= 0, "less": difference >= 0, "two-sided": difference == 0}
-        if wrong_side[alternative]:
-            reasons |= dict.fromkeys(("needed", "more"), NO_NEED)
-        elif deviation == 0:
-            reasons |= dict.fromkeys(("needed", "more"), NEVER)
-        else:
-            needed = _needed(abs(difference) / deviation, power, level, alternative)
-            if needed is None:
-                reasons |= dict.fromkeys(("needed", "more"), f"more than {MOST_PAIRS:,} items")
-    return Detectable(
-        effect * deviation,
-        difference,
-        needed,
-        None if needed is None else max(0, needed - n),
-        n,
-        deviation,
-        level,
-        power,
-        alternative,
-        reasons,
-    )
-
-
-def _effect(n: int, power: float, level: float, alternative: str) -> float:
-    """Difference, in standard deviations, that n pairs show with that power."""
-    from scipy.optimize import brentq
-
-    def lacking(effect: float) -> float:
-        return _power(effect, n, level, alternative) - power
-
-    largest = 1.0
-    while lacking(largest) < 0:
-        largest *= 2
-    return float(brentq(lacking, 0, largest, xtol=1e-10))
-
-
-def _needed(effect: float, power: float, level: float, alternative: str) -> int | None:
-    """Smallest number of pairs that show an effect with that power."""
-    low, high = 1, 2
-    while _power(effect, high, level, alternative) < power:
-        low, high = high, 2 * high
-        if high > MOST_PAIRS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _power(effect, middle, level, alternative) >= power else (middle, high)
-    return high
-
-
-def _power(effect: float, n: int, level: float, alternative: str) -> float:
-    """Probability that a test of n pairs finds an effect, in standard deviations of the differences."""
-    from scipy.special import ndtr
-
-    freedom, centre = n - 1, effect * math.sqrt(n)
-    critical = critical_value(level, freedom, alternative)
-    two = alternative == "two-sided"
-    if freedom > 1000 or centre > 30:  # there the noncentral t is normal to four digits
-        return float(ndtr(centre - critical) + (ndtr(-centre - critical) if two else 0))
-    from scipy.special import nctdtr
-
-    # The far tail is NaN where it is too small to be computed.
-    far = float(np.nan_to_num(nctdtr(freedom, centre, -critical))) if two else 0.0
-    return 1 - float(nctdtr(freedom, centre, critical)) + far
-
-
 class _Spread:
     """Mean of values, and how far it may be off."""
 
@@ -393,25 +279,6 @@ def finite(values: ArrayLike, name: str) -> Floats:
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number"
         raise InputError(message, "repair it, or leave it out", code="missing-value", row=int(bad[0]))
     return array
-
-
-def critical_value(level: float, freedom: int, alternative: str) -> float:
-    """Quantile of Student's t that a test of this level compares with; NaN without degrees of freedom."""
-    from scipy.special import stdtrit
-
-    upper = (1 + level) / 2 if alternative == "two-sided" else level
-    return float(stdtrit(freedom, upper)) if freedom > 0 else math.nan
-
-
-def tail(t: float | None, freedom: int, alternative: str) -> float | None:
-    """p-value of a t statistic."""
-    from scipy.special import stdtr
-
-    if t is None:
-        return None
-    if alternative == "two-sided":
-        return 2 * float(stdtr(freedom, -abs(t)))
-    return float(stdtr(freedom, -t if alternative == "greater" else t))
 
 
 def _around(mean: float, margin: float, error: float | None) -> tuple[float | None, float | None]:

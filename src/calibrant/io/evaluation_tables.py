@@ -289,8 +289,8 @@ def _unit_column(table: Table) -> str:
 
 
 def _named(code: NDArray[Any], codes: Codes) -> NDArray[Any]:
-    names: NDArray[Any] = np.array([text(name) for name in codes.names], object)
-    return names[code]
+    named: NDArray[Any] = np.array([text(name) for name in codes.names], object)[code]
+    return named
 
 
 def _placed(error: InputError, file: str, row: NDArray[Any]) -> InputError:

@@ -7,10 +7,11 @@ from typing import Any
 
 from calibrant._rng import Seed
 from calibrant.evaluate._resampling import SAMPLES
-from calibrant.evaluate.agreement import Distance, Weights, agreement
+from calibrant.evaluate._student import Alternative
+from calibrant.evaluate._pair_agreement import Weights
+from calibrant.evaluate.agreement import Distance, agreement
 from calibrant.evaluate.comparison import compare_systems
 from calibrant.evaluate.ratings import Ratings
-from calibrant.evaluate.significance import Alternative
 from calibrant.exceptions import InputError
 from calibrant.io.evaluation_tables import RatingTable, read_ratings, read_results
 from calibrant.results.agreement import Agreement
