@@ -121,9 +121,9 @@ def chance_statistics(labels: int) -> dict[str, Statistic]:
         return beyond_chance(raw(totals), chance)
 
     return {
-        "raw_agreement": Statistic(raw, 0, NO_PAIR),
-        "fleiss_kappa": Statistic(fleiss, None, ONE_LABEL),
-        "gwet_ac1": Statistic(ac1, None, ONE_LABEL),
+        "raw_agreement": Statistic(raw, (0,), NO_PAIR),
+        "fleiss_kappa": Statistic(fleiss, (), ONE_LABEL),
+        "gwet_ac1": Statistic(ac1, (), ONE_LABEL),
     }
 
 
@@ -167,7 +167,7 @@ def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Stati
         value: Floats = 1 - (n.sum(axis=1) - 1) * ratio(observed, expected)
         return value
 
-    return Statistic(alpha, None, ONE_LABEL)
+    return Statistic(alpha, (), ONE_LABEL)
 
 
 def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
@@ -195,9 +195,9 @@ def two_statistics(weight: Floats) -> dict[str, Statistic]:
         return beyond_chance(ratio(totals[:, 1], n), (share**2).sum(axis=1))
 
     return {
-        "raw_agreement": Statistic(lambda totals: ratio(totals[:, 1], totals[:, 0]), 0, NO_PAIR),
-        "cohen_kappa": Statistic(cohen, None, ONE_LABEL),
-        "scott_pi": Statistic(scott, None, ONE_LABEL),
+        "raw_agreement": Statistic(lambda totals: ratio(totals[:, 1], totals[:, 0]), (0,), NO_PAIR),
+        "cohen_kappa": Statistic(cohen, (), ONE_LABEL),
+        "scott_pi": Statistic(scott, (), ONE_LABEL),
     }
 
 
@@ -231,6 +231,6 @@ def class_statistics(label: int, labels: int) -> dict[str, Statistic]:
         return ratio(totals[:, 2 * labels + label], totals[:, 3 * labels + label])
 
     return {
-        f"specific_agreement {label}": Statistic(specific, 3 * labels + label, "the label is not given"),
-        f"kappa {label}": Statistic(kappa, None, "the label is given always or never"),
+        f"specific_agreement {label}": Statistic(specific, (3 * labels + label,), "the label is not given"),
+        f"kappa {label}": Statistic(kappa, (), "the label is given always or never"),
     }

@@ -61,13 +61,13 @@ class Statistic:
     value
         From totals (draws, columns) to values (draws,), NaN where undefined.
     trials
-        For a proportion: the column that is positive in units that have a part in it. None for others.
+        For a proportion: columns of which one is positive in units that have a part in it. Empty for others.
     undefined
         Why it is undefined, where it is.
     """
 
     value: Callable[[Floats], Floats]
-    trials: int | None = None
+    trials: tuple[int, ...] = ()
     undefined: str = "it is 0 / 0"
 
 
@@ -143,9 +143,9 @@ def _estimate(units: Units, statistic: Statistic, draws: Floats, level: float) -
     if 2 * len(defined) < len(draws):
         return without(OFTEN_UNDEFINED)
     if np.ptp(defined) <= 1e-12:
-        if statistic.trials is None:
+        if not statistic.trials:
             return without(SAME)
-        trials = float(units.count[units.sums[:, statistic.trials] > 0].sum())
+        trials = float(units.count[(units.sums[:, statistic.trials] > 0).any(axis=1)].sum())
         low, high = wilson(np.array([value]), np.array([trials]), level)
         reasons = {"standard_error": SAME, "note": WILSON}
         return ResampledEstimate(value, None, float(low[0]), float(high[0]), level, number, reasons)

@@ -210,7 +210,7 @@ def _annotators(
     given = patterns.given[pattern]
     alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
     together = Statistic(
-        lambda totals: sums.ratio(totals[:, 1], totals[:, 0]), 0, "nobody else labelled these items"
+        lambda totals: sums.ratio(totals[:, 1], totals[:, 0]), (0,), "nobody else labelled these items"
     )
     found = []
     for code, name in enumerate(ratings.annotators):

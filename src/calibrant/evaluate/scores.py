@@ -214,10 +214,10 @@ def _averages(k: int, chosen: Integers) -> dict[str, Statistic]:
         return ratio((np.nan_to_num(quotient) * occurs).sum(axis=1), occurs.sum(axis=1))
 
     def macro(below: Integers) -> Statistic:
-        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), None, NONE_OCCURS)
+        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), (), NONE_OCCURS)
 
     def micro(below: Integers, why: str) -> Statistic:
-        return Statistic(lambda t: ratio(t[:, correct].sum(axis=1), t[:, below].sum(axis=1)), 0, why)
+        return Statistic(lambda t: ratio(t[:, correct].sum(axis=1), t[:, below].sum(axis=1)), (0,), why)
 
     def f_micro(t: Floats) -> Floats:
         return ratio(2 * t[:, correct].sum(axis=1), t[:, predicted].sum(axis=1) + t[:, reference].sum(axis=1))
@@ -227,13 +227,13 @@ def _averages(k: int, chosen: Integers) -> dict[str, Statistic]:
 
     everything = np.arange(1, 1 + k)
     return {
-        "accuracy": Statistic(lambda t: ratio(t[:, everything].sum(axis=1), t[:, 0]), 0),
+        "accuracy": Statistic(lambda t: ratio(t[:, everything].sum(axis=1), t[:, 0]), (0,)),
         "precision_micro": micro(predicted, NOT_PREDICTED),
         "recall_micro": micro(reference, NOT_THERE),
-        "f1_micro": Statistic(f_micro, 0, NONE_OCCURS),
+        "f1_micro": Statistic(f_micro, (0,), NONE_OCCURS),
         "precision_macro": macro(predicted),
         "recall_macro": macro(reference),
-        "f1_macro": Statistic(f_macro, None, NONE_OCCURS),
+        "f1_macro": Statistic(f_macro, (), NONE_OCCURS),
     }
 
 
@@ -245,8 +245,8 @@ def _of_class(k: int, code: int) -> dict[str, Statistic]:
 
     return {
         f"precision {code}": Statistic(
-            lambda t: ratio(t[:, correct], t[:, predicted]), predicted, NOT_PREDICTED
+            lambda t: ratio(t[:, correct], t[:, predicted]), (predicted,), NOT_PREDICTED
         ),
-        f"recall {code}": Statistic(lambda t: ratio(t[:, correct], t[:, reference]), reference, NOT_THERE),
-        f"f1 {code}": Statistic(f1, reference, NEITHER),
+        f"recall {code}": Statistic(lambda t: ratio(t[:, correct], t[:, reference]), (reference,), NOT_THERE),
+        f"f1 {code}": Statistic(f1, (predicted, reference), NEITHER),
     }
