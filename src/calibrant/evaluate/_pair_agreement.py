@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,10 @@ Weights = Literal["linear", "quadratic"]
 
 
 def confusion(
-    first: ArrayLike, second: ArrayLike, *, labels: tuple[str, ...] | None = None
+    first: ArrayLike | Sequence[Any],
+    second: ArrayLike | Sequence[Any],
+    *,
+    labels: tuple[str, ...] | None = None,
 ) -> tuple[tuple[str, ...], Integers]:
     """How often one annotator gives each label where another gives each.
 

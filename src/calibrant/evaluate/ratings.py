@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ class Ratings:
 
     @classmethod
     def from_lists(
-        cls, by_annotator: dict[str, Sequence[Any]], *, order: Sequence[Any] | None = None
+        cls, by_annotator: Mapping[str, Sequence[Any]], *, order: Sequence[Any] | None = None
     ) -> Ratings:
         """Take each annotator's labels of the same items, None where one is missing.
 

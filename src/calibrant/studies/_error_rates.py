@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Integers
 from calibrant.evaluate._pair_agreement import pair_agreement
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluate.ratings import Ratings
@@ -59,17 +61,18 @@ def fold_error_rates(
     return plain / replications, corrected / replications
 
 
-def item_outcomes(rng: np.random.Generator, cluster_size: int) -> tuple[Floats, Floats, Floats | None]:
+def item_outcomes(rng: np.random.Generator, cluster_size: int) -> tuple[Floats, Floats, Integers | None]:
     """Whether each of two systems of equal accuracy is right (items,), and the items' clusters.
 
     In a cluster an item does, with probability 0.5, as the cluster's first one.
     """
     cell = rng.choice(4, ITEMS, p=CELLS)
-    cluster = None
+    cluster: Integers | None = None
     if cluster_size > 1:
-        cluster = np.arange(ITEMS) // cluster_size
+        cluster = np.arange(ITEMS, dtype=np.int64) // cluster_size
         cell = np.where(rng.random(ITEMS) < 0.5, cell[cluster * cluster_size], cell)
-    return (cell <= 1).astype(float), ((cell == 0) | (cell == 2)).astype(float), cluster
+    second = (cell == 0) | (cell == 2)
+    return (cell <= 1).astype(np.float64), second.astype(np.float64), cluster
 
 
 def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> dict[str, float]:
@@ -79,7 +82,7 @@ def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> 
     reference = np.arange(ITEMS) % 2 == 0
     for replication in range(replications):
         first, second, cluster = item_outcomes(rng, cluster_size)
-        drawn = {"clusters": cluster, "samples": SAMPLES, "seed": replication}
+        drawn: dict[str, Any] = {"clusters": cluster, "samples": SAMPLES, "seed": replication}
         flags = [f_sums(reference, reference == (right > 0)) for right in (first, second)]
         found = {
             "t-test": paired_t_test(first, second, clusters=cluster).p_value,
@@ -114,7 +117,7 @@ def agreement_coverage(
     for replication in range(replications):
         cell = rng.choice(4, items, p=shares)
         first, second = cell // 2, cell % 2
-        settings = {"samples": SAMPLES, "seed": replication}
+        settings: dict[str, Any] = {"samples": SAMPLES, "seed": replication}
         pair = pair_agreement(
             Ratings.from_lists({"a": first.tolist(), "b": second.tolist()}, order=[0, 1]), **settings
         )
@@ -128,7 +131,7 @@ def agreement_coverage(
 def selective_coverage(
     seed: int, replications: int, *, items: int, cluster_size: int = 1
 ) -> dict[str, float]:
-    """How often the intervals of the area and of accuracies hold the truth: confidence uniform, right with it."""
+    """How often the intervals of area and accuracies hold the truth; confidence is calibrated."""
     rng = np.random.default_rng(seed)
     # Of the top share c, q is uniform on [1 - c, 1], and so the error rate c / 2.
     truth: dict[str, float] = {"area": 0.25, "accuracy at 50 %": 0.75, "accuracy at 80 %": 0.6}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._rng import Seed
+from calibrant.evaluate._pair_agreement import Weights
 from calibrant.evaluate._resampling import SAMPLES
 from calibrant.evaluate._student import Alternative
-from calibrant.evaluate._pair_agreement import Weights
 from calibrant.evaluate.agreement import Distance, agreement
 from calibrant.evaluate.comparison import compare_systems
 from calibrant.evaluate.ratings import Ratings
