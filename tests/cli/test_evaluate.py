@@ -183,7 +183,7 @@ def test_systems_that_tie_everywhere_have_no_test(run: Run, tmp_path: Path) -> N
 
 @pytest.fixture
 def classifiers(tmp_path: Path) -> tuple[Path, Path]:
-    """Two classifiers of tweets and the gold labels: as annotators, and as systems that are right or wrong."""
+    """Two classifiers of tweets and gold labels: as annotators, and as systems that are right or wrong."""
     columns: dict[str, list[Any]] = {"item": [], "who": [], "label": [], "score": []}
     for name in ("naive-bayes", "logistic-regression"):
         batch = open_predictions(predictions("dated", name)).read(items=True)

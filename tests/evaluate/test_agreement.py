@@ -16,8 +16,9 @@ from calibrant.results import ResampledEstimate
 # Fleiss (1971), Psychological Bulletin 76, table 1: diagnoses of 30 patients by 6 raters each. 1 depression,
 # 2 personality disorder, 3 schizophrenia, 4 neurosis, 5 other. (Also in R's irr, as `diagnoses`.)
 FLEISS_TABLE = (
-    "444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444 224445 "
-    "333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444 133333 555555"
+    "444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 "
+    "144444 124444 222333 144444 224445 333335 111455 111112 224444 133555 "
+    "555555 244444 224555 114444 144445 222224 111155 224444 133333 555555"
 )
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E: four observers, twelve units.
 KRIPPENDORFF = {
