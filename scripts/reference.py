@@ -21,6 +21,7 @@ WIDTH = 100
 # What users import from: page title by module. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
     "calibrant.measure": "Measure",
+    "calibrant.evaluate": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
     "calibrant.results": "Result records",
     "calibrant.workflow": "Workflow",

@@ -162,14 +162,12 @@ def _against(t: float | None, critical: float | None, alternative: str) -> str:
 
     if t is None or critical is None:
         return "-"
-    size = {"two-sided": abs(t), "greater": t, "less": -t}[alternative]
-    sign = "exceeds" if size > critical else "does not exceed"
-    shown = f"-{text.number(critical, 3)}" if alternative == "less" else text.number(critical, 3)
-    return (
-        f"{sign} {shown}"
-        if alternative != "less"
-        else f"{'below' if size > critical else 'not below'} {shown}"
-    )
+    value = text.number(critical, 3)
+    if alternative == "two-sided":
+        return f"{'beyond' if abs(t) > critical else 'within'} +-{value}"
+    if alternative == "less":
+        return f"{'below' if t < -critical else 'not below'} -{value}"
+    return f"{'above' if t > critical else 'not above'} {value}"
 
 
 def _conclusion(found: Comparison, pair: SystemPair) -> list[str]:

@@ -174,9 +174,11 @@ def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str,
             raise InputError("a label is named twice", "name each label once", code="parameter")
         return names
     try:
-        return tuple(sorted(found, key=float))
+        values = {name: float(name) for name in found}
     except ValueError:
         return tuple(sorted(found))
+    finite = np.isfinite(list(values.values())).all()
+    return tuple(sorted(found, key=values.__getitem__ if finite else None))
 
 
 def text(value: Any) -> str:

@@ -125,7 +125,7 @@ def paired_t_test(
     -------
     PairedTest
         For folds, the plain test is too sure: simulated with two learners of equal expected error, it finds a
-        difference at the 5 % level in 18 % of 2 x 5 and 58 % of 10 x 10 cross-validations. The corrected one
+        difference at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations. The corrected one
         is None without the ratio.
 
     Raises

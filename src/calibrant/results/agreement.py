@@ -24,7 +24,7 @@ class PairAgreement(Result):
     raw_agreement
         Share of items with the same label (weighted, partial agreement counts in part).
     cohen_kappa
-        Agreement beyond chance, each annotator with his own shares of the labels.
+        Agreement beyond chance, each annotator with its own shares of the labels.
     scott_pi
         The same, both with the same shares.
     reasons
@@ -84,16 +84,16 @@ class AnnotatorAgreement(Result):
     annotator
         The annotator.
     items
-        Items that he labelled.
+        Items that the annotator labelled.
     missing
-        Items that he did not.
+        Items that the annotator did not label.
     agreement
-        Mean share of the other labels of an item that equal his.
+        Mean share of the other labels of an item that equal this annotator's.
     alpha_without
-        Krippendorff's alpha of the others; above that of all, he is the one who differs. None for two
+        Krippendorff's alpha of the others; above that of all, this is the one who differs. None for two
         annotators.
     shares
-        Of his labels, by label.
+        Shares of this annotator's labels, by label.
     reasons
         For each field that is None, why.
     """
