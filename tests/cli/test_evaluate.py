@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -150,7 +152,7 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["system,fold,score", "a,1,", "b,1,2"], [], "row 1, column score: the value is missing"),
         (["system,fold,score", ",1,1"], [], "row 1, column system: the value is missing"),
         (["system,score", "a,1"], [], "neither a column fold nor a column item"),
-        (["system,fold,item,score", "a,1,1,1"], [], "there are columns fold and item"),
+        (["system,fold,item,score", "a,1,1,1"], [], "there are columns of folds and of items"),
         (["system,fold,score"], [], "there are no rows"),
         (
             ["system,item,score", "a,1,1", "b,1,1"],
@@ -218,3 +220,27 @@ def test_classifiers_are_compared_on_items(run: Run, classifiers: tuple[Path, Pa
     assert max(p_values) - min(p_values) < 0.05
     assert pair["mcnemar"]["first_only"] - pair["mcnemar"]["second_only"] == round(6004 * pair["difference"])
     assert pair["detectable"]["n"] == 6004
+
+
+def test_columns_may_be_called_otherwise(run: Run, tmp_path: Path) -> None:
+    rows = [f"{name},{place},{score}" for name, scores in (("a", FIRST), ("b", SECOND))
+            for place, score in enumerate(scores)]  # fmt: skip
+    path = text(tmp_path, "model,split,f1", *rows)
+    options = ["--system", "model", "--score", "f1", "--json"]
+    folds = json.loads(run("compare", path, *options, "--fold", "split", "--test-train-ratio", "0.25").out)
+    assert folds["pairs"][0]["corrected_t"] == pytest.approx(0.4925, abs=1e-4)
+    items = json.loads(run("compare", path, *options, "--item", "split").out)
+    assert (items["unit"], items["pairs"][0]["corrected_t"]) == ("item", None)
+
+
+@pytest.mark.parametrize("command", ["agree", "compare"])
+def test_the_json_output_follows_its_schema(run: Run, labels: Path, folds: Path, command: str) -> None:
+    schema = json.loads((files("calibrant") / "schemas" / f"{command}.schema.json").read_text("utf-8"))
+    for name in ("items", "systems"):
+        assert schema["properties"].get(name, {"description": "-"})["description"]
+    outputs = [json.loads(run(command, labels if command == "agree" else folds, "--json").out)]
+    if command == "compare":
+        outputs.append(json.loads(run("compare", folds, "--item", "fold", "--json").out))
+    for output in outputs:
+        jsonschema.validate(output, schema)
+        assert set(output) == set(schema["properties"])

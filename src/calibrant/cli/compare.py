@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 )
 @click.argument("file", metavar="FILE")
 @click.option("--system", default="system", show_default=True, help="Column that names the system.")
+@click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
 @click.option(
-    "--unit",
-    metavar="NAME",
-    help="Column of what a score is of.  [default: fold or item, whichever is there]",
+    "--item", metavar="NAME", help="Column of the item, where scores are of items.  [default: item]"
 )
 @click.option("--score", default="score", show_default=True, help="Column of scores.")
 @click.option(

@@ -143,7 +143,8 @@ def read_results(
     source: Any,
     *,
     system: str = "system",
-    unit: str | None = None,
+    fold: str | None = None,
+    item: str | None = None,
     score: str = "score",
     repeat: str | None = None,
     cluster: str | None = None,
@@ -156,8 +157,8 @@ def read_results(
         As in `read_ratings`.
     system, score
         Names of the columns.
-    unit
-        Column of the fold or item; None: ``fold`` or ``item``, whichever there is.
+    fold, item
+        Column of what a score is of: name one of the two. Neither: ``fold`` or ``item``, whichever there is.
     repeat, cluster
         Columns of the repeat of cross-validation, and of what items belong to; None: those names, if there.
 
@@ -174,11 +175,11 @@ def read_results(
     [[0.5, 0.6], [0.4, 0.5]]
     """
     table = _open(source)
-    unit = unit or _unit_column(table)
+    kind, unit = _unit_column(table, fold, item)
     repeat = repeat or ("repeat" if "repeat" in table.columns else None)
     cluster = cluster or ("cluster" if "cluster" in table.columns else None)
     optional = {part: name for part, name in (("repeat", repeat), ("cluster", cluster)) if name is not None}
-    _check_columns(table, {"system": system, "unit": unit, "score": score, **optional})
+    _check_columns(table, {"system": system, kind: unit, "score": score, **optional})
     kinds: dict[str, Kind] = dict.fromkeys([system, unit, *optional.values()], "name")
     codes = {column: Codes() for column in kinds}
     parts: dict[str, list[NDArray[Any]]] = {column: [] for column in [*kinds, score]}
@@ -193,7 +194,7 @@ def read_results(
         raise InputError("there are no rows", "write a row a score", code="empty", file=table.name)
     rows = {column: np.concatenate(part) for column, part in parts.items()}
     names = {column: [text(name) for name in code.names] for column, code in codes.items()}
-    return _results(table, rows, names, system, unit, score, repeat, cluster)
+    return _results(table, rows, names, system, kind, unit, score, repeat, cluster)
 
 
 def _results(
@@ -201,6 +202,7 @@ def _results(
     rows: dict[str, NDArray[Any]],
     names: dict[str, list[str]],
     system: str,
+    kind: str,
     unit: str,
     score: str,
     repeat: str | None,
@@ -221,7 +223,6 @@ def _results(
         else f"{names[unit][rows[unit][row]]} of repeat {names[repeat][rows[repeat][row]]}"
         for row in start.tolist()
     ]
-    kind = "fold" if unit == "fold" or repeat is not None else "item"
     scores = np.full((len(names[system]), len(distinct)), np.nan)
     cell = rows[system] * len(distinct) + column
     _, once, times = np.unique(cell, return_index=True, return_counts=True)
@@ -275,16 +276,19 @@ def _check_columns(table: Table, names: dict[str, str]) -> None:
             raise InputError(message, hint, code="column-missing", file=table.name)
 
 
-def _unit_column(table: Table) -> str:
-    there = [name for name in ("fold", "item") if name in table.columns]
+def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str, str]:
+    """Say whether scores are of folds or items, and which column names them."""
+    given = [(kind, name) for kind, name in (("fold", fold), ("item", item)) if name is not None]
+    there = given or [(kind, kind) for kind in ("fold", "item") if kind in table.columns]
     if len(there) == 1:
         return there[0]
     if there:
-        message, code = "there are columns fold and item", "column-ambiguous"
-        hint = "say which of them a score is of: --unit fold or --unit item"
+        message, code = "there are columns of folds and of items", "column-ambiguous"
+        hint = "say which of them a score is of: --fold NAME or --item NAME"
     else:
         message, code = "there is neither a column fold nor a column item", "column-missing"
-        hint = f"say which column names what a score is of (--unit); the columns are {listed(table.columns)}"
+        columns = listed(table.columns)
+        hint = f"say what a score is of, with --fold NAME or --item NAME; the columns are {columns}"
     raise InputError(message, hint, code=code, file=table.name)
 
 

@@ -76,14 +76,15 @@ def agree(
             seed=seed,
         )
     except InputError as error:
-        raise InputError(error.message, error.hint, code=error.code, file=table.name) from error
+        raise _of_file(error, table.name) from error
 
 
 def compare(
     source: Any,
     *,
     system: str = "system",
-    unit: str | None = None,
+    fold: str | None = None,
+    item: str | None = None,
     score: str = "score",
     repeat: str | None = None,
     cluster: str | None = None,
@@ -102,7 +103,7 @@ def compare(
     ----------
     source
         A table (see `calibrant.io.read_results`).
-    system, unit, score, repeat, cluster
+    system, fold, item, score, repeat, cluster
         Names of its columns.
     alternative, test_train_ratio, higher_is_better, baseline, power, level, samples, seed
         As in `calibrant.evaluate.compare_systems`.
@@ -120,7 +121,9 @@ def compare(
     >>> round(found.pairs[0].test.difference, 2), round(found.pairs[0].test.corrected_p_value, 2)
     (1.33, 0.13)
     """
-    table = read_results(source, system=system, unit=unit, score=score, repeat=repeat, cluster=cluster)
+    table = read_results(
+        source, system=system, fold=fold, item=item, score=score, repeat=repeat, cluster=cluster
+    )
     try:
         return compare_systems(
             table.systems,
@@ -138,4 +141,10 @@ def compare(
             seed=seed,
         )
     except InputError as error:
-        raise InputError(error.message, error.hint, code=error.code, file=table.name) from error
+        raise _of_file(error, table.name) from error
+
+
+def _of_file(error: InputError, name: str) -> InputError:
+    """Name the file, unless it is an argument that is wrong."""
+    file = None if error.code == "parameter" else name
+    return InputError(error.message, error.hint, code=error.code, file=file)
