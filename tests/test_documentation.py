@@ -88,6 +88,10 @@ def test_every_field_of_the_json_output_is_described() -> None:
     tags = json.loads(text(REFERENCE.TAG_SCHEMA))
     own = {name: REFERENCE.resolve(tags, node) for name, node in tags["properties"].items()}
     bare += [name for name, node in own.items() if not node.get("description")]
+    for path in REFERENCE.SCHEMAS.values():
+        schema = json.loads(text(path))
+        for kind in (schema, *schema["$defs"].values()):
+            bare += [name for name, node in REFERENCE.records(kind).items() if not node.get("description")]
     assert not bare
 
 
