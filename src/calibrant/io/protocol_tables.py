@@ -180,7 +180,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     >>> from calibrant.io.protocol_file import read_protocol_file
     >>> found = read_protocol_file(example("summaries"))
     >>> read_system(found.systems[2], found.labels, found.positive).probabilities.shape
-    (122, 2)
+    (125, 2)
     """
     table = system.table
     file = _open(table)

@@ -57,7 +57,7 @@ def protocol(
     >>> from calibrant.data import example
     >>> found = protocol(example("summaries"))
     >>> found.reference.items, found.reference.documents, found.metrics
-    (122, 12, ('f1:keep', 'accuracy'))
+    (125, 12, ('f1:keep', 'accuracy'))
     """
     plan = read_protocol_file(path)
     gold = reference_of(plan)
