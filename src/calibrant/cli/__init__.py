@@ -17,6 +17,7 @@ main = CommandGroup(
         "apply": "calibrant.cli.apply",
         "agree": "calibrant.cli.agree",
         "compare": "calibrant.cli.compare",
+        "protocol": "calibrant.cli.protocol",
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
     },

@@ -117,6 +117,12 @@ class ProtocolFile:
     seed: int
     distance: str
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The tables that it names."""
+        tables = (self.annotators, self.reference, self.folds, *(system.table for system in self.systems))
+        return tuple(dict.fromkeys(table.file for table in tables if table is not None))
+
 
 def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     """Read the TOML file of an evaluation, and check it.

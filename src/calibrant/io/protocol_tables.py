@@ -368,7 +368,9 @@ def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:
 def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
     """Gold classes of a long prediction table, its clusters as documents; items without one are left out."""
     predictions, batch, items, place = _by_item(name, labels)
-    names = {item: labels[place[code]] for item, code in zip(items, batch.label.tolist(), strict=True) if code >= 0}
+    names = {
+        item: labels[place[code]] for item, code in zip(items, batch.label.tolist(), strict=True) if code >= 0
+    }
     documents: dict[str, str] = {}
     if batch.cluster is not None:
         called = [text(each) for each in predictions.clusters]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,6 +14,9 @@ from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
 from calibrant.report._sections import ClassTable, Lines, Section
 from calibrant.report.glossary import TERMS
+
+if TYPE_CHECKING:
+    from calibrant.report._protocol_page import ProtocolPage
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
 # Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
@@ -58,6 +62,27 @@ def render(
             command=command,
             version=version,
             notes=notes,
+        )
+    )
+
+
+def render_protocol(page: ProtocolPage) -> str:
+    """Return the page of an evaluation as one HTML document."""
+    from calibrant.report._protocol_figures import score_pictures, selective_pictures
+    from calibrant.report._protocol_page import made_by
+
+    drawn = (
+        [] if page.calibration is None else pictures(page.calibration, "calibration", ("curves",))["curves"]
+    )
+    return (
+        _environment()
+        .get_template("protocol.html")
+        .render(
+            page=page,
+            score_figures=[_safe(picture) for picture in score_pictures(page.protocol)],
+            calibration_figures=[_safe(picture) for picture in drawn],
+            selective_figures=[_safe(picture) for picture in selective_pictures(page.protocol)],
+            recipe=made_by(page.protocol),
         )
     )
 

@@ -36,6 +36,15 @@ from calibrant.results.measurement import (
     SmoothedError,
 )
 from calibrant.results.ordering import OrderEffect
+from calibrant.results.protocol import (
+    ControlTask,
+    Finding,
+    MetricComparison,
+    MetricPair,
+    Protocol,
+    Reference,
+    SystemEvaluation,
+)
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.scores import (
@@ -76,6 +85,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "ConsistencyBars",
+    "ControlTask",
     "CorpDecomposition",
     "CoveragePoint",
     "CoxCalibration",
@@ -87,6 +97,7 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "Finding",
     "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
@@ -96,6 +107,8 @@ __all__ = [
     "MeanInterval",
     "Measured",
     "Measurement",
+    "MetricComparison",
+    "MetricPair",
     "ModelDifference",
     "NoiseFloor",
     "OrderEffect",
@@ -103,9 +116,11 @@ __all__ = [
     "PairedTest",
     "PlugInErrors",
     "ProperScoreDecomposition",
+    "Protocol",
     "RecalibratorCandidate",
     "RecalibratorChoice",
     "Recipe",
+    "Reference",
     "Report",
     "ReportedModel",
     "ResampledChange",
@@ -117,6 +132,7 @@ __all__ = [
     "SmoothCurve",
     "SmoothError",
     "SmoothedError",
+    "SystemEvaluation",
     "SystemMean",
     "SystemPair",
     "TagEvaluation",

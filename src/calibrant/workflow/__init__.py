@@ -5,6 +5,7 @@ from __future__ import annotations
 from calibrant.workflow.evaluating import agree, compare
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
+from calibrant.workflow.protocol import protocol, write_example
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
 from calibrant.workflow.reporting import report
 from calibrant.workflow.tagger_training import train_tagger
@@ -21,7 +22,9 @@ __all__ = [
     "measure",
     "plan",
     "predict_tags",
+    "protocol",
     "report",
     "tally",
     "train_tagger",
+    "write_example",
 ]

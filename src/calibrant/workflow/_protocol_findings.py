@@ -65,7 +65,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
     if not comparison.pairs:
         yield Finding("difference", False, "There is one system, so nothing is compared.")
     if folds is not None:
-        yield from _of_folds(folds, level)
+        yield from _of_folds(folds, comparison, level)
         return
     for pair in comparison.pairs:
         if pair.difference is None:
@@ -86,8 +86,8 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             yield Finding("difference", False, text)
 
 
-def _of_folds(folds: Comparison, level: float) -> Iterator[Finding]:
-    for pair in folds.pairs:
+def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
+    for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
         test = pair.test
         corrected = test.corrected_low is not None
         low, high = (test.corrected_low, test.corrected_high) if corrected else (test.low, test.high)
@@ -101,7 +101,10 @@ def _of_folds(folds: Comparison, level: float) -> Iterator[Finding]:
             text = f"{pair.first} and {pair.second} cannot be told apart on folds: {why}."
             yield Finding("difference", False, text)
         else:
-            text = f"{pair.first} and {pair.second} are not told apart: {said}, {_p(pair.holm_p_value)}."
+            plan = _plan(on_items.detectable, comparison.unit)
+            text = (
+                f"{pair.first} and {pair.second} are not told apart: {said}, {_p(pair.holm_p_value)}.{plan}"
+            )
             yield Finding("difference", False, text)
 
 
@@ -169,7 +172,11 @@ def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
         f"All of this is of {comparison.units:,} {comparison.unit}s, taken as a sample of others like them, and of "
         f"the first metric, {comparison.metric}; nothing is said of other kinds of {comparison.unit}s"
     )
-    left = f"; {reference.left_out:,} items without a label of reference count nowhere" if reference.left_out else ""
+    left = (
+        f"; {reference.left_out:,} items without a label of reference count nowhere"
+        if reference.left_out
+        else ""
+    )
     return Finding("scope", False, f"{text}{left}.")
 
 

@@ -60,7 +60,9 @@ def metric_of(name: str, labels: Sequence[str]) -> Metric:
         )
     every = np.arange(len(labels))
     of_class = {"f1_macro": f_of, "precision_macro": _precision, "recall_macro": _recall}[kind]
-    return Metric(name, lambda true, pred: _counts(true, pred, every), lambda totals: _macro(of_class, totals))
+    return Metric(
+        name, lambda true, pred: _counts(true, pred, every), lambda totals: _macro(of_class, totals)
+    )
 
 
 def _counts(true: Integers, pred: Integers, chosen: Integers) -> Floats:

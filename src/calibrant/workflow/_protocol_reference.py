@@ -126,9 +126,7 @@ def _of_annotator(ratings: Ratings, plan: ProtocolFile) -> dict[str, str]:
     return {item: ratings.labels[code] for item, code in zip(ratings.items, codes, strict=True) if code >= 0}
 
 
-def _majority(
-    ratings: Ratings, chosen: Mapping[str, str], ties: str
-) -> tuple[dict[str, str], Counter[str]]:
+def _majority(ratings: Ratings, chosen: Mapping[str, str], ties: str) -> tuple[dict[str, str], Counter[str]]:
     """Label by item, and how often a tie was met and settled."""
     votes = np.zeros((len(ratings.items), len(ratings.labels)), np.int64)
     np.add.at(votes, (ratings.item, ratings.label), 1)

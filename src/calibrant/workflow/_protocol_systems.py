@@ -70,15 +70,15 @@ def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:
     place = {item: row for row, item in enumerate(output.items)}
     lost = [item for item in items if item not in place]
     if lost:
-        message = f"{name} says nothing of item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
+        message = (
+            f"{name} says nothing of item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
+        )
         hint = "systems are compared on the same items: add it, or leave it out of the reference"
         raise InputError(message, hint, code="missing-value", file=output.file)
     return np.array([place[item] for item in items], np.int64)
 
 
-def _decide(
-    system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolFile
-) -> tuple[Integers, str]:
+def _decide(system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolFile) -> tuple[Integers, str]:
     if system.decision == "most-probable":
         label: Integers = probability.argmax(axis=1)
         return label, "the most probable label"

@@ -81,7 +81,13 @@ def _better(pair: MetricPair, p_value: float | None, level: float) -> str | None
 
 
 def _pair(
-    one: Decided, other: Decided, first: Floats, second: Floats, gold: Gold, metric: Metric, plan: ProtocolFile
+    one: Decided,
+    other: Decided,
+    first: Floats,
+    second: Floats,
+    gold: Gold,
+    metric: Metric,
+    plan: ProtocolFile,
 ) -> MetricPair:
     bootstrap, permutation = (
         test(

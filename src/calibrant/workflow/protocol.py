@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from calibrant import __version__
+from calibrant.data import example
 from calibrant.evaluate import agreement
+from calibrant.exceptions import InputError
+from calibrant.io._atomic import writing
 from calibrant.io.protocol_file import ProtocolFile, read_protocol_file
 from calibrant.results.agreement import Agreement
 from calibrant.results.protocol import ControlTask, Protocol, Reference, SystemEvaluation
@@ -93,9 +97,7 @@ def protocol(
         comparisons=tuple(comparisons),
         folds=folds,
         fold_metric=fold_metric,
-        findings=findings_of(
-            task, gold.record, found, scored, measured, comparisons[0], folds, plan.level
-        ),
+        findings=findings_of(task, gold.record, found, scored, measured, comparisons[0], folds, plan.level),
         level=plan.level,
         alternative=plan.alternative,
         power=plan.power,
@@ -127,7 +129,9 @@ def _notes(
     """What the reader must know of the data."""
     notes = []
     if found is not None and found.missing:
-        notes.append(f"{found.missing:,} labels of an annotator are missing; what allows for it uses the others.")
+        notes.append(
+            f"{found.missing:,} labels of an annotator are missing; what allows for it uses the others."
+        )
     if reference.left_out:
         notes.append(f"{reference.left_out:,} annotated items have no label of reference, and count nowhere.")
     if reference.over_budget:
@@ -148,3 +152,44 @@ def _notes(
 def _say(progress: Progress | None, stage: str, done: int, whole: int) -> None:
     if progress is not None:
         progress(stage, done, whole)
+
+
+def write_example(name: str, folder: str | os.PathLike[str] | None = None) -> list[str]:
+    """Write an evaluation that ships with the package into a new folder, to start from.
+
+    Parameters
+    ----------
+    name
+        As in `calibrant.data.example`.
+    folder
+        Where to; None: a folder of that name here.
+
+    Returns
+    -------
+    list of str
+        The files.
+
+    Raises
+    ------
+    InputError
+        There is no such example, or the folder exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as here:
+    ...     [Path(path).name for path in write_example("sentiment", Path(here) / "sentiment")]
+    ['eval.toml', 'sentiment-dated-logistic-regression.parquet', 'sentiment-dated-naive-bayes.parquet']
+    """
+    source = example(name)
+    place = Path(name if folder is None else folder)
+    if place.exists():
+        hint = "remove it, or go to another folder"
+        raise InputError("there is such a folder or file", hint, code="output", file=str(place))
+    files = {path.name: path for path in read_protocol_file(source).files}
+    files |= {path.name: path for path in source.parent.glob("*.csv")} | {"eval.toml": source}
+    place.mkdir(parents=True)
+    for target, path in sorted(files.items()):
+        with writing(place / target) as file:
+            file.write(path.read_bytes())
+    return [str(place / target) for target in sorted(files)]
