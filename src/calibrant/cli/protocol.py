@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 def command(file: str | None, output: str, title: str | None, example: str | None, as_json: bool) -> None:
     """Evaluate the systems that EVAL.toml names, and write a report that ends with what can be concluded.
 
-    EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they become
-    a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it are
-    relative to its folder.
+    EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they
+    become a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it
+    are relative to its folder.
     """
     from calibrant.cli._text import show
 
@@ -78,7 +78,8 @@ def lines_of(found: Protocol) -> list[str]:
         alpha = found.agreement.krippendorff_alpha
         raw = found.agreement.raw_agreement
         lines += [
-            f"{found.agreement.annotators} annotators: agreement {text.number(raw.estimate)}, Krippendorff's alpha "
+            f"{found.agreement.annotators} annotators: agreement {text.number(raw.estimate)}, "
+            f"Krippendorff's alpha "
             f"{text.number(alpha.estimate)} {text.between(alpha.low, alpha.high)}",
             "",
         ]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, cast, get_args
 
 from calibrant.io._settings import Section, read_settings
 
-ALTERNATIVES = ("two-sided", "greater", "less")
+Alternative = Literal["two-sided", "greater", "less"]
+Distance = Literal["nominal", "ordinal", "interval", "ratio"]
 DECISIONS = ("most-probable", "threshold", "top", "expected-f")
 RULES = ("majority", "adjudicated", "annotator")
 AVERAGES = ("accuracy", "f1_macro", "precision_macro", "recall_macro")
 OF_A_LABEL = ("f1", "precision", "recall")
-DISTANCES = ("nominal", "ordinal", "interval", "ratio")
 LEAVE_OUT = "leave-out"
 
 __all__ = ["NamedColumns", "ProtocolFile", "SystemFile", "read_protocol_file"]
@@ -110,12 +111,12 @@ class ProtocolFile:
     test_train_ratio: float | None
     metrics: tuple[str, ...]
     level: float
-    alternative: str
+    alternative: Alternative
     baseline: str | None
     power: float
     samples: int
     seed: int
-    distance: str
+    distance: Distance
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -187,12 +188,12 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
         test_train_ratio=None if folds is None else _ratio(folds),
         metrics=_metrics(evaluation, labels) or default,
         level=evaluation.share("level", 0.95),
-        alternative=evaluation.choice("alternative", ALTERNATIVES, "two-sided"),
+        alternative=cast("Alternative", evaluation.choice("alternative", get_args(Alternative), "two-sided")),
         baseline=_baseline(evaluation, systems),
         power=evaluation.share("power", 0.8),
         samples=evaluation.whole("samples", 100) or 2000,
         seed=evaluation.whole("seed", 0) or 0,
-        distance=evaluation.choice("distance", DISTANCES, "nominal"),
+        distance=cast("Distance", evaluation.choice("distance", get_args(Distance), "nominal")),
     )
 
 

@@ -89,8 +89,8 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     Raises
     ------
     InputError
-        Naming the file, the row and the column: a column or a value is missing, a label is not of the task, an
-        annotator labels an item twice, or an item is in two documents.
+        Naming the file, the row and the column: a column or a value is missing, a label is not of the task,
+        an annotator labels an item twice, or an item is in two documents.
 
     Examples
     --------

@@ -119,7 +119,8 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
     Examples
     --------
     >>> from calibrant.results.selective import RiskCoverage
-    >>> found = RiskCoverage(0.1, None, None, None, 0.0, 0.1, 0.2, (), (0.5, 1.0), (0.1, 0.2), (0.9, 0.5), 2, 0.95)
+    >>> curve = {"coverage": (0.5, 1.0), "risk": (0.0, 0.2), "threshold": (0.9, 0.5), "n": 2, "level": 0.95}
+    >>> found = RiskCoverage(0.1, None, None, None, 0.0, 0.1, 0.2, (), **curve)
     >>> risk_coverage_curves([("model", found)]).get_xlabel()
     'share of items kept, the surest first'
     """

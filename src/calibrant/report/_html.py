@@ -71,9 +71,8 @@ def render_protocol(page: ProtocolPage) -> str:
     from calibrant.report._protocol_figures import score_pictures, selective_pictures
     from calibrant.report._protocol_page import made_by
 
-    drawn = (
-        [] if page.calibration is None else pictures(page.calibration, "calibration", ("curves",))["curves"]
-    )
+    kinds: tuple[Kind, ...] = ("curves",)
+    drawn = [] if page.calibration is None else pictures(page.calibration, "calibration", kinds)["curves"]
     return (
         _environment()
         .get_template("protocol.html")

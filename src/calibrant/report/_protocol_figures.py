@@ -12,11 +12,13 @@ MOST_SYSTEMS = 30
 MOST_METRICS = 3
 MOST_CURVES = 6  # more cannot be told apart
 SCORES_CAPTION = (
-    "Each interval is for its own score alone. Two that overlap may still differ by more than chance, since the "
+    "Each interval is for its own score alone. Two that overlap may still differ by more than "
+    "chance, since the "
     "systems were scored on the same items: step 5 says so."
 )
 SELECTIVE_CAPTION = (
-    "Error rate on what a system is surest of, by how much of the items that is; at the right end, of all items. "
+    "Error rate on what a system is surest of, by how much of the items that is; at the right end, "
+    "of all items. "
     "A curve that rises to the right knows what it does not know; the dotted lines are of one that does not."
 )
 

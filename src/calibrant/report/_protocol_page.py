@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant.report import _text as text
@@ -149,13 +149,19 @@ def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
     return ProtocolPage(
         title=title or f"Evaluation: {found.task.name}",
         steps=(_task(found), _reference(found), _agreement(found), _systems(found), _statistics(found)),
-        calibration=section,
+        calibration=None if section is None else replace(section, meaning=_meaning(found, section)),
         selective=selective_table(found),
         concluded=tuple(each.text for each in found.findings if each.concluded),
         open=tuple(each.text for each in found.findings if not each.concluded),
         notes=found.notes,
         protocol=found,
     )
+
+
+def _meaning(found: Protocol, section: Section) -> str:
+    if section.event == "binary":
+        return f"The probability that the label is {found.task.positive}."
+    return section.meaning
 
 
 def _task(found: Protocol) -> Step:

@@ -12,6 +12,7 @@ from calibrant.results.protocol import MetricComparison, Protocol, SystemEvaluat
 from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.significance import Comparison
 
+P_VALUES = ("p", "Holm", "Benjamini-Hochberg")
 MOST_LABELS = 20  # of a matrix that fits on a page
 COEFFICIENTS = {
     "raw_agreement": ("raw agreement", "share of items (or pairs of labels) that are alike"),
@@ -51,6 +52,8 @@ class TextTable:
         One text a column.
     folded
         Whether it opens on a click only.
+    words
+        How many of the last columns are words, not numbers.
     """
 
     title: str
@@ -58,6 +61,7 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     folded: bool = False
+    words: int = 0
 
 
 def metric_name(name: str) -> str:
@@ -147,6 +151,7 @@ def agreement_tables(found: Agreement) -> tuple[TextTable, ...]:
             ("coefficient", "value", f"{level} interval", "is"),
             tuple(coefficients),
             "1 where all agree, 0 where they agree as often as chance would have it.",
+            words=1,
         ),
         TextTable(
             "By label",
@@ -160,7 +165,8 @@ def agreement_tables(found: Agreement) -> tuple[TextTable, ...]:
                 )
                 for each in found.by_class
             ),
-            "Where one annotator gives the label, how often another does; for two annotators, the F1 of one by the "
+            "Where one annotator gives the label, how often another does; for two annotators, the F1 "
+            "of one by the "
             "other, which no system can be expected to exceed by much.",
         ),
         TextTable(
@@ -189,6 +195,7 @@ def agreement_tables(found: Agreement) -> tuple[TextTable, ...]:
                     for each in found.disputed
                 ),
                 folded=True,
+                words=len(names),
             )
         )
     return tuple(tables)
@@ -265,7 +272,8 @@ def selective_table(found: Protocol) -> TextTable | None:
         "Accuracy on what it is surest of",
         (*head, "area", "best area"),
         tuple(rows),
-        "Area is that under the curve of error rate by share kept, the smaller the better; best is what a model "
+        "Area is that under the curve of error rate by share kept, the smaller the better; best is "
+        "what a model "
         "with as many errors would have that is surest where it is right.",
     )
 
@@ -290,14 +298,23 @@ def pair_table(found: MetricComparison, level: float) -> TextTable:
             )
         )
     return TextTable(
-        f"{metric_name(found.metric)[:1].upper()}{metric_name(found.metric)[1:]}, on {found.units:,} {found.unit}s",
-        ("pair", "difference", f"{text.percent(level)} interval", "p", "Holm", "Benjamini-Hochberg", "detectable",
-         f"more {found.unit}s"),
+        f"{metric_name(found.metric)[:1].upper()}{metric_name(found.metric)[1:]}, on {found.units:,} "
+        f"{found.unit}s",
+        (
+            "pair",
+            "difference",
+            f"{text.percent(level)} interval",
+            *P_VALUES,
+            "detectable",
+            f"more {found.unit}s",
+        ),
         tuple(rows),
-        f"Interval by paired bootstrap, p by permutation, both of whole {found.unit}s. Holm and Benjamini-Hochberg "
-        f"allow for the number of pairs; intervals do not. Detectable is the difference that so many {found.unit}s "
+        f"Interval by paired bootstrap, p by permutation, both of whole {found.unit}s. Holm and "
+        f"Benjamini-Hochberg "
+        f"allow for the number of pairs; intervals do not. Detectable is the difference that so many "
+        f"{found.unit}s "
         "show, and the last column how many more it takes to settle one as large as the one seen.",
-    )  # fmt: skip
+    )
 
 
 def fold_tables(found: Comparison, metric: str) -> tuple[TextTable, ...]:

@@ -55,7 +55,8 @@ def _of_agreement(agreement: Agreement | None, level: float) -> Finding:
         text = f"The reference allows tentative conclusions: {said}, all above {TENTATIVE}."
         return Finding("reference", True, text)
     text = (
-        f"Annotators agree beyond chance, but the reference is not shown to be reliable: {said}, not all above "
+        f"Annotators agree beyond chance, but the reference is not shown to be reliable: {said}, not "
+        f"all above "
         f"the customary {TENTATIVE}. Other annotators could rank close systems otherwise."
     )
     return Finding("reference", False, text)
@@ -135,7 +136,8 @@ def _of_calibration(calibration: Report | None, level: float) -> Iterator[Findin
             yield Finding("calibration", True, text)
         else:
             text = (
-                f"The probabilities of {model.name} are not shown to be off; their calibration error may be 0, or "
+                f"The probabilities of {model.name} are not shown to be off; their calibration error "
+                f"may be 0, or "
                 f"as much as {_number(high)} ({100 * level:.12g} % interval)."
             )
             yield Finding("calibration", False, text)
@@ -161,7 +163,8 @@ def _of_budget(task: ControlTask, systems: Sequence[SystemEvaluation]) -> Iterat
     for system in systems:
         if system.over_budget:
             text = (
-                f"{system.name} gives {task.positive} more than {task.budget} times in {system.over_budget:,} "
+                f"{system.name} gives {task.positive} more than {task.budget} times in "
+                f"{system.over_budget:,} "
                 "documents, so that its scores are not those of the task."
             )
             yield Finding("score", False, text)
@@ -169,7 +172,8 @@ def _of_budget(task: ControlTask, systems: Sequence[SystemEvaluation]) -> Iterat
 
 def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
     text = (
-        f"All of this is of {comparison.units:,} {comparison.unit}s, taken as a sample of others like them, and of "
+        f"All of this is of {comparison.units:,} {comparison.unit}s, taken as a sample of others like "
+        f"them, and of "
         f"the first metric, {comparison.metric}; nothing is said of other kinds of {comparison.unit}s"
     )
     left = (

@@ -56,7 +56,8 @@ def reference_of(plan: ProtocolFile) -> Gold:
     InputError
         A table cannot be read, there is no such annotator, no item gets a label, or a budget lacks documents.
     """
-    ratings, documents = None, {}
+    ratings: Ratings | None = None
+    documents: dict[str, str] = {}
     if plan.annotators is not None:
         ratings, documents = read_annotations(plan.annotators, plan.labels)
     chosen: dict[str, str] = {}

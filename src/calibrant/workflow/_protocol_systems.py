@@ -19,6 +19,7 @@ from calibrant.workflow._protocol_reference import Gold, over_budget
 from calibrant.workflow._sources import Progress
 from calibrant.workflow.reporting import report
 
+FEW, BINS, FEWEST = 2000, 10, 12
 NO_PROBABILITIES = "the system gives labels, no probabilities"
 
 
@@ -146,4 +147,14 @@ def calibration(
     ]
     event = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
     names = [each.system.name for each in given]
-    return report(tables, names=names, event=event, level=plan.level, seed=plan.seed, progress=progress)
+    # The usual bins would make one or two of so few items.
+    bin_size = max(FEWEST, len(gold.items) // BINS) if len(gold.items) < FEW else None
+    return report(
+        tables,
+        names=names,
+        event=event,
+        bin_size=bin_size,
+        level=plan.level,
+        seed=plan.seed,
+        progress=progress,
+    )

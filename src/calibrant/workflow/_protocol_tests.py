@@ -187,8 +187,7 @@ def on_folds(
         np.add.at(totals, code, sums)
         scores[row] = metric.value(totals)
     if np.isnan(scores).any():
-        row, fold = np.argwhere(np.isnan(scores))[0]
-        name = systems[row].system.name
+        name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
         why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
         return None, None, [why]
     sizes = np.bincount(code)
@@ -214,7 +213,7 @@ def on_folds(
 def _of_scores(plan: ProtocolFile) -> Comparison:
     """Compare scores that a table gives, by system, fold and perhaps repeat."""
     assert plan.folds is not None
-    table = read_results(plan.folds.file, unit="fold")
+    table = read_results(plan.folds.file, fold=plan.folds.fold)
     names = [system.name for system in plan.systems]
     if set(table.systems) != set(names):
         odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))

@@ -33,9 +33,9 @@ def protocol(
 ) -> Protocol:
     """Evaluate systems as a file describes it, in five steps.
 
-    The steps: a control task is defined; annotators (or a file) give a reference; their agreement says how good
-    it is; systems are scored against it, with intervals, and their probabilities are measured; tests say which
-    differences are more than chance. Documents are resampled where they are known, otherwise items.
+    The steps: a control task is defined; annotators (or a file) give a reference; their agreement says how
+    good it is; systems are scored against it, with intervals, and their probabilities are measured; tests say
+    which differences are more than chance. Documents are resampled where they are known, otherwise items.
 
     Parameters
     ----------
