@@ -66,10 +66,27 @@ def test_a_task_of_more_labels_has_no_positive_one(tmp_path: Path) -> None:
 
 
 BAD = [
-    pytest.param("labels =", "lables =", "line 2: there is no key 'lables' in [task]: did you mean 'labels'?", id="key"),
-    pytest.param("[evaluation]", "[evalution]", "line 11: there is no table 'evalution': did you mean 'evaluation'?", id="table"),
-    pytest.param("level", "levle", "line 12: there is no key 'levle' in [evaluation]: did you mean 'level'?", id="evaluation"),
-    pytest.param('file = "two.csv"', 'file = "two.csv"\ntreshold = 1', "line 11: there is no key 'treshold' in [systems]: did you mean 'threshold'?", id="second-system"),
+    pytest.param(
+        "labels =", "lables =", "line 2: there is no key 'lables' in [task]: did you mean 'labels'?", id="key"
+    ),
+    pytest.param(
+        "[evaluation]",
+        "[evalution]",
+        "line 11: there is no table 'evalution': did you mean 'evaluation'?",
+        id="table",
+    ),
+    pytest.param(
+        "level",
+        "levle",
+        "line 12: there is no key 'levle' in [evaluation]: did you mean 'level'?",
+        id="evaluation",
+    ),
+    pytest.param(
+        'file = "two.csv"',
+        'file = "two.csv"\ntreshold = 1',
+        "line 11: there is no key 'treshold' in [systems]: did you mean 'threshold'?",
+        id="second-system",
+    ),
     pytest.param("0.9", "95", "line 12: level is 95: write a number between 0 and 1", id="level"),
     pytest.param("0.9", '"high"', "line 12: level is 'high': write a number", id="type"),
     pytest.param("level = 0.9", "seed = -1", "line 12: seed is -1", id="seed"),
@@ -77,21 +94,38 @@ BAD = [
     pytest.param("level = 0.9", 'alternative = "grater"', "did you mean 'greater'?", id="alternative"),
     pytest.param("level = 0.9", 'metrics = ["f1:kept"]', "not a label of the task", id="metric-label"),
     pytest.param("level = 0.9", 'metrics = ["f2"]', "there is no metric 'f2'", id="metric"),
-    pytest.param("level = 0.9", 'metrics = ["accuracy", "accuracy"]', "has 'accuracy' twice", id="metric-twice"),
-    pytest.param("level = 0.9", 'baseline = "three"', "there is no system 'three': the systems are one, two", id="baseline"),
+    pytest.param(
+        "level = 0.9", 'metrics = ["accuracy", "accuracy"]', "has 'accuracy' twice", id="metric-twice"
+    ),
+    pytest.param(
+        "level = 0.9",
+        'baseline = "three"',
+        "there is no system 'three': the systems are one, two",
+        id="baseline",
+    ),
     pytest.param('"drop"]', '"keep"]', "labels has 'keep' twice", id="labels"),
     pytest.param(', "drop"', "", "fewer than two labels", id="one-label"),
     pytest.param('name = "two"', 'name = "one"', "line 9: two systems have the name 'one'", id="names"),
     pytest.param('name = "two"\n', "", "line 8: name is missing in [systems]", id="nameless"),
-    pytest.param('name = "two"', 'name = "two"\ndecision = "top"', "the decision top lacks a budget", id="top"),
-    pytest.param('name = "two"', 'name = "two"\nthreshold = 0.2', "with the decision threshold or top", id="threshold"),
+    pytest.param(
+        'name = "two"', 'name = "two"\ndecision = "top"', "the decision top lacks a budget", id="top"
+    ),
+    pytest.param(
+        'name = "two"', 'name = "two"\nthreshold = 0.2', "with the decision threshold or top", id="threshold"
+    ),
     pytest.param("[annotators]\n", "budget = 0\n[annotators]\n", "line 3: budget is 0", id="budget"),
-    pytest.param("[annotators]", "positive = \"kep\"\n[annotators]", "positive is 'kep', not a label", id="positive"),
-    pytest.param('[annotators]\nfile = "annotations.csv"\n', "", "the rule adjudicated lacks a file", id="no-reference"),
+    pytest.param(
+        "[annotators]", 'positive = "kep"\n[annotators]', "positive is 'kep', not a label", id="positive"
+    ),
+    pytest.param(
+        '[annotators]\nfile = "annotations.csv"\n', "", "the rule adjudicated lacks a file", id="no-reference"
+    ),
     pytest.param("[[systems]]", '[reference]\nties = "leave"\n[[systems]]', "ties is 'leave'", id="ties"),
-    pytest.param("[[systems]]", '[reference]\nrule = "annotator"\n[[systems]]', "go together", id="annotator"),
+    pytest.param(
+        "[[systems]]", '[reference]\nrule = "annotator"\n[[systems]]', "go together", id="annotator"
+    ),
     pytest.param("[task]", "task = 1", "task is no table", id="no-table"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "said"), BAD)

@@ -1,4 +1,4 @@
-"""A whole evaluation: every step says what the functions of `calibrant.evaluate` say, and bad input is named."""
+"""A whole evaluation: every step says what `calibrant.evaluate` says, and bad input is named."""
 
 from __future__ import annotations
 
@@ -301,7 +301,9 @@ def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) ->
 
 
 BAD = [
-    pytest.param({"one": "item,label\n0,keep\n1,kept"}, "one.csv, row 2, column label: label 'kept'", id="label"),
+    pytest.param(
+        {"one": "item,label\n0,keep\n1,kept"}, "one.csv, row 2, column label: label 'kept'", id="label"
+    ),
     pytest.param({"one": "item,label\n0,keep\n1,keep"}, "one says nothing of item 2", id="items"),
     pytest.param({"one": "item,label\n0,keep\n0,keep"}, "item '0' stands in two rows", id="twice"),
     pytest.param({"one": "item,label"}, "one.csv: there are no rows", id="empty"),
@@ -310,9 +312,11 @@ BAD = [
     pytest.param({"one": "item,p_keep,p_drop\n0,0.5,0.6"}, "add up to 1.1", id="sum"),
     pytest.param({"annotations": "item,annotator,label\n0,ann,kept"}, "row 1: label 'kept'", id="annotator"),
     pytest.param(
-        {"annotations": "item,annotator,label,document\n0,ann,keep,x\n0,bob,keep,y"}, "in two documents", id="document"
+        {"annotations": "item,annotator,label,document\n0,ann,keep,x\n0,bob,keep,y"},
+        "in two documents",
+        id="document",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("files", "said"), BAD)

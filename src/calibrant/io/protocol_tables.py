@@ -44,14 +44,14 @@ class ItemLabels:
         By item, in the order of the file.
     documents
         By item; empty where the table does not say.
-    rows
-        Row of each item.
+    unlabelled
+        How many items have none.
     """
 
     file: str
     names: dict[str, str]
     documents: dict[str, str]
-    rows: dict[str, int]
+    unlabelled: int
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     file = _open(table)
     document = _document(file, table)
     parts = {"item": table.item, "annotator": table.annotator, "label": table.label}
-    columns, rows = _names(file, parts | document, gaps="label")
+    columns, rows, _ = _names(file, parts | document, gaps="label")
     try:
         ratings = Ratings.from_table(columns["item"], columns["annotator"], columns["label"], order=labels)
     except InputError as error:
@@ -139,7 +139,9 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     document = _document(file, table)
-    columns, rows = _names(file, {"item": table.item, key: getattr(table, key)} | document, gaps=key)
+    columns, rows, unlabelled = _names(
+        file, {"item": table.item, key: getattr(table, key)} | document, gaps=key
+    )
     items = columns["item"].tolist()
     _once(file, items, rows)
     if labels is not None:
@@ -148,7 +150,7 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
         file.name,
         dict(zip(items, columns[key].tolist(), strict=True)),
         _one_document_each(file, columns, rows),
-        dict(zip(items, rows, strict=True)),
+        unlabelled,
     )
 
 
@@ -273,8 +275,8 @@ def _check_columns(file: Table, columns: dict[str, str]) -> None:
 
 def _names(
     file: Table, columns: dict[str, str], gaps: str | None = None
-) -> tuple[dict[str, NDArray[Any]], list[int]]:
-    """Columns as text, by what they are, and row numbers; rows with a gap in one column are left out."""
+) -> tuple[dict[str, NDArray[Any]], list[int], int]:
+    """Columns as text, by what they are, row numbers, and how many rows have a gap in one column: left out."""
     _check_columns(file, columns)
     kinds: dict[str, Kind] = dict.fromkeys(columns.values(), "name")
     parts: dict[str, list[str]] = {key: [] for key in columns}
@@ -295,7 +297,8 @@ def _names(
         first += batch.num_rows
     if not rows:
         raise InputError("there are no rows", "write a row an item", code="empty", file=file.name)
-    return {key: np.array(part, object) for key, part in parts.items()}, rows
+    left = first - file.first_row - len(rows)
+    return {key: np.array(part, object) for key, part in parts.items()}, rows, left
 
 
 def _once(file: Table, items: Sequence[str], rows: Sequence[int]) -> None:
@@ -333,7 +336,7 @@ def _one_document_each(file: Table, columns: dict[str, NDArray[Any]], rows: Sequ
 
 def _of_columns(file: Table, item: str, columns: list[str]) -> SystemOutput:
     """Probabilities from one column a label."""
-    named, rows = _names(file, {"item": item})
+    named, rows, _ = _names(file, {"item": item})
     items = named["item"].tolist()
     _once(file, items, rows)
     _check_columns(file, {"probability": columns[0]} | {name: name for name in columns[1:]})
@@ -375,7 +378,7 @@ def _gold_of_classes(name: str, labels: Sequence[str]) -> ItemLabels:
     if batch.cluster is not None:
         called = [text(each) for each in predictions.clusters]
         documents = {item: called[code] for item, code in zip(items, batch.cluster.tolist(), strict=True)}
-    return ItemLabels(name, names, documents, {})
+    return ItemLabels(name, names, documents, len(items) - len(names))
 
 
 def _by_item(name: str, labels: Sequence[str]) -> tuple[Predictions, Batch, list[str], list[int]]:

@@ -62,7 +62,8 @@ class Reference(Result):
     by_ties
         Ties that got the label that ``ties`` names.
     left_out
-        Annotated items that have no label in the end, and count nowhere.
+        Items that have no label in the end (ties; gold classes that a tagger does not know), and count
+        nowhere.
     over_budget
         Documents in which the reference has the positive label too often.
     annotators_over_budget

@@ -61,9 +61,11 @@ def reference_of(plan: ProtocolFile) -> Gold:
     if plan.annotators is not None:
         ratings, documents = read_annotations(plan.annotators, plan.labels)
     chosen: dict[str, str] = {}
+    unlabelled = 0
     if plan.reference is not None:
         found = read_item_labels(plan.reference, plan.labels)
         chosen, documents = found.names, found.documents | documents
+        unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
     counts: Counter[str] = Counter()
     if plan.rule == "adjudicated":
         names = chosen
@@ -94,7 +96,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
         tied=counts["tied"],
         adjudicated=len(chosen) if plan.rule == "adjudicated" else counts["adjudicated"],
         by_ties=counts["ties"],
-        left_out=len(annotated - set(names)),
+        left_out=len(annotated - set(names)) + unlabelled,
         over_budget=over_budget(label, of_item, plan),
         annotators_over_budget=_annotators_over_budget(ratings, rated, plan),
     )

@@ -148,7 +148,8 @@ def calibration(
     event = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
     names = [each.system.name for each in given]
     # The usual bins would make one or two of so few items.
-    bin_size = max(FEWEST, len(gold.items) // BINS) if len(gold.items) < FEW else None
+    n = len(gold.items)
+    bin_size = min(n, max(FEWEST, n // BINS)) if n < FEW else None
     return report(
         tables,
         names=names,

@@ -133,7 +133,7 @@ def _notes(
             f"{found.missing:,} labels of an annotator are missing; what allows for it uses the others."
         )
     if reference.left_out:
-        notes.append(f"{reference.left_out:,} annotated items have no label of reference, and count nowhere.")
+        notes.append(f"{reference.left_out:,} items have no label of reference, and count nowhere.")
     if reference.over_budget:
         notes.append(f"The reference exceeds the budget in {reference.over_budget:,} documents.")
     notes += [
