@@ -17,7 +17,7 @@ API = ROOT / "docs" / "api"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
 TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
 # Other commands whose output has a schema of its own.
-SCHEMAS = {command: SCHEMA.with_name(f"{command}.schema.json") for command in ("agree", "compare")}
+SCHEMAS = {name: SCHEMA.with_name(f"{name}.schema.json") for name in ("agree", "compare", "protocol")}
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.

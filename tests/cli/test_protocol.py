@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from calibrant.workflow import protocol
@@ -31,6 +33,9 @@ def test_the_example_is_written_evaluated_and_concluded(run: Run, here: Path) ->
 def test_json_is_the_record(run: Run, here: Path) -> None:
     run("protocol", "--example", "summaries")
     found = json.loads(run("protocol", "summaries/eval.toml", "--json").out)
+    schema = json.loads((files("calibrant") / "schemas" / "protocol.schema.json").read_text("utf-8"))
+    jsonschema.validate(found, schema)
+    assert set(found) == set(schema["properties"])
     direct = json.loads(protocol("summaries/eval.toml").to_json())
     assert found.pop("command") == "calibrant protocol summaries/eval.toml --json"
     direct.pop("command")

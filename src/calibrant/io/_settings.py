@@ -156,7 +156,7 @@ class Section:
             found.append(str(value))
         if len(set(found)) < len(found):
             again = next(value for value in found if found.count(value) > 1)
-            raise self.error(f"{key} has {again!r} twice", "name it once", key, "duplicate")
+            raise self.error(f"{key} has {again!r} twice", "name it once", key, code="duplicate")
         return tuple(found)
 
     def file_of(self, key: str) -> Path | None:

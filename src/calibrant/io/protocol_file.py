@@ -154,7 +154,7 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     task = _needed(top, "task").only(("name", "description", "labels", "positive", "budget"))
     labels = task.texts("labels")
     if labels is None or len(labels) < 2:
-        raise task.error("the task has fewer than two labels", 'write labels = ["...", "..."]', "labels")
+        raise task.error("the task has fewer than two labels", 'write labels = ["...", "..."]', key="labels")
     positive, budget = task.text("positive"), task.whole("budget", 1)
     _check_label(task, "positive", positive, labels)
     if positive is None and (budget is not None or len(labels) == 2):
@@ -220,9 +220,9 @@ def _reference(
         raise top.error(f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
     if (rule == "annotator") != (follow is not None):
         hint = 'write rule = "annotator" and annotator = "NAME", or neither'
-        raise reference.error("the rule annotator and the key annotator go together", hint, "annotator")
+        raise reference.error("the rule annotator and the key annotator go together", hint, key="annotator")
     if rule != "majority" and "ties" in reference:
-        raise reference.error(f"the rule {rule} has no ties", "leave ties out", "ties")
+        raise reference.error(f"the rule {rule} has no ties", "leave ties out", key="ties")
     return rule, ties, follow
 
 
@@ -233,23 +233,25 @@ def _systems(top: Section, positive: str | None, budget: int | None, labels: int
         table = _table(section, ("probability",), also=own)
         name = section.needed("name")
         if name in [each.name for each in found]:
-            raise section.error(f"two systems have the name {name!r}", "rename one", "name", "duplicate")
+            raise section.error(
+                f"two systems have the name {name!r}", "rename one", key="name", code="duplicate"
+            )
         binary = labels == 2 and positive is not None
         default = "top" if budget is not None and binary else "most-probable"
         decision, threshold = section.choice("decision", DECISIONS, default), section.number("threshold")
         if decision != "most-probable" and not binary:
             hint = "use most-probable"
-            raise section.error(f"the decision {decision} is for two labels", hint, "decision")
+            raise section.error(f"the decision {decision} is for two labels", hint, key="decision")
         if decision == "top" and budget is None:
-            raise section.error("the decision top lacks a budget", "write budget in [task]", "decision")
+            raise section.error("the decision top lacks a budget", "write budget in [task]", key="decision")
         if threshold is not None and not (0 <= threshold <= 1 and decision in ("top", "threshold")):
             hint = "write a number in [0, 1], with the decision threshold or top"
-            raise section.error(f"threshold is {threshold:g}", hint, "threshold")
+            raise section.error(f"threshold is {threshold:g}", hint, key="threshold")
         if decision == "threshold" and threshold is None:
             threshold = 0.5
         if "label" in section and "probability" in section:
             hint = "keep one: labels, or probabilities that are decided here"
-            raise section.error("a system has a label and a probability", hint, "label")
+            raise section.error("a system has a label and a probability", hint, key="label")
         found.append(
             SystemFile(
                 name,
@@ -296,7 +298,7 @@ def _ratio(folds: Section) -> float | None:
 def _check_label(section: Section, key: str, value: str | None, labels: tuple[str, ...]) -> None:
     if value is not None and value not in labels:
         hint = f"the labels are {', '.join(labels[:20])}"
-        raise section.error(f"{key} is {value!r}, not a label of the task", hint, key, "class-unknown")
+        raise section.error(f"{key} is {value!r}, not a label of the task", hint, key, code="class-unknown")
 
 
 def _metrics(evaluation: Section, labels: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -306,7 +308,7 @@ def _metrics(evaluation: Section, labels: tuple[str, ...]) -> tuple[str, ...] | 
         kind, colon, label = name.partition(":")
         if name not in AVERAGES and not (colon and kind in OF_A_LABEL):
             every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL)]
-            raise evaluation.error(f"there is no metric {name!r}", f"use {', '.join(every)}", "metrics")
+            raise evaluation.error(f"there is no metric {name!r}", f"use {', '.join(every)}", key="metrics")
         if colon:
             _check_label(evaluation, f"the label of {name!r}", label, labels)
     return metrics
@@ -317,5 +319,5 @@ def _baseline(evaluation: Section, systems: tuple[SystemFile, ...]) -> str | Non
     names = [system.name for system in systems]
     if baseline is not None and baseline not in names:
         hint = f"the systems are {', '.join(names[:20])}"
-        raise evaluation.error(f"there is no system {baseline!r}", hint, "baseline")
+        raise evaluation.error(f"there is no system {baseline!r}", hint, key="baseline")
     return baseline

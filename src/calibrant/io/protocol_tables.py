@@ -276,7 +276,7 @@ def _check_columns(file: Table, columns: dict[str, str]) -> None:
 def _names(
     file: Table, columns: dict[str, str], gaps: str | None = None
 ) -> tuple[dict[str, NDArray[Any]], list[int], int]:
-    """Columns as text, by what they are, row numbers, and how many rows have a gap in one column: left out."""
+    """Columns as text by what they are, row numbers, and how many rows were left out for a gap."""
     _check_columns(file, columns)
     kinds: dict[str, Kind] = dict.fromkeys(columns.values(), "name")
     parts: dict[str, list[str]] = {key: [] for key in columns}

@@ -193,7 +193,9 @@ def _statistics(found: Protocol) -> Step:
     tables: tuple[TextTable, ...] = ()
     if found.folds is not None and found.fold_metric is not None:
         tables = fold_tables(found.folds, found.fold_metric)
-    tables += tuple(pair_table(each, found.level) for each in found.comparisons)
+    tables += tuple(
+        pair_table(each, found.level, explain=not place) for place, each in enumerate(found.comparisons)
+    )
     notes = (
         ("Conclusions are drawn from the folds, by the corrected test.",) if found.folds is not None else ()
     )

@@ -273,13 +273,12 @@ def selective_table(found: Protocol) -> TextTable | None:
         (*head, "area", "best area"),
         tuple(rows),
         "Area is that under the curve of error rate by share kept, the smaller the better; best is "
-        "what a model "
-        "with as many errors would have that is surest where it is right.",
+        "what a model with as many errors would have that is surest where it is right.",
     )
 
 
-def pair_table(found: MetricComparison, level: float) -> TextTable:
-    """Step 5: each pair by one metric."""
+def pair_table(found: MetricComparison, level: float, *, explain: bool = True) -> TextTable:
+    """Step 5: each pair by one metric; how to read it is said once on a page."""
     rows = []
     for pair in found.pairs:
         plan = pair.detectable
@@ -297,9 +296,15 @@ def pair_table(found: MetricComparison, level: float) -> TextTable:
                 more,
             )
         )
+    name = metric_name(found.metric)
+    note = (
+        f"Interval by paired bootstrap, p by permutation, both of whole {found.unit}s. Holm and "
+        "Benjamini-Hochberg allow for the number of pairs; intervals do not. Detectable is the difference "
+        f"that so many {found.unit}s show, and the last column how many more it takes to settle one as large "
+        "as the one seen."
+    )
     return TextTable(
-        f"{metric_name(found.metric)[:1].upper()}{metric_name(found.metric)[1:]}, on {found.units:,} "
-        f"{found.unit}s",
+        f"{name[:1].upper()}{name[1:]}, on {found.units:,} {found.unit}s",
         (
             "pair",
             "difference",
@@ -309,11 +314,7 @@ def pair_table(found: MetricComparison, level: float) -> TextTable:
             f"more {found.unit}s",
         ),
         tuple(rows),
-        f"Interval by paired bootstrap, p by permutation, both of whole {found.unit}s. Holm and "
-        f"Benjamini-Hochberg "
-        f"allow for the number of pairs; intervals do not. Detectable is the difference that so many "
-        f"{found.unit}s "
-        "show, and the last column how many more it takes to settle one as large as the one seen.",
+        note if explain else "",
     )
 
 
