@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,9 +13,6 @@ from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
 from calibrant.report._sections import ClassTable, Lines, Section
 from calibrant.report.glossary import TERMS
-
-if TYPE_CHECKING:
-    from calibrant.report._protocol_page import ProtocolPage
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
 # Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
@@ -66,24 +62,16 @@ def render(
     )
 
 
-def render_protocol(page: ProtocolPage) -> str:
+def render_protocol(
+    page: object, figures: Mapping[str, Sequence[Picture]], calibration: Section | None, recipe: Lines
+) -> str:
     """Return the page of an evaluation as one HTML document."""
-    from calibrant.report._protocol_figures import score_pictures, selective_pictures
-    from calibrant.report._protocol_page import made_by
-
     kinds: tuple[Kind, ...] = ("curves",)
-    drawn = [] if page.calibration is None else pictures(page.calibration, "calibration", kinds)["curves"]
-    return (
-        _environment()
-        .get_template("protocol.html")
-        .render(
-            page=page,
-            score_figures=[_safe(picture) for picture in score_pictures(page.protocol)],
-            calibration_figures=[_safe(picture) for picture in drawn],
-            selective_figures=[_safe(picture) for picture in selective_pictures(page.protocol)],
-            recipe=made_by(page.protocol),
-        )
-    )
+    drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
+    safe = {
+        kind: [_safe(picture) for picture in each] for kind, each in {**figures, "calibration": drawn}.items()
+    }
+    return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 
 
 def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:

@@ -118,8 +118,10 @@ class ProtocolPage:
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
         from calibrant.report._html import render_protocol
+        from calibrant.report._protocol_figures import score_pictures, selective_pictures
 
-        return render_protocol(self)
+        figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}
+        return render_protocol(self, figures, self.calibration, _made_by(self.protocol))
 
 
 def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
@@ -202,7 +204,7 @@ def _statistics(found: Protocol) -> Step:
     return Step("Discuss with statistics", lead, tables=tables, notes=notes)
 
 
-def made_by(found: Protocol) -> Lines:
+def _made_by(found: Protocol) -> Lines:
     """Everything needed to get the same numbers again."""
     lines = [
         ("File", found.file),
