@@ -40,7 +40,7 @@ def protocol(
     Parameters
     ----------
     path
-        A TOML file; see `calibrant.io.read_protocol_file`. Paths in it are relative to its folder.
+        A TOML file; see `calibrant.io.protocol_file.ProtocolFile`. Paths in it are relative to its folder.
     progress
         Called now and then with a stage, the work done and the whole work (or None).
     command
