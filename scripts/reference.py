@@ -17,11 +17,14 @@ API = ROOT / "docs" / "api"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
 TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
 COREFERENCE_SCHEMA = SCHEMA.with_name("coref-eval.schema.json")
+# Other commands whose output has a schema of its own.
+SCHEMAS = {name: SCHEMA.with_name(f"{name}.schema.json") for name in ("agree", "compare", "protocol")}
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
     "calibrant.measure": "Measure",
+    "calibrant.evaluate": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
     "calibrant.results": "Result records",
     "calibrant.workflow": "Workflow",
@@ -34,7 +37,6 @@ PUBLIC_MODULES = {
     "calibrant.posterior": "Posteriors",
     "calibrant.posterior.queries": "Queries",
     "calibrant.posterior.coreference_queries": "Queries of coreference",
-    "calibrant.evaluate": "Evaluate",
     "calibrant.models": "Models",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",
@@ -211,8 +213,40 @@ def json_output() -> str:
             "`high` and `level`.",
             "",
             *field_table(own_fields(entities), entities),
+            *(line for command, path in SCHEMAS.items() for line in command_fields(command, path)),
         ]
     )
+
+
+def command_fields(command: str, path: Path) -> list[str]:
+    """The fields of one command's output, those of each kind of record by themselves."""
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"## calibrant {command}",
+        "",
+        f"`calibrant {command} --json` prints these fields (`calibrant/schemas/{path.name}`). A field that",
+        "holds a record says of which kind; the fields of each kind follow.",
+        "",
+        *field_table(records(schema), schema),
+    ]
+    for name, kind in schema["$defs"].items():
+        lines += [f"### {name} ({command})", "", *field_table(records(kind), schema)]
+    return lines
+
+
+def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A record's own fields; what refers to another kind of record names it as its type."""
+
+    def named(child: dict[str, Any]) -> dict[str, Any]:
+        if "$ref" in child:
+            return {**child, "type": child["$ref"].rpartition("/")[2]}
+        if "$ref" in child.get("items", {}):
+            return {**child, "type": f"array of {child['items']['$ref'].rpartition('/')[2]}"}
+        if "anyOf" in child:
+            return {"description": child["description"], "type": [named(n)["type"] for n in child["anyOf"]]}
+        return child
+
+    return {name: named(child) for name, child in node["properties"].items()}
 
 
 def terms() -> str:

@@ -88,6 +88,10 @@ def test_every_field_of_the_json_output_is_described() -> None:
     for path in (REFERENCE.TAG_SCHEMA, REFERENCE.COREFERENCE_SCHEMA):
         own = REFERENCE.own_fields(json.loads(text(path)))
         bare += [name for name, node in own.items() if not node.get("description")]
+    for path in REFERENCE.SCHEMAS.values():
+        schema = json.loads(text(path))
+        for kind in (schema, *schema["$defs"].values()):
+            bare += [name for name, node in REFERENCE.records(kind).items() if not node.get("description")]
     assert not bare
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from calibrant import (
         data,
+        evaluate,
         exceptions,
         io,
         measure,
@@ -45,6 +46,7 @@ __all__ = [
     "Tally",
     "__version__",
     "data",
+    "evaluate",
     "exceptions",
     "io",
     "load_tally",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrant.data import predictions
+from calibrant.data import example, predictions
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,7 @@ PROBE = """<script>onload = () => {
 
 def binary_tables(folder: Path) -> list[str]:
     """Both shipped models."""
-    return [str(predictions("dated", model)) for model in ("naive-bayes", "logistic-regression")]
+    return ["report", *(str(predictions("dated", model)) for model in ("naive-bayes", "logistic-regression"))]
 
 
 def hostile_tables(folder: Path) -> list[str]:
@@ -45,7 +45,7 @@ def hostile_tables(folder: Path) -> list[str]:
     classes = [HOSTILE, "$x_1$ & co", "x" * 90]
     rng = np.random.default_rng(20261121)
     true = rng.dirichlet([1, 1, 1], 500)
-    tables = []
+    tables = ["report"]
     for power in (1, 2):
         score = true**power / (true**power).sum(axis=1, keepdims=True)
         table = pd.DataFrame(score, columns=[f"p_{name}" for name in classes])
@@ -56,12 +56,37 @@ def hostile_tables(folder: Path) -> list[str]:
     return tables
 
 
-@pytest.fixture(scope="module", params=[binary_tables, hostile_tables])
+def evaluation(folder: Path) -> list[str]:
+    """The shipped evaluation."""
+    return ["protocol", str(example("summaries"))]
+
+
+def hostile_evaluation(folder: Path) -> list[str]:
+    """Labels, systems and items whose names try to become markup or to burst the page."""
+    label, other = HOSTILE.replace('"', ""), "x" * 90
+    rows = [f"<i>{item}</i>,{name},{'y' * 70}{item % 4},{(label, other)[item * k % 3 > 0]}"
+            for item in range(40) for k, name in ((1, HOSTILE), (2, "$x_1$ & co"))]  # fmt: skip
+    tables = {
+        "annotations": ["item,annotator,document,label", *rows],
+        "one": ["item,label", *(f"<i>{item}</i>,{(label, other)[item % 2]}" for item in range(40))],
+        "two": ["item,probability", *(f"<i>{item}</i>,{(item % 9 + 0.5) / 10}" for item in range(40))],
+    }
+    for name, lines in tables.items():
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = f'[task]\nname = "{label}"\ndescription = "{other}"\nlabels = ["{label}", "{other}"]\nbudget = 3\n'
+    text += f'[annotators]\nfile = "annotations.csv"\n[reference]\nties = "{other}"\n'
+    text += f'[[systems]]\nname = "{label}"\nfile = "one.csv"\n'
+    text += f'[[systems]]\nname = "{"z" * 80}"\nfile = "two.csv"\n'
+    (folder / "eval.toml").write_text(text, encoding="utf-8")
+    return ["protocol", str(folder / "eval.toml")]
+
+
+@pytest.fixture(scope="module", params=[binary_tables, hostile_tables, evaluation, hostile_evaluation])
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report on two models."""
+    """A report on two models, or on an evaluation."""
     folder = tmp_path_factory.mktemp("report")
     page = folder / "report.html"
-    command = [sys.executable, "-m", "calibrant", "report", *request.param(folder), "-o", str(page)]
+    command = [sys.executable, "-m", "calibrant", *request.param(folder), "-o", str(page)]
     subprocess.run(command, check=True, capture_output=True)
     return page
 

@@ -1,8 +1,8 @@
-"""Predictions that ship with the package: numbers that calibrant's own models computed, no text.
+"""What ships with the package: predictions of calibrant's own models, and an evaluation to start from.
 
-Each file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
+Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
 tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
-``README.md`` beside the files says how they were made.
+``README.md`` beside the files says how they were made. `example` finds the files of whole evaluations.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 
-__all__ = ["MODELS", "SETS", "SPLITS", "predictions"]
+__all__ = ["EXAMPLES", "MODELS", "SETS", "SPLITS", "example", "predictions"]
 
 FOLDER = Path(__file__).parent
 SETS = ("dated", "100k")
 MODELS = ("naive-bayes", "logistic-regression")
 SPLITS = ("test", "dev")
+EXAMPLES = {
+    "summaries": FOLDER / "summaries" / "eval.toml",
+    "sentiment": FOLDER / "sentiment.toml",
+}
 
 
 def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str = "test") -> Path:
@@ -53,3 +57,32 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
             raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
+
+
+def example(name: str = "summaries") -> Path:
+    """Path of the file of an evaluation that ships with the package, for `calibrant protocol`.
+
+    Parameters
+    ----------
+    name
+        ``"summaries"``: sentences that a summary should keep, of a dozen short articles, labelled twice.
+        ``"sentiment"``: the two classifiers of tweets.
+
+    Returns
+    -------
+    Path
+        Of a TOML file in the installed package; the tables that it names stand beside it.
+
+    Raises
+    ------
+    InputError
+        If there is no such evaluation.
+
+    Examples
+    --------
+    >>> example("sentiment").name
+    'sentiment.toml'
+    """
+    if name not in EXAMPLES:
+        raise InputError(f"name is {name!r}", f"use one of {', '.join(EXAMPLES)}", code="parameter")
+    return EXAMPLES[name]

@@ -12,6 +12,7 @@ from calibrant.io.coreference_posteriors import (
     read_posteriors,
     write_posteriors,
 )
+from calibrant.io.evaluation_tables import RatingTable, ResultTable, read_ratings, read_results
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_coreference_model, load_model, load_tagger, save_model
@@ -28,6 +29,8 @@ __all__ = [
     "PosteriorWriter",
     "PredictionWriter",
     "Predictions",
+    "RatingTable",
+    "ResultTable",
     "SavedRecalibrator",
     "TaggedText",
     "iter_documents",
@@ -42,6 +45,8 @@ __all__ = [
     "read_documents",
     "read_folds",
     "read_posteriors",
+    "read_ratings",
+    "read_results",
     "read_tagged",
     "save_model",
     "save_recalibrator",

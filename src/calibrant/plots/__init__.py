@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
+    from calibrant.plots._evaluation import risk_coverage_curves, score_intervals
     from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._svg import inline_svg, render
 
@@ -33,6 +34,8 @@ __all__ = [
     "log_odds_curve",
     "reliability_bars",
     "render",
+    "risk_coverage_curves",
+    "score_intervals",
     "smooth_curve",
 ]
 
@@ -43,6 +46,7 @@ _HOME = {
     "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
     "_error_curves": ("error_against_size",),
     "_error_intervals": ("error_intervals",),
+    "_evaluation": ("risk_coverage_curves", "score_intervals"),
     "_log_odds": ("log_odds_curve",),
     "_svg": ("inline_svg", "render"),
 }

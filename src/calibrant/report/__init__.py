@@ -1,11 +1,12 @@
-"""The report: one self-contained HTML page about one or several models.
+"""The reports: one self-contained HTML page about one or several models, or about a whole evaluation.
 
-`page` words the records that `calibrant.workflow` returns; the page is rendered by its
+`page` and `protocol_page` word the records that `calibrant.workflow` returns; a page is rendered by its
 ``to_html()`` and ``to_dict()``, and `write` puts it into a file. `TERMS` says what each number
 means, for the report, the command line and the documentation.
 """
 
 from calibrant.report._page import Page, page, write
+from calibrant.report._protocol_page import ProtocolPage, protocol_page
 from calibrant.report.glossary import TERMS, Term, term
 
-__all__ = ["TERMS", "Page", "Term", "page", "term", "write"]
+__all__ = ["TERMS", "Page", "ProtocolPage", "Term", "page", "protocol_page", "term", "write"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 
@@ -60,6 +60,18 @@ def render(
             notes=notes,
         )
     )
+
+
+def render_protocol(
+    page: object, figures: Mapping[str, Sequence[Picture]], calibration: Section | None, recipe: Lines
+) -> str:
+    """Return the page of an evaluation as one HTML document."""
+    kinds: tuple[Kind, ...] = ("curves",)
+    drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
+    safe = {
+        kind: [_safe(picture) for picture in each] for kind, each in {**figures, "calibration": drawn}.items()
+    }
+    return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 
 
 def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
@@ -142,7 +142,14 @@ def page(report: Report, *, title: str | None = None) -> Page:
     )
 
 
-def write(path: str | os.PathLike[str], page: Page) -> None:
+class Writable(Protocol):
+    """What `write` can put into a file."""
+
+    def to_html(self) -> str:
+        """Return one HTML document."""
+
+
+def write(path: str | os.PathLike[str], page: Writable) -> None:
     """Write a page as one HTML file, whole or not at all.
 
     Parameters

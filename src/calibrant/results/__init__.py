@@ -1,8 +1,16 @@
 """Frozen records of every result: rows, dictionary, JSON."""
 
 from calibrant.results._base import Result
+from calibrant.results.agreement import (
+    Agreement,
+    AnnotatorAgreement,
+    ClassAgreement,
+    DisputedItem,
+    PairAgreement,
+)
 from calibrant.results.bins import Bins
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+from calibrant.results.classification import Classification, ClassScore
 from calibrant.results.coreference import (
     AntecedentTemperature,
     CoreferenceCandidate,
@@ -39,7 +47,17 @@ from calibrant.results.measurement import (
     SmoothedError,
 )
 from calibrant.results.ordering import OrderEffect
+from calibrant.results.protocol import (
+    ControlTask,
+    Finding,
+    MetricComparison,
+    MetricPair,
+    Protocol,
+    Reference,
+    SystemEvaluation,
+)
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
+from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -47,9 +65,22 @@ from calibrant.results.scores import (
     ProperScoreDecomposition,
     Scores,
 )
+from calibrant.results.selective import CoveragePoint, RiskCoverage
+from calibrant.results.significance import (
+    Comparison,
+    Detectable,
+    McNemarTest,
+    MeanInterval,
+    PairedTest,
+    ResampledTest,
+    SystemMean,
+    SystemPair,
+)
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
+    "Agreement",
+    "AnnotatorAgreement",
     "AntecedentTemperature",
     "AppliedRecalibrator",
     "BinIntervals",
@@ -59,14 +90,22 @@ __all__ = [
     "CalibrationInTheLarge",
     "CalibrationTest",
     "ChainTemperature",
+    "ClassAgreement",
     "ClassErrors",
     "ClassMean",
+    "ClassScore",
+    "Classification",
+    "Comparison",
     "ConsistencyBars",
+    "ControlTask",
     "CoreferenceCandidate",
     "CoreferenceEvaluation",
     "CoreferenceScores",
     "CorpDecomposition",
+    "CoveragePoint",
     "CoxCalibration",
+    "Detectable",
+    "DisputedItem",
     "DocumentCoreference",
     "Drawing",
     "EqualWidthError",
@@ -74,30 +113,45 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "Finding",
     "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
     "MarginalChange",
     "MarginalError",
+    "McNemarTest",
+    "MeanInterval",
     "Measured",
     "Measurement",
+    "MetricComparison",
+    "MetricPair",
     "ModelDifference",
     "NoiseFloor",
     "OrderEffect",
+    "PairAgreement",
+    "PairedTest",
     "PlugInErrors",
     "PrecisionRecall",
     "ProperScoreDecomposition",
+    "Protocol",
     "RecalibratorCandidate",
     "RecalibratorChoice",
     "Recipe",
+    "Reference",
     "Report",
     "ReportedModel",
     "ResampledChange",
+    "ResampledEstimate",
+    "ResampledTest",
     "Result",
+    "RiskCoverage",
     "Scores",
     "SmoothCurve",
     "SmoothError",
     "SmoothedError",
+    "SystemEvaluation",
+    "SystemMean",
+    "SystemPair",
     "TagEvaluation",
     "TaggerCandidate",
     "TrainedCoreference",

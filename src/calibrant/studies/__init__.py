@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
-NAMES = ("coverage", "sentiment", "sparse", "synthetic", "tagging")
+NAMES = ("coverage", "sentiment", "significance", "sparse", "synthetic", "tagging")
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:

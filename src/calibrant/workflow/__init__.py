@@ -5,8 +5,10 @@ from __future__ import annotations
 from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
 from calibrant.workflow.coreference_pairs import export_pairs
 from calibrant.workflow.coreference_training import train_coreference
+from calibrant.workflow.evaluating import agree, compare
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
+from calibrant.workflow.protocol import protocol, write_example
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
 from calibrant.workflow.reporting import report
 from calibrant.workflow.tagger_training import train_tagger
@@ -15,7 +17,9 @@ from calibrant.workflow.tallying import tally
 
 __all__ = [
     "Columns",
+    "agree",
     "apply_recalibrator",
+    "compare",
     "evaluate_coreference",
     "evaluate_tagger",
     "export_pairs",
@@ -24,8 +28,10 @@ __all__ = [
     "plan",
     "predict_coreference",
     "predict_tags",
+    "protocol",
     "report",
     "tally",
     "train_coreference",
     "train_tagger",
+    "write_example",
 ]

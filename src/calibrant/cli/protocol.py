@@ -1,0 +1,105 @@
+"""`calibrant protocol`: a whole evaluation from one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from calibrant.cli._options import AS_JSON, command_line
+from calibrant.cli._progress import Progress
+
+if TYPE_CHECKING:
+    from calibrant.results import Protocol
+
+
+@click.command(
+    "protocol",
+    short_help="A whole evaluation from one file: task, reference, agreement, systems, tests.",
+    epilog="Example: calibrant protocol --example summaries && calibrant protocol summaries/eval.toml",
+)
+@click.argument("file", metavar="[EVAL.toml]", required=False)
+@click.option(
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report to write."
+)
+@click.option("--title", help="Title of the report.  [default: the task's name]")
+@click.option(
+    "--example",
+    type=click.Choice(["summaries", "sentiment"]),
+    help="Write an evaluation to start from into a new folder of that name, and nothing else.",
+)
+@AS_JSON
+def command(file: str | None, output: str, title: str | None, example: str | None, as_json: bool) -> None:
+    """Evaluate the systems that EVAL.toml names, and write a report that ends with what can be concluded.
+
+    EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they
+    become a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it
+    are relative to its folder.
+    """
+    from calibrant.cli._text import show
+
+    if example is not None:
+        if file is not None:
+            raise click.UsageError("--example writes files and evaluates none: leave EVAL.toml out")
+        from calibrant.workflow import write_example
+
+        show([f"Wrote {path}" for path in write_example(example)])
+        return
+    if file is None:
+        raise click.UsageError("Missing argument 'EVAL.toml'.")
+    from calibrant.io._atomic import check_place, keep_sources
+    from calibrant.io.protocol_file import read_protocol_file
+    from calibrant.report import protocol_page, write
+    from calibrant.workflow import protocol
+
+    keep_sources(output, file, *read_protocol_file(file).files)
+    check_place(output)
+    with Progress() as progress:
+        found = protocol(file, progress=progress, command=command_line())
+        progress("drawing")
+        write(output, protocol_page(found, title=title))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    show([*lines_of(found), "", f"Wrote {output}"])
+
+
+def lines_of(found: Protocol) -> list[str]:
+    """Word an evaluation: the reference, the scores, and what follows."""
+    from calibrant.cli import _text as text
+
+    reference = found.reference
+    of = "" if reference.documents is None else f" of {reference.documents:,} documents"
+    lines = [
+        f"{found.task.name}: {reference.items:,} items{of}, {len(found.systems)} systems",
+        "",
+    ]
+    if found.agreement is not None:
+        alpha = found.agreement.krippendorff_alpha
+        raw = found.agreement.raw_agreement
+        lines += [
+            f"{found.agreement.annotators} annotators: agreement {text.number(raw.estimate)}, "
+            f"Krippendorff's alpha "
+            f"{text.number(alpha.estimate)} {text.between(alpha.low, alpha.high)}",
+            "",
+        ]
+    level = text.percent(found.level)
+    head = [""]
+    for metric in found.metrics:
+        head += [metric, f"{level} interval"]
+    rows = [head]
+    for system in found.systems:
+        row = [system.name]
+        for value in system.values.values():
+            row += [text.number(value.estimate), text.between(value.low, value.high)]
+        rows.append(row)
+    lines += text.table(rows, indent=0)
+    for heading, concluded in (("can", True), ("cannot", False)):
+        told = [each.text for each in found.findings if each.concluded == concluded]
+        lines += [
+            "",
+            f"What {heading} be concluded at {level}",
+            *(f"- {each}" for each in told or ["nothing"]),
+        ]
+    notes = [f"note: {each}" for each in found.notes]
+    return lines + ([""] if notes else []) + notes

@@ -1,0 +1,175 @@
+"""Agreement of two annotators: their confusion matrix, raw agreement, Cohen's kappa and Scott's pi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant._rng import Seed, generator_of, number
+from calibrant.evaluate import _agreement_sums as sums
+from calibrant.evaluate._resampling import SAMPLES, Statistic, Units, by_cluster, estimates
+from calibrant.evaluate.ratings import Ratings
+from calibrant.exceptions import InputError
+from calibrant.results.agreement import PairAgreement
+from calibrant.results.resampled import ResampledEstimate
+
+Weights = Literal["linear", "quadratic"]
+
+
+def confusion(
+    first: ArrayLike | Sequence[Any],
+    second: ArrayLike | Sequence[Any],
+    *,
+    labels: tuple[str, ...] | None = None,
+) -> tuple[tuple[str, ...], Integers]:
+    """How often one annotator gives each label where another gives each.
+
+    Parameters
+    ----------
+    first, second
+        (items,) labels of the two, people or systems; None where one is missing.
+    labels
+        The labels of the task, in order; None: those that occur.
+
+    Returns
+    -------
+    labels : tuple of str
+    counts : (labels, labels) int64
+        ``counts[i, j]``: items that the first gave the i-th label and the second the j-th.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, or a label is not of the task.
+
+    Examples
+    --------
+    >>> labels, counts = confusion(["a", "a", "b"], ["a", "b", "b"])
+    >>> labels, counts.tolist()
+    (('a', 'b'), [[1, 1], [0, 1]])
+    """
+    given = {"first": np.asarray(first, object).tolist(), "second": np.asarray(second, object).tolist()}
+    ratings = Ratings.from_lists(given, order=labels)
+    names = ratings.annotators
+    codes = [
+        ratings.by(names.index(name)) if name in names else np.full(len(ratings.items), -1)
+        for name in ("first", "second")
+    ]
+    return ratings.labels, _confusion(codes[0], codes[1], len(ratings.labels))
+
+
+def pair_agreement(
+    ratings: Ratings,
+    first: int = 0,
+    second: int = 1,
+    *,
+    weights: Weights | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> PairAgreement:
+    """How far two annotators agree, on the items that both labelled.
+
+    Parameters
+    ----------
+    ratings
+        Labels.
+    first, second
+        Positions of the two among ``ratings.annotators``.
+    weights, clusters, level, samples, seed
+        As in `agreement`.
+
+    Raises
+    ------
+    InputError
+        There is no such annotator, or an argument is out of its range.
+
+    References
+    ----------
+    .. [1] Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+       Measurement 20, 37-46. Weighted: Cohen (1968), Psychological Bulletin 70, 213-220.
+    .. [2] Scott (1955). Reliability of content analysis. Public Opinion Quarterly 19, 321-325.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_lists({"ann": [1, 2, 3, 1], "bob": [1, 2, 2, 1]})
+    >>> round(pair_agreement(ratings, weights="linear").cohen_kappa.estimate, 3)
+    0.667
+    """
+    if not (0 <= first < len(ratings.annotators) and 0 <= second < len(ratings.annotators)):
+        message = f"annotators {first} and {second} are asked for, and there are {len(ratings.annotators)}"
+        raise InputError(message, "count from 0", code="parameter")
+    cluster, count = cluster_codes(clusters, len(ratings.items))
+    return pair_of(ratings, first, second, weights, Resampling(cluster, count, level, samples, number(seed)))
+
+
+class Resampling:
+    """How intervals are made, the same for all coefficients."""
+
+    def __init__(
+        self, cluster: Integers | None, clusters: int, level: float, samples: int, seed: int
+    ) -> None:
+        self.cluster, self.clusters = cluster, clusters
+        self._level, self._samples, self._seed = level, samples, seed
+
+    def __call__(
+        self, units: Units, statistics: Mapping[str, Statistic], name: str
+    ) -> dict[str, ResampledEstimate]:
+        rng = generator_of(self._seed, name)
+        return estimates(units, statistics, self._level, self._samples, rng)
+
+    def items(self, values: Floats) -> Units:
+        """Units from the sums (items, columns)."""
+        return by_cluster(values, self.cluster, self.clusters)
+
+
+def cluster_codes(clusters: ArrayLike | None, items: int) -> tuple[Integers | None, int]:
+    if clusters is None:
+        return None, 0
+    codes, names = _checks.cluster_codes(clusters)
+    _checks.same_length("clusters", len(codes), "the items", items)
+    return codes, len(names)
+
+
+def pair_of(
+    ratings: Ratings, first: int, second: int, weights: Weights | None, resample: Resampling
+) -> PairAgreement:
+    if weights is not None:
+        _checks.one_of(weights, ("linear", "quadratic"), "weights")
+    labels = len(ratings.labels)
+    weight = sums.agreement_weights(labels, weights)
+    one, other = ratings.by(first), ratings.by(second)
+    counts = _confusion(one, other, labels)
+    names = ratings.annotators[first], ratings.annotators[second]
+    statistics = sums.two_statistics(weight)
+    if counts.sum() == 0:
+        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+    if resample.cluster is None:
+        row, column = np.nonzero(counts)
+        units = Units(sums.two_sums(row, column, weight), counts[row, column])
+        if not len(row):
+            units = Units(np.zeros((1, 3 + 2 * labels)), np.ones(1, np.int64))
+    else:
+        units = resample.items(sums.two_sums(one, other, weight))
+    found = resample(units, statistics, f"pair {names[0]} {names[1]}")
+    return PairAgreement(
+        *names,
+        items=int(counts.sum()),
+        confusion=tuple(tuple(line) for line in counts.tolist()),
+        raw_agreement=found["raw_agreement"],
+        cohen_kappa=found["cohen_kappa"],
+        scott_pi=found["scott_pi"],
+    )
+
+
+def _confusion(first: Integers, second: Integers, labels: int) -> Integers:
+    both = (first >= 0) & (second >= 0)
+    cell = first[both] * labels + second[both]
+    return np.bincount(cell, minlength=labels**2).reshape(labels, labels).astype(np.int64)

@@ -1,0 +1,174 @@
+"""Intervals that resample items or clusters, from sums over them; no loop over items and resamples.
+
+A statistic is a function of totals over units (items, or clusters of items). Units that are alike are held
+once, with their number, so that a resample is one multinomial draw, and all resamples one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._checks import Floats, Integers, positive_integer, proportion
+from calibrant.exceptions import InputError
+from calibrant.measure.bin_intervals import wilson
+from calibrant.results.resampled import ResampledEstimate
+
+SAMPLES = 2000
+FEWEST_SAMPLES = 100
+_NUMBERS_A_CHUNK = 1 << 21
+SAME = "every resample gives the same value, so resampling says nothing about its error"
+WILSON = "every resample gives the same value; the interval is Wilson's, of the units that could differ"
+ONE_UNIT = "an interval needs two or more units"
+OFTEN_UNDEFINED = "it is undefined in more than half of the resamples"
+
+
+@dataclass(frozen=True)
+class Units:
+    """Sums over units of resampling.
+
+    Attributes
+    ----------
+    sums
+        (rows, columns) what each unit adds to the totals.
+    count
+        (rows,) units that are alike.
+    """
+
+    sums: Floats
+    count: Integers
+
+    @property
+    def number(self) -> int:
+        """How many units there are."""
+        return int(self.count.sum())
+
+    @property
+    def totals(self) -> Floats:
+        """(columns,) sums over all units."""
+        totals: Floats = self.count @ self.sums
+        return totals
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function of totals.
+
+    Attributes
+    ----------
+    value
+        From totals (draws, columns) to values (draws,), NaN where undefined.
+    trials
+        For a proportion: columns of which one is positive in units that have a part in it. Empty for others.
+    undefined
+        Why it is undefined, where it is.
+    """
+
+    value: Callable[[Floats], Floats]
+    trials: tuple[int, ...] = ()
+    undefined: str = "it is 0 / 0"
+
+
+def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:
+    """Units from the sums (n, columns) of items: the items themselves, or their clusters."""
+    if cluster is None:
+        return alike(sums)
+    total = np.empty((count, sums.shape[1]))
+    for column in range(sums.shape[1]):
+        total[:, column] = np.bincount(cluster, sums[:, column], minlength=count)
+    return Units(total, np.ones(count, np.int64))
+
+
+def alike(sums: Floats) -> Units:
+    """Hold equal rows once."""
+    rows, count = np.unique(sums, axis=0, return_counts=True)
+    return Units(rows, count)
+
+
+def check_samples(samples: object) -> int:
+    """Return a number of resamples, or raise."""
+    found = positive_integer(samples, "samples")
+    if found < FEWEST_SAMPLES:
+        raise InputError(f"samples is {found}", f"give at least {FEWEST_SAMPLES}", code="parameter")
+    return found
+
+
+def resampled_totals(units: Units, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Totals (draws, columns) of units drawn with replacement, in pieces of all ``samples``."""
+    share = units.count / units.number
+    step = max(1, _NUMBERS_A_CHUNK // max(units.sums.shape))
+    for start in range(0, samples, step):
+        draws = min(step, samples - start)
+        yield rng.multinomial(units.number, share, size=draws) @ units.sums
+
+
+def estimates(
+    units: Units, statistics: Mapping[str, Statistic], level: float, samples: int, rng: np.random.Generator
+) -> dict[str, ResampledEstimate]:
+    """Each statistic with its interval, all from the same resamples.
+
+    References
+    ----------
+    .. [1] Efron (1987). Better bootstrap confidence intervals. Journal of the American Statistical
+       Association 82, 171-185.
+    """
+    level, samples = proportion(level, "level"), check_samples(samples)
+    draws: dict[str, list[Floats]] = {name: [] for name in statistics}
+    if units.number > 1:
+        for totals in resampled_totals(units, samples, rng):
+            for name, statistic in statistics.items():
+                draws[name].append(statistic.value(totals))
+    return {
+        name: _estimate(units, statistic, np.concatenate(draws[name] or [np.empty(0)]), level)
+        for name, statistic in statistics.items()
+    }
+
+
+def _estimate(units: Units, statistic: Statistic, draws: Floats, level: float) -> ResampledEstimate:
+    value = float(statistic.value(units.totals[None])[0])
+    number = units.number
+    if np.isnan(value):
+        reasons = dict.fromkeys(("estimate", "standard_error", "low", "high"), statistic.undefined)
+        return ResampledEstimate(None, None, None, None, level, number, reasons)
+
+    def without(reason: str) -> ResampledEstimate:
+        reasons = dict.fromkeys(("standard_error", "low", "high"), reason)
+        return ResampledEstimate(value, None, None, None, level, number, reasons)
+
+    if number < 2:
+        return without(ONE_UNIT)
+    defined = draws[~np.isnan(draws)]
+    if 2 * len(defined) < len(draws):
+        return without(OFTEN_UNDEFINED)
+    if np.ptp(defined) <= 1e-12:
+        if not statistic.trials:
+            return without(SAME)
+        trials = float(units.count[(units.sums[:, statistic.trials] > 0).any(axis=1)].sum())
+        low, high = wilson(np.array([value]), np.array([trials]), level)
+        reasons = {"standard_error": SAME, "note": WILSON}
+        return ResampledEstimate(value, None, float(low[0]), float(high[0]), level, number, reasons)
+    left_out = statistic.value(units.totals - units.sums)
+    low_high = accelerated(value, defined, left_out, units.count, level)
+    return ResampledEstimate(value, float(defined.std(ddof=1)), *low_high, level, number)
+
+
+def accelerated(
+    value: float, draws: Floats, left_out: Floats, count: Integers, level: float
+) -> tuple[float, float]:
+    """Ends of the bias-corrected and accelerated interval."""
+    from scipy.special import ndtr, ndtri
+
+    below = (np.sum(draws < value) + np.sum(draws == value) / 2) / len(draws)
+    bias = float(ndtri(np.clip(below, 1 / len(draws), 1 - 1 / len(draws))))
+    kept = ~np.isnan(left_out)
+    gap = np.average(left_out[kept], weights=count[kept]) - left_out[kept] if kept.any() else np.zeros(1)
+    weight = count[kept] if kept.any() else np.ones(1)
+    spread = float(weight @ gap**2)
+    acceleration = float(weight @ gap**3) / (6 * spread**1.5) if spread > 0 else 0.0
+    ends = bias + np.array([-1, 1]) * float(ndtri((1 + level) / 2))
+    # Past this point the correction turns around; it only gets there with a handful of units.
+    shrunk = np.maximum(1 - acceleration * ends, 0.05)
+    low, high = np.quantile(draws, ndtr(bias + ends / shrunk))
+    return float(low), float(high)

@@ -1,0 +1,265 @@
+"""Agreement of annotators: raw, Cohen's kappa, Scott's pi, Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
+
+All are functions of sums over items, so intervals resample items (or clusters of them) without a loop
+over items. An item without a label of some annotator counts with the labels that it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._rng import Seed, number
+from calibrant.evaluate import _agreement_sums as sums
+from calibrant.evaluate._pair_agreement import (
+    Resampling,
+    Weights,
+    cluster_codes,
+    confusion,
+    pair_agreement,
+    pair_of,
+)
+from calibrant.evaluate._resampling import SAMPLES, Statistic
+from calibrant.evaluate.ratings import Ratings
+from calibrant.exceptions import InputError
+from calibrant.results.agreement import (
+    Agreement,
+    AnnotatorAgreement,
+    ClassAgreement,
+    DisputedItem,
+    PairAgreement,
+)
+from calibrant.results.resampled import ResampledEstimate
+
+Distance = Literal["nominal", "ordinal", "interval", "ratio"]
+MOST_ANNOTATORS = 12
+MANY = f"there are more than {MOST_ANNOTATORS} annotators"
+TWO = "without one of two annotators there is nobody to agree with"
+
+__all__ = ["agreement", "confusion", "pair_agreement"]
+
+
+def agreement(
+    ratings: Ratings,
+    *,
+    distance: Distance = "nominal",
+    weights: Weights | None = None,
+    clusters: ArrayLike | None = None,
+    disputed: int = 10,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Agreement:
+    """How far annotators agree, in all, by pair, by label and by annotator.
+
+    Coefficients are 1 where all agree, and 0 where they agree as often as chance would have it; they
+    differ in what chance is. Fleiss' kappa with missing labels is as Gwet has it: chance from all items,
+    agreement from those with two labels or more.
+
+    Parameters
+    ----------
+    ratings
+        Labels of two or more annotators.
+    distance
+        Between labels, in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order),
+        ``interval`` and ``ratio`` (labels are numbers).
+    weights
+        Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its
+        square.
+    clusters
+        (items,) what items belong to (documents, say), which is then resampled instead of items.
+    disputed
+        How many of the items with the least agreement are listed.
+    level
+        Nominal coverage of the intervals.
+    samples
+        Resamples behind each interval.
+    seed
+        Integer, generator or None.
+
+    Returns
+    -------
+    Agreement
+
+    Raises
+    ------
+    InputError
+        There are fewer than two annotators, or an argument is out of its range.
+
+    References
+    ----------
+    .. [1] Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76,
+       378-382.
+    .. [2] Krippendorff (2011). Computing Krippendorff's alpha-reliability.
+    .. [3] Gwet (2008). Computing inter-rater reliability and its variance in the presence of high
+       agreement. British Journal of Mathematical and Statistical Psychology 61, 29-48.
+
+    Examples
+    --------
+    >>> first = ["keep"] * 2 + ["not keep"] * 8
+    >>> second = ["keep"] * 3 + ["not keep"] * 7
+    >>> found = agreement(Ratings.from_lists({"first": first, "second": second}))
+    >>> found.raw_agreement.estimate, round(found.cohen_kappa.estimate, 2)
+    (0.9, 0.74)
+    """
+    _checks.one_of(distance, sums.DISTANCES, "distance")
+    if len(ratings.annotators) < 2:
+        message = f"there is one annotator, {ratings.annotators[0]!r}"
+        raise InputError(message, "agreement needs two or more", code="empty")
+    cluster, cluster_count = cluster_codes(clusters, len(ratings.items))
+    seeded = number(seed)
+    common = Resampling(cluster, cluster_count, level, samples, seeded)
+    patterns = sums.patterns_of(ratings)
+    of_all = _of_all(ratings, patterns, distance, common)
+    pairs = _pairs(ratings, weights, common)
+    few = len(ratings.annotators) <= MOST_ANNOTATORS
+    of_two = pairs[0] if len(ratings.annotators) == 2 else None
+    given = patterns.given[patterns.pattern]
+    return Agreement(
+        items=len(ratings.items),
+        annotators=len(ratings.annotators),
+        labels=ratings.labels,
+        given=len(ratings.label),
+        missing=len(ratings.items) * len(ratings.annotators) - len(ratings.label),
+        single=int(np.sum(given == 1)),
+        raw_agreement=of_all["raw_agreement"],
+        fleiss_kappa=of_all["fleiss_kappa"],
+        krippendorff_alpha=of_all["krippendorff_alpha"],
+        gwet_ac1=of_all["gwet_ac1"],
+        cohen_kappa=_not_two(level, of_all) if of_two is None else of_two.cohen_kappa,
+        scott_pi=_not_two(level, of_all) if of_two is None else of_two.scott_pi,
+        distance=distance,
+        weights=weights,
+        by_pair=pairs,
+        by_class=_classes(ratings, patterns, common),
+        by_annotator=_annotators(ratings, patterns, distance, common),
+        disputed=_disputed(ratings, patterns, disputed),
+        level=level,
+        samples=samples,
+        seed=seeded,
+        clusters=cluster_count or None,
+        reasons={} if few else {"by_pair": MANY},
+    )
+
+
+def _of_all(
+    ratings: Ratings, patterns: sums.Patterns, distance: Distance, resample: Resampling
+) -> dict[str, ResampledEstimate]:
+    """Coefficients of any number of annotators, from the same resamples."""
+    labels = len(ratings.labels)
+    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    chance, alpha = sums.chance_sums(patterns), sums.alpha_sums(patterns, distance, numbers)
+    units = patterns.units(np.column_stack([chance, alpha]), resample.cluster, resample.clusters)
+    width = chance.shape[1]
+    statistics = {
+        name: _moved(statistic, slice(0, width)) for name, statistic in sums.chance_statistics(labels).items()
+    }
+    statistics["krippendorff_alpha"] = _moved(
+        sums.alpha_statistic(labels, distance, numbers), slice(width, None)
+    )
+    if not patterns.pairable.any():
+        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+    return resample(units, statistics, "all")
+
+
+def _moved(statistic: Statistic, columns: slice) -> Statistic:
+    """A statistic of some of the columns; those of a proportion stand first."""
+    return replace(statistic, value=lambda totals: statistic.value(totals[:, columns]))
+
+
+def _not_two(level: float, of_all: dict[str, ResampledEstimate]) -> ResampledEstimate:
+    units = of_all["raw_agreement"].units
+    return ResampledEstimate(None, None, None, None, level, units, {"estimate": sums.NOT_TWO})
+
+
+def _pairs(ratings: Ratings, weights: Weights | None, resample: Resampling) -> tuple[PairAgreement, ...]:
+    if len(ratings.annotators) > MOST_ANNOTATORS:
+        return ()
+    pairs = combinations(range(len(ratings.annotators)), 2)
+    return tuple(pair_of(ratings, one, other, weights, resample) for one, other in pairs)
+
+
+def _classes(ratings: Ratings, patterns: sums.Patterns, resample: Resampling) -> tuple[ClassAgreement, ...]:
+    labels = len(ratings.labels)
+    units = patterns.units(sums.class_sums(patterns), resample.cluster, resample.clusters)
+    statistics: dict[str, Statistic] = {}
+    for label in range(labels):
+        statistics |= sums.class_statistics(label, labels)
+    found = resample(units, statistics, "classes")
+    given = units.totals[3 * labels : 4 * labels]
+    return tuple(
+        ClassAgreement(
+            name,
+            int(given[label]),
+            found[f"specific_agreement {label}"],
+            found[f"kappa {label}"],
+        )
+        for label, name in enumerate(ratings.labels)
+    )
+
+
+def _annotators(
+    ratings: Ratings, patterns: sums.Patterns, distance: Distance, resample: Resampling
+) -> tuple[AnnotatorAgreement, ...]:
+    pattern = patterns.pattern[ratings.item]
+    given = patterns.given[pattern]
+    alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
+    together = Statistic(
+        lambda totals: sums.ratio(totals[:, 1], totals[:, 0]), (0,), "nobody else labelled these items"
+    )
+    found = []
+    for code, name in enumerate(ratings.annotators):
+        own = ratings.annotator == code
+        values = np.zeros((len(ratings.items), 2))
+        values[ratings.item[own]] = np.column_stack([given >= 2, alike])[own]
+        alpha, why = _alpha_without(ratings, code, distance)
+        share = np.bincount(ratings.label[own], minlength=len(ratings.labels)) / own.sum()
+        found.append(
+            AnnotatorAgreement(
+                name,
+                items=int(own.sum()),
+                missing=len(ratings.items) - int(own.sum()),
+                agreement=resample(resample.items(values), {"": together}, f"annotator {name}")[""],
+                alpha_without=alpha,
+                shares=dict(zip(ratings.labels, share.tolist(), strict=True)),
+                reasons={} if why is None else {"alpha_without": why},
+            )
+        )
+    return tuple(found)
+
+
+def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tuple[float | None, str | None]:
+    if len(ratings.annotators) == 2:
+        return None, TWO
+    if len(ratings.annotators) > MOST_ANNOTATORS:
+        return None, MANY
+    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    patterns = sums.patterns_of(ratings.without(annotator))
+    totals = patterns.number @ sums.alpha_sums(patterns, distance, numbers)
+    statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)
+    value = float(statistic.value(totals[None])[0])
+    return (None, statistic.undefined) if np.isnan(value) else (value, None)
+
+
+def _disputed(ratings: Ratings, patterns: sums.Patterns, most: int) -> tuple[DisputedItem, ...]:
+    """The items with the least agreement; of equal ones those with more labels, then the first."""
+    equal = np.where(patterns.pairable, sums.equal_pairs(patterns.counts), 1)[patterns.pattern]
+    order = np.lexsort((-patterns.given[patterns.pattern], equal))[: max(0, most)]
+    shown = order[equal[order] < 1]
+    starts = np.searchsorted(ratings.item, shown), np.searchsorted(ratings.item, shown, side="right")
+    return tuple(
+        DisputedItem(
+            ratings.items[item],
+            float(equal[item]),
+            {
+                ratings.annotators[ratings.annotator[row]]: ratings.labels[ratings.label[row]]
+                for row in range(start, end)
+            },
+        )
+        for item, start, end in zip(shown.tolist(), *starts, strict=True)
+    )

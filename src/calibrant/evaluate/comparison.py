@@ -1,0 +1,313 @@
+"""Many systems on the same folds or items: means, and a test for each pair, adjusted for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Floats
+from calibrant._rng import Seed, number
+from calibrant.evaluate._resampling import SAMPLES
+from calibrant.evaluate._student import ALTERNATIVES, Alternative
+from calibrant.evaluate.significance import (
+    NO_RATIO,
+    adjusted_p_values,
+    mcnemar,
+    mean_interval,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    paired_permutation,
+    paired_t_test,
+)
+from calibrant.exceptions import InputError
+from calibrant.results.significance import Comparison, MeanInterval, PairedTest, SystemMean, SystemPair
+
+TOO_SURE = (
+    "folds share training data, so the plain t, p_value and intervals are too sure; "
+    "the corrected ones allow for it"
+)
+UNKNOWN_RATIO = (
+    f"{NO_RATIO}: give --test-train-ratio, 1 / (k - 1) for k folds, "
+    "or a column repeat that says which folds are of one cross-validation"
+)
+UNEQUAL = (
+    "repeats have different numbers of folds, so that they do not tell the ratio of test to training data"
+)
+SINGLE = "a repeat has one fold, which does not tell the ratio of test to training data"
+ITEMS = "items are no folds: the plain test is the right one"
+NOT_ITEMS = "folds are no independent items"
+NOT_RIGHT_OR_WRONG = "scores are not all 0 or 1"
+IN_CLUSTERS = "items of a cluster depend on each other"
+MANY = "too many items for resampling; the t-test says the same of so many"
+ONE_SYSTEM = "there is one system"
+UNDECIDED = "only the corrected test can say so"
+MOST_ITEMS = 100_000
+
+__all__ = ["compare_systems"]
+
+
+def compare_systems(
+    systems: Sequence[str],
+    scores: ArrayLike,
+    *,
+    unit: str = "item",
+    repeat: ArrayLike | None = None,
+    test_train_ratio: float | None = None,
+    clusters: ArrayLike | None = None,
+    alternative: Alternative = "two-sided",
+    higher_is_better: bool = True,
+    baseline: str | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare systems by their scores on the same folds or items.
+
+    Parameters
+    ----------
+    systems
+        Their names.
+    scores
+        (systems, n) score of each on each fold or item.
+    unit
+        ``fold`` (of cross-validation) or ``item``.
+    repeat
+        (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
+    test_train_ratio
+        Size of a fold's test data over that of its training data. None, and no ``repeat``: what needs it is
+        None.
+    clusters
+        (n,) what items belong to.
+    alternative
+        For each pair, in the order of ``systems``: ``two-sided``, ``greater`` (the first is) or ``less``.
+    higher_is_better
+        False for error rates and the like; only ``better`` asks.
+    baseline
+        Compare each system with this one only (the system first). None: all pairs.
+    power
+        Of the smallest difference that these items can show.
+    level
+        Of every test and interval.
+    samples, seed
+        Of the resampled tests.
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, a name is used twice, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
+    >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
+    >>> test = found.pairs[0].test
+    >>> round(test.t, 3), test.corrected_t
+    (0.921, None)
+    """
+    _checks.one_of(unit, ("fold", "item"), "unit")
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
+    table = _table(systems, scores)
+    repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table.shape[1])
+    if unit == "fold" and clusters is not None:
+        raise InputError("folds have no clusters", "name the clusters of items", code="parameter")
+    tests = {
+        pair: _with_reason(
+            paired_t_test(
+                table[pair[0]],
+                table[pair[1]],
+                alternative=alternative,
+                test_train_ratio=ratio,
+                clusters=clusters,
+                level=level,
+            ),
+            why,
+        )
+        for pair in _pairs(systems, baseline)
+    }
+    seeded = number(seed)
+    pairs = _adjusted(systems, tests, unit, ratio, higher_is_better, level)
+    if unit == "item":
+        pairs = [
+            _resampled(pair, table[codes[0]], table[codes[1]], clusters, alternative, power, samples, seeded)
+            for codes, pair in zip(tests, pairs, strict=True)
+        ]
+    means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
+    reasons = {"test_train_ratio": why} if ratio is None else {}
+    reasons |= {"warning": TOO_SURE} if unit == "fold" else {}
+    reasons |= {"pairs": ONE_SYSTEM} if len(table) == 1 else {}
+    return Comparison(
+        unit=unit,
+        n=table.shape[1],
+        systems=tuple(
+            SystemMean(name, _mean_with_reason(mean, why)) for name, mean in zip(systems, means, strict=True)
+        ),
+        pairs=tuple(pairs),
+        alternative=alternative,
+        higher_is_better=higher_is_better,
+        level=level,
+        test_train_ratio=ratio,
+        repeats=repeats,
+        clusters=means[0].clusters,
+        samples=samples,
+        seed=seeded,
+        reasons=reasons,
+    )
+
+
+def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
+    array = _checks.not_ragged(scores, "scores", "give each system a score of each fold or item")
+    if array.ndim != 2 or not array.size or len(array) != len(systems):
+        message = f"scores has shape {array.shape} and there are {len(systems)} systems"
+        raise InputError(message, "expected (systems, n)", code="shape")
+    if len(set(systems)) < len(systems):
+        raise InputError("two systems have the same name", "rename one", code="duplicate")
+    return np.asarray(array, np.float64)
+
+
+def _known_ratio(
+    unit: str, repeat: ArrayLike | None, given: float | None, n: int
+) -> tuple[int | None, float | None, str]:
+    """Number of repeats, ratio of test to training data, and why it is not known."""
+    if unit == "item":
+        if given is not None or repeat is not None:
+            message = "scores of items have no repeats and no ratio of test to training data"
+            raise InputError(message, "leave them out, or name folds", code="parameter")
+        return None, None, ITEMS
+    if repeat is None:
+        return None, given, UNKNOWN_RATIO
+    codes, names = _checks.cluster_codes(repeat, "repeat")
+    _checks.same_length("repeat", len(codes), "each system", n)
+    folds = np.bincount(codes)
+    if given is not None:
+        return len(names), given, ""
+    if folds.min() != folds.max():
+        return len(names), None, UNEQUAL
+    return (len(names), None, SINGLE) if folds[0] == 1 else (len(names), 1 / (int(folds[0]) - 1), "")
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    if baseline not in systems:
+        message = f"there is no system {baseline!r}"
+        raise InputError(message, f"the systems are {', '.join(systems[:20])}", code="parameter")
+    base = list(systems).index(baseline)
+    return [(code, base) for code in range(len(systems)) if code != base]
+
+
+def _with_reason(test: PairedTest, why: str) -> PairedTest:
+    """Say more exactly why there is no corrected test."""
+    reasons = {name: why if reason == NO_RATIO else reason for name, reason in test.reasons.items()}
+    return replace(test, reasons=reasons)
+
+
+def _mean_with_reason(mean: MeanInterval, why: str) -> MeanInterval:
+    reasons = {name: why if reason == NO_RATIO else reason for name, reason in mean.reasons.items()}
+    return replace(mean, reasons=reasons)
+
+
+def _adjusted(
+    systems: Sequence[str],
+    tests: dict[tuple[int, int], PairedTest],
+    unit: str,
+    ratio: float | None,
+    higher_is_better: bool,
+    level: float,
+) -> list[SystemPair]:
+    """Pairs with p-values adjusted for their number."""
+    source = "p_value" if ratio is None else "corrected_p_value"
+    p_values = [getattr(test, source) for test in tests.values()]
+    holm = adjusted_p_values(p_values)
+    hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
+    decided = unit == "item" or ratio is not None
+    found = []
+    for place, ((one, other), test) in enumerate(tests.items()):
+        adjusted = holm[place]
+        sure = decided and adjusted is not None and adjusted <= 1 - level
+        winner = one if (test.difference > 0) == higher_is_better else other
+        reasons = {} if decided else {"better": UNDECIDED}
+        if adjusted is None:
+            why = test.reasons[source]
+            reasons |= dict.fromkeys(("holm_p_value", "benjamini_hochberg_p_value"), why)
+        if unit == "fold":
+            reasons |= dict.fromkeys(("bootstrap", "permutation", "mcnemar", "detectable"), NOT_ITEMS)
+        found.append(
+            SystemPair(
+                systems[one],
+                systems[other],
+                test,
+                holm[place],
+                hochberg[place],
+                source,
+                systems[winner] if sure else None,
+                None,
+                None,
+                None,
+                None,
+                reasons,
+            )
+        )
+    return found
+
+
+def _resampled(
+    pair: SystemPair,
+    first: Floats,
+    second: Floats,
+    clusters: ArrayLike | None,
+    alternative: Alternative,
+    power: float,
+    samples: int,
+    seed: int,
+) -> SystemPair:
+    """Add what only independent items (or clusters of them) allow."""
+    test = pair.test
+    right_or_wrong = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
+    reasons = dict(pair.reasons)
+    bootstrap = permutation = counts = detectable = None
+    if len(first) <= MOST_ITEMS or right_or_wrong or clusters is not None:
+        bootstrap, permutation = (
+            resampled(
+                first,
+                second,
+                clusters=clusters,
+                alternative=alternative,
+                level=test.level,
+                samples=samples,
+                seed=seed,
+            )
+            for resampled in (paired_bootstrap, paired_permutation)
+        )
+    else:
+        reasons |= dict.fromkeys(("bootstrap", "permutation"), MANY)
+    if right_or_wrong and clusters is None:
+        counts = mcnemar(first, second)
+    else:
+        reasons["mcnemar"] = NOT_RIGHT_OR_WRONG if clusters is None else IN_CLUSTERS
+    if test.t is not None:
+        # With clusters, the deviation that independent items would need for the same standard error.
+        deviation = abs(test.difference / test.t) * np.sqrt(test.n) if test.t else test.standard_deviation
+        detectable = minimum_detectable_difference(
+            float(deviation or 0.0),
+            test.n,
+            difference=test.difference,
+            power=power,
+            level=test.level,
+            alternative=alternative,
+        )
+    else:
+        reasons["detectable"] = test.reasons["t"]
+    return replace(
+        pair,
+        bootstrap=bootstrap,
+        permutation=permutation,
+        mcnemar=counts,
+        detectable=detectable,
+        reasons=reasons,
+    )

@@ -1,0 +1,129 @@
+"""What difference a number of items can show, and how many more would settle one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from calibrant import _checks
+from calibrant.evaluate._student import ALTERNATIVES, Alternative, critical_value
+from calibrant.exceptions import InputError
+from calibrant.results.significance import Detectable
+
+NEVER = "the differences have no spread"
+NO_NEED = "there is no difference to be found"
+MOST_PAIRS = 10**9
+
+__all__ = ["minimum_detectable_difference"]
+
+
+def minimum_detectable_difference(
+    standard_deviation: float,
+    n: int,
+    *,
+    difference: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    alternative: Alternative = "two-sided",
+) -> Detectable:
+    """What difference a paired t-test on ``n`` items can show, and how many items would settle one.
+
+    Parameters
+    ----------
+    standard_deviation
+        Of the differences of items.
+    n
+        Items, two or more.
+    difference
+        One to be settled, such as the one that was seen. None: only what ``n`` items can show.
+    power
+        Wanted probability that the test finds it.
+    level, alternative
+        Of the test.
+
+    Raises
+    ------
+    InputError
+        An argument is out of its range.
+
+    Examples
+    --------
+    >>> found = minimum_detectable_difference(0.5, 400, difference=0.02)
+    >>> round(found.detectable, 3), found.needed, found.more
+    (0.07, 4908, 4508)
+    """
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
+    level, power = _checks.proportion(level, "level"), _checks.proportion(power, "power", such_as=0.8)
+    if power <= 1 - level:
+        raise InputError(f"power is {power}", f"give more than {1 - level:.3g}", code="parameter")
+    deviation = _checks.non_negative(standard_deviation, "standard_deviation")
+    if _checks.positive_integer(n, "n") < 2:
+        raise InputError("n is 1", "a test needs two items or more", code="parameter")
+    reasons: dict[str, str] = {}
+    effect = _effect(n, power, level, alternative)
+    needed = None
+    if difference is not None:
+        wrong_side = {"greater": difference <= 0, "less": difference >= 0, "two-sided": difference == 0}
+        if wrong_side[alternative]:
+            reasons |= dict.fromkeys(("needed", "more"), NO_NEED)
+        elif deviation == 0:
+            reasons |= dict.fromkeys(("needed", "more"), NEVER)
+        else:
+            needed = _needed(abs(difference) / deviation, power, level, alternative)
+            if needed is None:
+                reasons |= dict.fromkeys(("needed", "more"), f"more than {MOST_PAIRS:,} items")
+    return Detectable(
+        effect * deviation,
+        difference,
+        needed,
+        None if needed is None else max(0, needed - n),
+        n,
+        deviation,
+        level,
+        power,
+        alternative,
+        reasons,
+    )
+
+
+def _effect(n: int, power: float, level: float, alternative: str) -> float:
+    """Difference, in standard deviations, that n pairs show with that power."""
+    from scipy.optimize import brentq
+
+    def lacking(effect: float) -> float:
+        return _power(effect, n, level, alternative) - power
+
+    largest = 1.0
+    while lacking(largest) < 0:
+        largest *= 2
+    return float(brentq(lacking, 0, largest, xtol=1e-10))
+
+
+def _needed(effect: float, power: float, level: float, alternative: str) -> int | None:
+    """Smallest number of pairs that show an effect with that power."""
+    low, high = 1, 2
+    while _power(effect, high, level, alternative) < power:
+        low, high = high, 2 * high
+        if high > MOST_PAIRS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power(effect, middle, level, alternative) >= power else (middle, high)
+    return high
+
+
+def _power(effect: float, n: int, level: float, alternative: str) -> float:
+    """Probability that a test of n pairs finds an effect, in standard deviations of the differences."""
+    from scipy.special import ndtr
+
+    freedom, centre = n - 1, effect * math.sqrt(n)
+    critical = critical_value(level, freedom, alternative)
+    two = alternative == "two-sided"
+    if freedom > 1000 or centre > 30:  # there the noncentral t is normal to four digits
+        return float(ndtr(centre - critical) + (ndtr(-centre - critical) if two else 0))
+    from scipy.special import nctdtr
+
+    # The far tail is NaN where it is too small to be computed.
+    far = float(np.nan_to_num(nctdtr(freedom, centre, -critical))) if two else 0.0
+    return 1 - float(nctdtr(freedom, centre, critical)) + far

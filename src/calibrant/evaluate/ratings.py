@@ -1,0 +1,208 @@
+"""Labels that annotators gave to items: checked, coded, with gaps where an item has no label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Integers, one_dimensional, same_length
+from calibrant.exceptions import InputError
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Labels of items by annotators; an item need not have a label of each.
+
+    Attributes
+    ----------
+    item, annotator, label
+        (given,) int64: which item, which annotator, which label; one entry a label that was given, sorted by
+        item and then annotator.
+    items, annotators
+        Their names, in order of appearance.
+    labels
+        The labels in order: as given, else by number where all are numbers, else by name.
+    """
+
+    item: Integers
+    annotator: Integers
+    label: Integers
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def from_table(
+        cls, items: ArrayLike, annotators: ArrayLike, labels: ArrayLike, *, order: Sequence[Any] | None = None
+    ) -> Ratings:
+        """Take one row a label: which item, by whom, which label.
+
+        Parameters
+        ----------
+        items, annotators, labels
+            (n,) names of any type; compared as text.
+        order
+            The labels of the task, in order. Others are refused. None: those that occur.
+
+        Raises
+        ------
+        InputError
+            Lengths differ, a label is missing or not of the task, or an annotator labels an item twice.
+
+        Examples
+        --------
+        >>> Ratings.from_table([1, 1, 2], ["ann", "bob", "ann"], ["keep", "drop", "keep"]).labels
+        ('drop', 'keep')
+        """
+        columns = {"items": items, "annotators": annotators, "labels": labels}
+        coded = {name: _coded(values, name) for name, values in columns.items()}
+        for name in ("annotators", "labels"):
+            same_length(name, len(coded[name][0]), "items", len(coded["items"][0]))
+        item, item_names = coded["items"]
+        annotator, annotator_names = coded["annotators"]
+        label, found = coded["labels"]
+        names = label_order(found, order)
+        place = np.array([names.index(name) if name in names else -1 for name in found], np.int64)[label]
+        outside = np.flatnonzero(place < 0)
+        if len(outside):
+            row = int(outside[0])
+            raise InputError(
+                f"label {found[label[row]]!r} is not one of the task's ({', '.join(names)})",
+                "repair it, or name it among the labels",
+                code="class-unknown",
+                row=row,
+            )
+        order_of = np.lexsort((annotator, item))
+        item, annotator, place = item[order_of], annotator[order_of], place[order_of]
+        again = np.flatnonzero((np.diff(item) == 0) & (np.diff(annotator) == 0))
+        if len(again):
+            row = int(order_of[again[0] + 1])
+            name, by = item_names[item[again[0]]], annotator_names[annotator[again[0]]]
+            hint = "keep one label of an annotator for an item"
+            raise InputError(f"{by} labels item {name} twice", hint, code="duplicate", row=row)
+        return cls(item, annotator, place, item_names, annotator_names, names)
+
+    @classmethod
+    def from_lists(
+        cls, by_annotator: Mapping[str, Sequence[Any]], *, order: Sequence[Any] | None = None
+    ) -> Ratings:
+        """Take each annotator's labels of the same items, None where one is missing.
+
+        Parameters
+        ----------
+        by_annotator
+            Labels (items,) by annotator.
+        order
+            As in `from_table`.
+
+        Raises
+        ------
+        InputError
+            As `from_table`.
+
+        Examples
+        --------
+        >>> found = Ratings.from_lists({"ann": [1, 2, None], "bob": [1, 2, 3]})
+        >>> len(found.items), len(found.label)
+        (3, 5)
+        """
+        rows: list[tuple[int, str, Any]] = []
+        length = -1
+        for annotator, values in by_annotator.items():
+            if length >= 0:
+                same_length(annotator, len(values), next(iter(by_annotator)), length)
+            length = len(values)
+            rows += [(item, annotator, value) for item, value in enumerate(values) if not _missing(value)]
+        if not rows:
+            raise InputError("there are no labels", "give at least one", code="empty")
+        items, annotators, labels = (np.array(column, object) for column in zip(*rows, strict=True))
+        return cls.from_table(items, annotators, labels, order=order)
+
+    def matrix(self) -> NDArray[np.int64]:
+        """Label codes (items, annotators), -1 where missing."""
+        table = np.full((len(self.items), len(self.annotators)), -1, np.int64)
+        table[self.item, self.annotator] = self.label
+        return table
+
+    def by(self, annotator: int) -> Integers:
+        """Label codes (items,) of one annotator, -1 where missing."""
+        codes = np.full(len(self.items), -1, np.int64)
+        own = self.annotator == annotator
+        codes[self.item[own]] = self.label[own]
+        return codes
+
+    def without(self, annotator: int) -> Ratings:
+        """Leave an annotator's labels out; names and codes stay."""
+        kept = self.annotator != annotator
+        return Ratings(
+            self.item[kept],
+            self.annotator[kept],
+            self.label[kept],
+            self.items,
+            self.annotators,
+            self.labels,
+        )
+
+    def numbers(self) -> NDArray[np.float64]:
+        """Labels as numbers, or raise."""
+        try:
+            found = np.array([float(label) for label in self.labels])
+        except ValueError:
+            found = np.array([np.nan])
+        if not np.isfinite(found).all():
+            message = f"the labels ({', '.join(self.labels[:5])}) are not all numbers"
+            hint = "distances need numbers; use nominal or ordinal"
+            raise InputError(message, hint, code="parameter")
+        return found
+
+
+def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str, ...]:
+    """Labels in order: as given, by number where all are numbers, else by name.
+
+    Examples
+    --------
+    >>> label_order(["10", "9"], None), label_order(["b", "a"], None), label_order(["b"], ["b", "a"])
+    (('9', '10'), ('a', 'b'), ('b', 'a'))
+    """
+    if order is not None:
+        names = tuple(text(name) for name in order)
+        if len(set(names)) != len(names):
+            raise InputError("a label is named twice", "name each label once", code="parameter")
+        return names
+    try:
+        values = {name: float(name) for name in found}
+    except ValueError:
+        return tuple(sorted(found))
+    finite = np.isfinite(list(values.values())).all()
+    return tuple(sorted(found, key=values.__getitem__ if finite else None))
+
+
+def text(value: Any) -> str:
+    """Write a name as text; whole numbers stored as floats lose their ``.0``."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, (float, np.floating)) and np.isnan(value))
+
+
+def _coded(values: ArrayLike, name: str) -> tuple[Integers, tuple[str, ...]]:
+    """Codes in order of appearance, and the names."""
+    array = one_dimensional(values, name)
+    if array.dtype.kind in "fO":
+        for row, value in enumerate(array.tolist()):
+            if _missing(value):
+                hint = "leave the row out: a label may be missing, half a row may not"
+                raise InputError(f"{name}[{row}] is missing", hint, code="missing-value", row=row)
+    words = array if array.dtype.kind in "iubU" else np.array([text(value) for value in array.tolist()])
+    distinct, first, code = np.unique(words, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    names = [text(value) for value in distinct[np.argsort(first)].tolist()]
+    return rank[code], tuple(names)

@@ -1,0 +1,148 @@
+"""Figures of an evaluation: scores with their intervals, and what leaving out unsure items gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from calibrant.exceptions import InputError
+from calibrant.plots import _style as style
+from calibrant.results.resampled import ResampledEstimate
+from calibrant.results.selective import RiskCoverage
+
+LINE_HEIGHT = 0.3  # inches
+LONGEST_LABEL = 26
+SPREAD = 0.6  # of a line's height that several series share
+
+
+def score_intervals(
+    names: Sequence[str],
+    scores: Sequence[tuple[str, Sequence[ResampledEstimate]]],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one line a system with each of its scores and their intervals.
+
+    Each interval is for its own score alone; two that overlap may still differ by more than chance, because
+    the systems were scored on the same items. An undefined score leaves its place empty.
+
+    Parameters
+    ----------
+    names
+        What the lines are called, from the top; shown to the letter.
+    scores
+        A metric's name and its values, one a line; metrics differ by colour and marker.
+    ax
+        Axes to draw on; None makes a figure as tall as the lines need.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or a metric has not one value a line.
+
+    Examples
+    --------
+    >>> found = ResampledEstimate(0.8, 0.05, 0.7, 0.9, 0.95, 100)
+    >>> ax = score_intervals(["system"], [("accuracy", [found])])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['system']
+    """
+    if not names or not scores:
+        raise InputError("there is nothing to draw", "pass at least one name and one score", code="empty")
+    for name, values in scores:
+        if len(values) != len(names):
+            message = f"{name} has {len(values)} values for {len(names)} names"
+            raise InputError(message, "pass one value a name", code="length")
+    height = 1.3 + LINE_HEIGHT * len(names) * (1 + len(scores)) / 2
+    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.0, height))
+    style.grid(ax, "x")
+    for index, (name, values) in enumerate(scores):
+        _draw(ax, index, SPREAD * ((index + 0.5) / len(scores) - 0.5), name, values)
+    ax.set_yticks(np.arange(len(names)), labels=[style.shown(name, LONGEST_LABEL) for name in names])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel(f"score ({style.percent(scores[0][1][0].level)} interval, each alone)")
+    style.legend_above(ax)
+    return ax
+
+
+def _draw(ax: Axes, index: int, offset: float, name: str, values: Sequence[ResampledEstimate]) -> None:
+    look = style.series(index)
+    known = [(line + offset, found) for line, found in enumerate(values) if found.estimate is not None]
+    for height, found in known:
+        if found.low is not None and found.high is not None:
+            ax.hlines(height, found.low, found.high, colors=look.color, linewidth=1.6, alpha=0.7)
+    ax.plot(
+        [found.estimate for _, found in known if found.estimate is not None],
+        [height for height, _ in known],
+        color=look.color,
+        linestyle="none",
+        marker=look.marker,
+        markersize=5.5,
+        markeredgecolor=style.PAPER,
+        markeredgewidth=0.6,
+        label=style.shown(name),
+        gid=f"scores-{index}",
+    )
+
+
+def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes | None = None) -> Axes:
+    """Draw the error rate on what each model is surest of, by how much of the items that is.
+
+    A model that knows what it does not know has a curve that rises to the right; one whose confidence says
+    nothing has a flat one.
+
+    Parameters
+    ----------
+    curves
+        Models' names and curves.
+    ax
+        Axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If there is no curve.
+
+    Examples
+    --------
+    >>> from calibrant.results.selective import RiskCoverage
+    >>> curve = {"coverage": (0.5, 1.0), "risk": (0.0, 0.2), "threshold": (0.9, 0.5), "n": 2, "level": 0.95}
+    >>> found = RiskCoverage(0.1, None, None, None, 0.0, 0.1, 0.2, (), **curve)
+    >>> risk_coverage_curves([("model", found)]).get_xlabel()
+    'share of items kept, the surest first'
+    """
+    if not curves:
+        raise InputError("there is nothing to draw", "pass at least one curve", code="empty")
+    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0], style.PANEL_SIZE[1] + 0.5))
+    style.grid(ax)
+    for index, (name, found) in enumerate(curves):
+        look = style.series(index)
+        ax.plot(
+            found.coverage,
+            found.risk,
+            color=look.color,
+            linestyle=look.line,
+            linewidth=1.8,
+            label=style.shown(name),
+            gid=f"curve-{index}",
+        )
+        ax.axhline(found.error_rate, color=look.color, linewidth=0.8, linestyle=(0, (1, 2)))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("share of items kept, the surest first")
+    ax.set_ylabel("error rate on what is kept")
+    style.legend_above(ax)
+    return ax

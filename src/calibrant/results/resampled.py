@@ -1,0 +1,61 @@
+"""A number whose interval comes from resampling, and how records show several of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results._base import Result
+
+
+@dataclass(frozen=True)
+class ResampledEstimate(Result):
+    """One number with an interval from resampling items or clusters.
+
+    Attributes
+    ----------
+    estimate
+        The number; None where it is undefined.
+    standard_error
+        Standard deviation over the resamples; None where there is no interval.
+    low, high
+        Interval (bias-corrected and accelerated); None where undefined.
+    level
+        Nominal coverage of the interval.
+    units
+        Items or clusters that were resampled.
+    reasons
+        For each field that is None, why; and notes, under ``note``.
+    """
+
+    estimate: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    level: float
+    units: int
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def flattened(record: dict[str, Any]) -> dict[str, Any]:
+    """Put each estimate of a record's dictionary as a number, its interval beside it, its reasons with all.
+
+    Examples
+    --------
+    >>> found = ResampledEstimate(None, None, None, None, 0.95, 1, {"estimate": "one item"})
+    >>> flat = flattened({"kappa": found.to_dict(), "reasons": {}})
+    >>> flat["kappa"], flat["kappa_interval"]["level"], flat["reasons"]
+    (None, 0.95, {'kappa': 'one item'})
+    """
+    flat: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
+    for name, value in record.items():
+        if not (isinstance(value, dict) and {"estimate", "units"} <= value.keys()):
+            flat[name] = value
+            continue
+        flat[name] = value["estimate"]
+        flat[f"{name}_interval"] = {key: part for key, part in value.items() if key != "reasons"}
+        for key, reason in value["reasons"].items():
+            place = name if key == "estimate" else f"{name}_interval.{key}"
+            reasons[place] = reason
+    return {**flat, "reasons": record.get("reasons", {}) | reasons}

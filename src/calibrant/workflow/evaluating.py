@@ -1,0 +1,150 @@
+"""Evaluation from tables: how far annotators agree, and how systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant._rng import Seed
+from calibrant.evaluate._pair_agreement import Weights
+from calibrant.evaluate._resampling import SAMPLES
+from calibrant.evaluate._student import Alternative
+from calibrant.evaluate.agreement import Distance, agreement
+from calibrant.evaluate.comparison import compare_systems
+from calibrant.evaluate.ratings import Ratings
+from calibrant.exceptions import InputError
+from calibrant.io.evaluation_tables import RatingTable, read_ratings, read_results
+from calibrant.results.agreement import Agreement
+from calibrant.results.significance import Comparison
+
+
+def agree(
+    source: Any,
+    *,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    cluster: str | None = None,
+    labels: Sequence[str] | None = None,
+    distance: Distance = "nominal",
+    weights: Weights | None = None,
+    disputed: int = 10,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Agreement:
+    """Say how far the annotators of a table agree.
+
+    Parameters
+    ----------
+    source
+        A table (see `calibrant.io.read_ratings`), or `calibrant.evaluate.Ratings`.
+    item, annotator, label, cluster
+        Names of its columns.
+    labels
+        The labels of the task, in order; others are refused.
+    distance, weights, disputed, level, samples, seed
+        As in `calibrant.evaluate.agreement`.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or has one annotator.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = {"item": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "label": ["x", "x", "x", "y"]}
+    >>> agree(pa.table(columns)).raw_agreement.estimate
+    0.5
+    """
+    if isinstance(source, Ratings):
+        table = RatingTable("the labels", source, None)
+    else:
+        table = read_ratings(
+            source, item=item, annotator=annotator, label=label, cluster=cluster, order=labels
+        )
+    try:
+        return agreement(
+            table.ratings,
+            distance=distance,
+            weights=weights,
+            clusters=table.clusters,
+            disputed=disputed,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+    except InputError as error:
+        raise _of_file(error, table.name) from error
+
+
+def compare(
+    source: Any,
+    *,
+    system: str = "system",
+    fold: str | None = None,
+    item: str | None = None,
+    score: str = "score",
+    repeat: str | None = None,
+    cluster: str | None = None,
+    alternative: Alternative = "two-sided",
+    test_train_ratio: float | None = None,
+    higher_is_better: bool = True,
+    baseline: str | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare the systems of a table of scores, by fold or by item.
+
+    Parameters
+    ----------
+    source
+        A table (see `calibrant.io.read_results`).
+    system, fold, item, score, repeat, cluster
+        Names of its columns.
+    alternative, test_train_ratio, higher_is_better, baseline, power, level, samples, seed
+        As in `calibrant.evaluate.compare_systems`.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or a system lacks a score.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = {"system": ["a"] * 3 + ["b"] * 3, "fold": [1, 2, 3] * 2, "score": [3, 4, 6, 2, 3, 4]}
+    >>> found = compare(pa.table(columns), test_train_ratio=1 / 2)
+    >>> round(found.pairs[0].test.difference, 2), round(found.pairs[0].test.corrected_p_value, 2)
+    (1.33, 0.13)
+    """
+    table = read_results(
+        source, system=system, fold=fold, item=item, score=score, repeat=repeat, cluster=cluster
+    )
+    try:
+        return compare_systems(
+            table.systems,
+            table.scores,
+            unit=table.unit,
+            repeat=table.repeat,
+            test_train_ratio=test_train_ratio,
+            clusters=table.clusters,
+            alternative=alternative,
+            higher_is_better=higher_is_better,
+            baseline=baseline,
+            power=power,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+    except InputError as error:
+        raise _of_file(error, table.name) from error
+
+
+def _of_file(error: InputError, name: str) -> InputError:
+    """Name the file, unless it is an argument that is wrong."""
+    file = None if error.code == "parameter" else name
+    return InputError(error.message, error.hint, code=error.code, file=file)

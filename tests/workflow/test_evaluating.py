@@ -1,0 +1,71 @@
+"""`calibrant.workflow.agree` and `compare` on real text: taggers as annotators, and as systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from calibrant.exceptions import InputError
+from calibrant.io import read_tagged
+from calibrant.models import HMMTagger
+from calibrant.workflow import agree, compare
+
+
+@pytest.fixture(scope="module")
+def tags(data: Path) -> dict[str, list[Any]]:
+    """Tags of tweets: gold, and of two HMMs."""
+    train, test = (read_tagged(data / "twitter-pos" / f"oct27.{part}.tsv.gz") for part in ("train", "test"))
+    assert train.tags is not None
+    assert test.tags is not None
+    found: dict[str, list[Any]] = {"gold": [tag for sentence in test.tags for tag in sentence]}
+    for pseudocount in (0.1, 10.0):
+        tagger = HMMTagger(pseudocount=pseudocount).fit(train.sentences, train.tags)
+        codes = tagger.posterior(test.sentences).viterbi()
+        found[f"hmm {pseudocount:g}"] = [tagger.tags[code] for code in codes]
+    found["tweet"] = [name for name, sentence in enumerate(test.tags) for _ in sentence]
+    return found
+
+
+def long(tags: dict[str, list[Any]], names: list[str], column: str, value: Any) -> pa.Table:
+    items = range(len(tags["gold"]))
+    rows = [(item, name, tags["tweet"][item], value(name, item)) for name in names for item in items]
+    item, who, cluster, values = zip(*rows, strict=True)
+    return pa.table({"item": item, column: who, "cluster": cluster, "label": values, "score": values})
+
+
+def test_taggers_are_annotators(tags: dict[str, list[Any]]) -> None:
+    names = ["gold", "hmm 0.1", "hmm 10"]
+    found = agree(long(tags, names, "annotator", lambda name, item: tags[name][item]), samples=200)
+    assert (found.items, found.annotators, found.clusters) == (7152, 3, 500)
+    for pair in found.by_pair:
+        expected = cohen_kappa_score(tags[pair.first], tags[pair.second])
+        assert pair.cohen_kappa.estimate == pytest.approx(expected)
+
+
+def test_taggers_are_compared_on_tweets(tags: dict[str, list[Any]]) -> None:
+    names = ["hmm 0.1", "hmm 10"]
+    table = long(tags, names, "system", lambda name, item: int(tags[name][item] == tags["gold"][item]))
+    found = compare(table, samples=500)
+    accuracy = [np.mean(np.array(tags[name]) == np.array(tags["gold"])) for name in names]
+    assert [system.mean.mean for system in found.systems] == pytest.approx(accuracy)
+    pair = found.pairs[0]
+    assert found.clusters == 500
+    assert pair.bootstrap is not None
+    assert (pair.bootstrap.low, pair.bootstrap.high) == pytest.approx(
+        (pair.test.low, pair.test.high), abs=0.004
+    )
+    assert pair.mcnemar is None
+    assert "cluster" in pair.reasons["mcnemar"]
+    ignorant = compare(table.drop_columns("cluster"), samples=500).pairs[0].test
+    assert ignorant.difference == pytest.approx(pair.test.difference)
+
+
+def test_an_argument_that_is_wrong_is_not_the_tables_fault() -> None:
+    table = pa.table({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
+    with pytest.raises(InputError, match=r"^level is 2"):
+        agree(table, level=2.0)
