@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
+<<<<<<< ours
 NAMES = ("coverage", "sentiment", "significance", "sparse", "synthetic", "tagging")
+=======
+NAMES = ("coreference", "coverage", "sentiment", "sparse", "synthetic", "tagging")
+>>>>>>> theirs
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
@@ -46,7 +50,7 @@ def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Stud
     --------
     >>> run("sentimental")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are coverage, ...
+    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are coreference, ...
     """
     module = _module(name)
     found: Study = module.run(data=data, seed=module.SEED if seed is None else seed)

@@ -12,13 +12,13 @@ LITERATURE = (
         "data": "LitBank, ten folds, gold mentions",
         "system": "BERT, trained on LitBank",
         "CoNLL F1": 79.3,
-        "source": "Bamman, Lewke & Mansoor (2020), LREC (arXiv 1912.01140)",
+        "source": "Bamman, Lewke & Mansoor (2020), LREC; second-hand, not checked in the paper",
     },
     {
         "data": "LitBank, ten folds, predicted mentions",
         "system": "BERT, trained on LitBank",
         "CoNLL F1": 68.1,
-        "source": "Bamman, Lewke & Mansoor (2020)",
+        "source": "the same, second-hand, not checked in the paper",
     },
     {
         "data": "LitBank and PreCo; setting not stated",
@@ -27,16 +27,16 @@ LITERATURE = (
         "source": "README of github.com/booknlp/booknlp",
     },
     {
-        "data": "OntoGUM (GUM by OntoNotes' rules, no singletons), predicted mentions",
-        "system": "dcoref: rules over parses, made for OntoNotes",
+        "data": "OntoGUM (GUM by OntoNotes' rules, no singletons)",
+        "system": "dcoref (rules)",
         "CoNLL F1": 39.7,
-        "source": "Zhu, Pradhan & Zeldes (2021), ACL; README of their repository",
+        "source": "README of the code of Zhu, Pradhan & Zeldes (2021), ACL",
     },
     {
-        "data": "OntoGUM, predicted mentions",
-        "system": "SpanBERT, trained on OntoNotes",
+        "data": "OntoGUM",
+        "system": "SpanBERT",
         "CoNLL F1": 64.6,
-        "source": "Zhu, Pradhan & Zeldes (2021)",
+        "source": "the same",
     },
 )
 
