@@ -16,6 +16,7 @@ from calibrant.exceptions import InputError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+LARGEST = (1 << 63) - 1  # what arrays of whole numbers hold
 SMALLEST_WEIGHT = 1e-30  # and 1e30 the largest: sixth powers of their sums must not overflow
 
 
@@ -260,6 +261,8 @@ def positive_integer(value: object, name: str, *, largest: int | None = None) ->
         raise InputError(
             f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter"
         )
+    if value > LARGEST:
+        raise InputError(f"{name} is {value:.2e}", f"give at most {LARGEST}", code="parameter")
     return int(value)
 
 

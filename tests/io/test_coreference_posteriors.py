@@ -382,3 +382,10 @@ def test_any_line_is_read_or_refused_by_line(
     except InputError as error:
         found = str(error)
     assert found in ("0", "3") or found.startswith(f"{path}, line 1: ")
+
+
+def test_half_a_character_is_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"doc": "\\ud800", "mentions": [], "antecedents": []}')
+    with pytest.raises(FormatError, match=r"line 1: doc is .*half a character"):
+        list(read_posteriors(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -400,3 +401,71 @@ def test_bad_input_is_refused(
     with pytest.raises(InputError, match="not written to standard output"):
         train_coreference(narrated / "train.conll", output="-")
     assert list(tmp_path.iterdir()) == []
+
+
+# What a stranger would try.
+
+
+def test_posteriors_of_another_text_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", story("a", None))
+    text = [Document("a", [["Ann", "left"], ["She", "slept"]], [Mention(0, 0, 1)], ["ann"])]
+    with pytest.raises(InputError, match=r"mention 2 \[2, 0, 1\]: the text has it not") as caught:
+        evaluate_coreference(path, text)
+    assert caught.value.file == str(path)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_posteriors_are_known_by_their_content(packed: bool, tmp_path: Path) -> None:
+    content = written(tmp_path / "a.jsonl", story("a", ["x", "x", "y"])).read_bytes()
+    path = tmp_path / "posteriors"
+    path.write_bytes(gzip.compress(content) if packed else b"\xef\xbb\xbf" + content)
+    assert evaluate_coreference(path).mentions == 3
+
+
+def test_a_document_without_mentions_needs_no_gold(tmp_path: Path) -> None:
+    empty = PosteriorDocument("empty", [], [])
+    path = written(tmp_path / "a.jsonl", empty, story("a", ["x", "x", "y"]))
+    found = export_pairs(path, tmp_path / "a.csv")
+    assert (found.labelled, found.rows, found.documents) == (True, 3, 2)
+    with pytest.raises(InputError, match="no document has mentions"):
+        export_pairs(written(tmp_path / "b.jsonl", empty), tmp_path / "b.csv")
+
+
+def test_pairs_without_a_gold_entity_are_called_so(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", story("a", [None, None, "y"]))
+    with pytest.raises(InputError, match="no document has two mentions with a gold entity"):
+        export_pairs(path, tmp_path / "a.csv")
+
+
+def test_a_window_no_array_can_hold_is_refused(posteriors: Path, tmp_path: Path) -> None:
+    for act in (
+        lambda: export_pairs(posteriors, tmp_path / "a.csv", window=1 << 63),
+        lambda: evaluate_coreference(posteriors, window=1 << 63),
+        lambda: CoreferenceModel(window=1 << 63),
+    ):
+        with pytest.raises(InputError, match=r"window is 9.22e\+18"):
+            act()
+
+
+def test_a_dev_text_without_mentions_cannot_choose(narrated: Path, tmp_path: Path) -> None:
+    dev = tmp_path / "dev.conll"
+    dev.write_text("#begin document (d); part 000\nd\t0\t0\tRain\t-\n\n#end document\n")
+    with pytest.raises(InputError, match="no mention has a gold entity, to choose settings by") as caught:
+        train_coreference(narrated / "train.conll", dev, epochs=1)
+    assert caught.value.file == str(dev)
+
+
+def test_entities_never_replace_the_posteriors(
+    model: CoreferenceModel, narrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="a file of their own"):
+        predict_coreference(model, narrated / "test.conll", "a.jsonl", clusters="./a.jsonl")
+
+
+def test_a_text_without_trees_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "a.conll"
+    text.write_text("#begin document (d); part 000\nd\t0\t0\tAnn\t(1)\n\n#end document\n")
+    with pytest.raises(InputError, match=r"a\.conll: document 'd' has no trees") as caught:
+        train_coreference(text, features="syntax")
+    assert "--parser" in str(caught.value)

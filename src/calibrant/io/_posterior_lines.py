@@ -37,6 +37,8 @@ def parse_line(text: str, window: int | None) -> Line:
     if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
         raise _broken(f"doc is {_short(name)}", "give the name of the document, a text")
     name = str(name)
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise _broken(f"doc is {_short(name)}, half a character", "give the name of the document, a text")
     keys = KEYS[1:] if record.get("clusters") is not None else NEEDED[1:]
     for key in keys:
         if not isinstance(record[key], list):

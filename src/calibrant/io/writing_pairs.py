@@ -126,4 +126,6 @@ class PairWriter(RowWriter):
         self._hold(columns, np.zeros(len(columns["score"]), np.int64), [document])
 
     def _nothing(self) -> str:
-        return "no score reaches the threshold" if self._given else "no document has two mentions"
+        if self._given:
+            return "no score reaches the threshold"
+        return "no document has two mentions" + (" with a gold entity" if self._labelled else "")

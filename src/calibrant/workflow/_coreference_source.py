@@ -12,10 +12,11 @@ import numpy as np
 
 from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
+from calibrant.io._text import open_lines
 from calibrant.io.coreference import iter_documents
 from calibrant.io.coreference_posteriors import read_posteriors
 from calibrant.io.saved_models import load_coreference_model
-from calibrant.models.coreference import CoreferenceModel
+from calibrant.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.models.shipped import shipped_models
 from calibrant.posterior import AntecedentPosterior
 
@@ -131,6 +132,14 @@ def asked_mentions(document: Document, how: Mentions, file: str | None) -> Docum
     return replace(document, mentions=found, clusters=clusters)
 
 
+def check_trees(document: Document, features: FeatureSet, file: str | None) -> None:
+    """Raise if a model needs trees that a document has not."""
+    if features == "syntax" and document.trees is None:
+        message = f"document {document.name!r} has no trees, which syntax features are made of"
+        hint = "name a parser (--parser), or use a model with surface features"
+        raise InputError(message, hint, code="missing-value", file=file)
+
+
 def gold_of(document: Document, file: str | None) -> Gold:
     """The gold entities of a document; raise if it has none."""
     if document.mentions is None or document.clusters is None:
@@ -146,6 +155,8 @@ def predicted(
     """What a model says of documents with gold entities."""
     gold = [gold_of(document, file) for document in documents]
     asked = [asked_mentions(document, how, file) for document in documents]
+    for document in asked:
+        check_trees(document, model.features, file)
     return Prediction(
         model.posterior(asked),
         [document.mentions or () for document in asked],
@@ -176,7 +187,11 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
         ]
         return Prediction(posterior, mentions, clusters, gold)
     file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
-    by_name = {document.name: gold_of(document, file) for document in texts(text, None, progress)}
+    by_name = {}
+    known = dict(zip(posterior.names, mentions, strict=True))
+    for document in texts(text, None, progress):
+        by_name[document.name] = gold_of(document, file)
+        _check_words(document, known.get(document.name, ()), path)
     missing = sorted(set(by_name) ^ set(posterior.names))
     if missing:
         where = "the text has it, the posteriors have not" if missing[0] in by_name else "the text has it not"
@@ -186,6 +201,16 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
     entities = [dict(zip(each.mentions, each.clusters, strict=True)) for each in gold]
     clusters = [[of.get(mention) for mention in each] for of, each in zip(entities, mentions, strict=True)]
     return Prediction(posterior, mentions, clusters, gold)
+
+
+def _check_words(document: Document, mentions: Sequence[Mention], file: str) -> None:
+    """Raise if a mention is of words that the text has not: then the posteriors are of another text."""
+    lengths = [len(words) for words in document.sentences]
+    for number, (sentence, start, end) in enumerate(mentions):
+        if sentence >= len(lengths) or end > lengths[sentence]:
+            place = f"document {document.name!r}, mention {number} [{sentence}, {start}, {end}]"
+            hint = "give posteriors of this text, with the same words and sentences"
+            raise InputError(f"{place}: the text has it not", hint, file=file)
 
 
 def is_posteriors(path: Any) -> bool:
@@ -198,5 +223,9 @@ def is_posteriors(path: Any) -> bool:
     file = Path(name)
     if not file.is_file():
         return False
-    with file.open("rb") as content:
-        return content.read(64).lstrip().startswith(OBJECT.encode())
+    try:
+        with open_lines(name) as (_, lines):
+            first = next((line for line in lines if line.strip()), "")
+    except InputError:
+        return False
+    return first.lstrip().startswith(OBJECT)

@@ -25,6 +25,7 @@ from calibrant.workflow._coreference_source import (
     Prediction,
     Progress,
     asked_mentions,
+    check_trees,
     is_posteriors,
     open_model,
     predicted,
@@ -117,6 +118,7 @@ def predict_coreference(
         number = 0
         for number, document in enumerate(texts(text, parser, progress), 1):
             asked = asked_mentions(document, how, file)
+            check_trees(asked, trained.features, file)
             posterior = trained.posterior([asked])
             for each in posterior_documents(posterior, [asked]):
                 writer.write(each)
@@ -323,7 +325,7 @@ def _worded(text: Any) -> str:
 
 def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:
     """Raise at once if the entities could not be written there."""
-    if os.fspath(clusters) in (os.fspath(output), "-"):
+    if os.fspath(clusters) == "-" or os.path.realpath(clusters) == os.path.realpath(output):
         message, hint = "the entities need a file of their own", "name another file (--clusters)"
         raise InputError(message, hint, code="output", file=os.fspath(clusters))
     keep_sources(clusters, *sources)

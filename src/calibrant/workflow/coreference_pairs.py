@@ -96,14 +96,19 @@ def export_pairs(
         writer: PairWriter | None = None
         labelled = False
         for document in read_posteriors(posteriors, progress=progress):
+            documents += 1
+            if not document.mentions:  # it has no pairs, whatever gold says
+                continue
             if writer is None:
                 labelled = labels and document.clusters is not None
                 writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
             if labels and labelled != (document.clusters is not None):
                 raise _mixed(document, os.fspath(posteriors))
             left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
-            documents, mentions = documents + 1, mentions + len(document.mentions)
-    assert writer is not None  # a file without documents is refused when it is read
+            mentions += len(document.mentions)
+    if writer is None:
+        message, hint = "no document has mentions", "pairs need documents with two or more"
+        raise InputError(message, hint, code="empty", file=os.fspath(posteriors))
     return WrittenPairs(
         source=os.fspath(posteriors),
         output=os.fspath(output),

@@ -26,6 +26,7 @@ from calibrant.workflow._coreference_source import (
     Prediction,
     Progress,
     asked_mentions,
+    check_trees,
     gold_of,
     predicted,
     texts,
@@ -123,7 +124,7 @@ def train_coreference(
     models = [CoreferenceModel(features=features, seed=seed, **each, **shared) for each in settings]
     how = Mentions(mentions == "detected", possessive_endings)
     documents = [
-        _with_gold(document, how, _file(source))
+        _with_gold(document, how, features, _file(source))
         for source in sources
         for document in texts(source, parser, progress)
     ]
@@ -217,10 +218,11 @@ class _Attempt:
         )
         losses = antecedent_losses(prediction.posterior, prediction.clusters)
         used = losses[np.isfinite(losses)]
-        loss = float(used.mean()) if len(used) else None
+        if not len(used):
+            message, hint = "no mention has a gold entity, to choose settings by", "give another text (--dev)"
+            raise InputError(message, hint, code="empty", file=file)
+        loss = float(used.mean())
         reasons = {}
-        if loss is None:
-            reasons["log_loss"] = reasons["log_loss_before"] = "no mention has a gold entity"
         if scores.conll_f1.estimate is None:
             reasons["conll_f1"] = scores.reasons["conll_f1"]
         return cls(model, settings, prediction, scores.conll_f1.estimate, loss, 1.0, reasons)
@@ -279,8 +281,9 @@ def _values(given: float | Sequence[float] | None, default: Sequence[float] | No
     return values or [None]
 
 
-def _with_gold(document: Document, how: Mentions, file: str | None) -> Document:
+def _with_gold(document: Document, how: Mentions, features: FeatureSet, file: str | None) -> Document:
     gold_of(document, file)
+    check_trees(document, features, file)
     return asked_mentions(document, how, file)
 
 
