@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
-<<<<<<< ours
-NAMES = ("coverage", "sentiment", "significance", "sparse", "synthetic", "tagging")
-=======
-NAMES = ("coreference", "coverage", "sentiment", "sparse", "synthetic", "tagging")
->>>>>>> theirs
+NAMES = ("coreference", "coverage", "sentiment", "significance", "sparse", "synthetic", "tagging")
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
