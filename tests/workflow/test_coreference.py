@@ -427,6 +427,7 @@ def test_a_document_without_mentions_needs_no_gold(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", empty, story("a", ["x", "x", "y"]))
     found = export_pairs(path, tmp_path / "a.csv")
     assert (found.labelled, found.rows, found.documents) == (True, 3, 2)
+    assert evaluate_coreference(path).documents == 2
     with pytest.raises(InputError, match="no document has mentions"):
         export_pairs(written(tmp_path / "b.jsonl", empty), tmp_path / "b.csv")
 

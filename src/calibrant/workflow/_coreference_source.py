@@ -175,7 +175,7 @@ def read_prediction(path: str, text: Any, progress: Progress | None) -> Predicti
     )
     mentions = [each.mentions for each in documents]
     if text is None:
-        without = next((each.name for each in documents if each.clusters is None), None)
+        without = next((each.name for each in documents if each.mentions and each.clusters is None), None)
         if without is not None:
             message = f"document {without!r} has no gold entities (clusters)"
             hint = "name the text that has them, after the posteriors"
