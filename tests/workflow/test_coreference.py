@@ -99,6 +99,11 @@ def test_several_files_are_one_text(narrated: Path) -> None:
     assert train_coreference(documents, epochs=1)[1].mention_count == record.mention_count
 
 
+def test_a_document_given_twice_is_refused(narrated: Path) -> None:
+    with pytest.raises(InputError, match="train.conll: there is a document .* before this one"):
+        train_coreference([narrated / "train.conll", narrated / "train.conll"], epochs=1)
+
+
 def test_detected_mentions_can_be_learnt_from(narrated: Path) -> None:
     given = narrated / "train.conllu", narrated / "dev.conllu"
     _, record = train_coreference(*given, mentions="detected", features="syntax", l1=1e-5, epochs=2)

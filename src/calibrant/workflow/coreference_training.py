@@ -123,11 +123,7 @@ def train_coreference(
     settings = _settings(l1, l2, several=dev is not None)
     models = [CoreferenceModel(features=features, seed=seed, **each, **shared) for each in settings]
     how = Mentions(mentions == "detected", possessive_endings)
-    documents = [
-        _with_gold(document, how, features, _file(source))
-        for source in sources
-        for document in texts(source, parser, progress)
-    ]
+    documents = _training_documents(sources, parser, progress, how, features)
     held_out = None if dev is None else list(texts(dev, parser, progress))
     attempts = []
     for number, (model, values) in enumerate(zip(models, settings, strict=True), 1):
@@ -223,6 +219,10 @@ class _Attempt:
             raise InputError(message, hint, code="empty", file=file)
         loss = float(used.mean())
         reasons = {}
+        if impossible := int(np.isposinf(losses).sum()):
+            reasons["impossible"] = (
+                f"{impossible} mentions whose antecedents have no probability are left out"
+            )
         if scores.conll_f1.estimate is None:
             reasons["conll_f1"] = scores.reasons["conll_f1"]
         return cls(model, settings, prediction, scores.conll_f1.estimate, loss, 1.0, reasons)
@@ -257,6 +257,24 @@ def _sources(train: Any) -> list[Any]:
     if not given or not all(isinstance(each, (str, os.PathLike)) for each in given):
         raise InputError("there is nothing to train on", "give paths, or documents", code="parameter")
     return given
+
+
+def _training_documents(
+    sources: Sequence[Any],
+    parser: Any,
+    progress: Progress | None,
+    how: Mentions,
+    features: Literal["surface", "syntax"],
+) -> list[Document]:
+    """All documents of all sources, each name once: a document given twice would weigh twice."""
+    found: dict[str, Document] = {}
+    for source in sources:
+        for document in texts(source, parser, progress):
+            if document.name in found:
+                message, hint = f"there is a document {document.name!r} before this one", "give each once"
+                raise InputError(message, hint, code="duplicate", file=_file(source))
+            found[document.name] = _with_gold(document, how, features, _file(source))
+    return list(found.values())
 
 
 def _settings(
