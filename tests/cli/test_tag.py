@@ -16,7 +16,7 @@ import pytest
 from referencing import Registry, Resource
 
 from calibrant.cli._tagging import evaluation_lines
-from calibrant.io import load_model
+from calibrant.io import load_tagger
 from calibrant.workflow import evaluate_tagger
 
 Run = Callable[..., Any]
@@ -55,7 +55,7 @@ def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, tagged: Pat
         f"calibrant tag eval {path} FILE",
     ):
         assert part in ran.out, part
-    assert load_model(path).tags == ("D", "N", "V")
+    assert load_tagger(path).tags == ("D", "N", "V")
 
 
 def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) -> None:

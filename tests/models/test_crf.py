@@ -14,7 +14,7 @@ import pycrfsuite
 import pytest
 
 from calibrant import CalibrantError, FormatError, InputError
-from calibrant.io import load_model, save_model
+from calibrant.io import load_tagger, save_model
 from calibrant.models import L2_PENALTIES, CRFTagger, HMMTagger, attribute_lists, choose, token_accuracy
 from calibrant.models import _crf_scores as scores
 from calibrant.models._crf_file import parse_model
@@ -283,7 +283,7 @@ def test_progress_counts_iterations_and_may_end_training() -> None:
 def test_a_saved_model_computes_the_same(tmp_path: Path) -> None:
     model = CRFTagger(settings={"epsilon": 1e-4}, seed=3).fit(*TRAIN)
     save_model(model, tmp_path / "m.model")
-    loaded = load_model(tmp_path / "m.model")
+    loaded = load_tagger(tmp_path / "m.model")
     assert isinstance(loaded, CRFTagger)
     assert loaded.arguments == model.arguments
     assert (loaded.features, loaded.tags, loaded.iterations) == (model.features, model.tags, model.iterations)
@@ -298,7 +298,7 @@ def test_a_model_knows_whether_its_training_converged(algorithm: Any, tmp_path: 
         assert model.converged is converged
         assert (model.iterations < iterations) is converged
         save_model(model, tmp_path / "a.model")
-        loaded = load_model(tmp_path / "a.model")
+        loaded = load_tagger(tmp_path / "a.model")
         assert isinstance(loaded, CRFTagger)
         assert loaded.converged is converged
 
@@ -311,7 +311,7 @@ def test_the_vocabulary_has_every_word_of_training(features: Any, tmp_path: Path
     model = CRFTagger(features=features, l1=5.0, max_iterations=5).fit(*TRAIN)
     assert model.vocabulary == every
     save_model(model, tmp_path / "a.model")
-    assert load_model(tmp_path / "a.model").vocabulary == every
+    assert load_tagger(tmp_path / "a.model").vocabulary == every
     older = {
         name: value for name, value in model.to_state().items() if name not in ("vocabulary", "converged")
     }

@@ -11,7 +11,7 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText, read_tagged
-from calibrant.io.saved_models import load_model, model_column
+from calibrant.io.saved_models import load_tagger, model_column
 from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, CRFTagger, HMMTagger, token_accuracy
 from calibrant.workflow import train_tagger
 
@@ -93,7 +93,7 @@ def test_the_model_is_saved_with_its_column(tagged: Path, tmp_path: Path) -> Non
     tagger, record = train_tagger(
         tagged / "train.conllu", model="hmm", column="xpos", output=tmp_path / "small.model"
     )
-    assert load_model(tmp_path / "small.model").predict([["w1"]]) == tagger.predict([["w1"]])
+    assert load_tagger(tmp_path / "small.model").predict([["w1"]]) == tagger.predict([["w1"]])
     assert model_column(tmp_path / "small.model") == record.column == "xpos"
     assert record.output == str(tmp_path / "small.model")
 

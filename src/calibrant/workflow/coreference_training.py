@@ -264,7 +264,7 @@ def _training_documents(
     parser: Any,
     progress: Progress | None,
     how: Mentions,
-    features: Literal["surface", "syntax"],
+    features: FeatureSet,
 ) -> list[Document]:
     """All documents of all sources, each name once: a document given twice would weigh twice."""
     found: dict[str, Document] = {}
