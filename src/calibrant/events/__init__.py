@@ -1,0 +1,27 @@
+"""Who does what in a text: a lexicon of countries, rules over dependency trees, and counts by sampled entities."""
+
+from __future__ import annotations
+
+from calibrant.events.count import Candidates, DocumentSamples, Evidence, candidates, count, document_samples
+from calibrant.events.lexicon import Conflict, Entry, Lexicon, Match, default_lexicon, parse_lexicon
+from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
+
+__all__ = [
+    "RULES",
+    "VERBS_OF_FORCE",
+    "Candidates",
+    "Conflict",
+    "DocumentSamples",
+    "Entry",
+    "Evidence",
+    "Lexicon",
+    "Match",
+    "Rules",
+    "candidates",
+    "count",
+    "default_lexicon",
+    "document_samples",
+    "label_scheme",
+    "may_count",
+    "parse_lexicon",
+]
