@@ -1,4 +1,4 @@
-"""Who does what in a text: a lexicon of countries, rules over dependency trees, and counts by sampled entities."""
+"""Which country does what in a text: a lexicon, rules over trees, and counts over sampled entities."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
     found
         From `candidates`.
     labels
-        (S, M) or (M,) the entity of each mention: numbers below M, as `AntecedentPosterior.sample` gives them.
+        (S, M) or (M,) the entity of each mention: numbers below M, as from `AntecedentPosterior.sample`.
 
     Returns
     -------
@@ -172,7 +172,8 @@ def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
 
     Examples
     --------
-    >>> found = Candidates(("IRQ",), np.array([0]), np.array([0]), np.array([1]), ("attack",), np.array([0, 1]))
+    >>> zero, one = np.array([0]), np.array([1])
+    >>> found = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
     >>> count(found, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
     [[1], [0]]
     """
@@ -220,7 +221,7 @@ def document_samples(
     Returns
     -------
     DocumentSamples
-        ``countries``, ``bits`` (samples, countries) and ``evidence``; countries that never count are left out.
+        ``countries``, ``bits`` (samples, countries), ``evidence``; countries that never count are left out.
 
     Raises
     ------
