@@ -32,6 +32,7 @@ PUBLIC_MODULES = {
     "calibrant.studies": "Studies",
     "calibrant.posterior": "Posteriors",
     "calibrant.posterior.queries": "Queries",
+    "calibrant.evaluate": "Evaluate",
     "calibrant.models": "Models",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",

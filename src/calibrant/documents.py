@@ -87,7 +87,7 @@ class Document:
     ------
     InputError
         If a mention is empty, repeated, out of order or outside its sentence, if trees, clusters or speakers
-        differ in number from what they describe.
+        differ in number from what they describe, or if a tree does not fit its sentence or is none.
 
     Examples
     --------
@@ -119,13 +119,71 @@ class Document:
                     f"give one of the {name} for each",
                     code="length",
                 )
+        for number, (tree, words) in enumerate(zip(self.trees or (), self.sentences, strict=False)):
+            check_tree(tree, len(words), f"document {self.name!r}, sentence {number}")
 
     def words(self, mention: Mention) -> list[str]:
         """The words of a mention."""
         return list(self.sentences[mention.sentence][mention.start : mention.end])
 
 
-def check_mentions(mentions: Sequence[Mention], lengths: Sequence[int] | None, document: str) -> None:
+def check_tree(tree: Tree, words: int, place: str) -> None:
+    """Refuse a tree that does not have one value a word, or whose heads form no tree.
+
+    A sentence may have several roots, as parsers give them; each word hangs on one of them.
+
+    Parameters
+    ----------
+    tree
+        The tree of one sentence.
+    words
+        The number of its words.
+    place
+        How messages call the sentence.
+
+    Raises
+    ------
+    InputError
+        If a head is no word of the sentence, or words hang on each other in a circle; ``row`` is the word's
+        number, from 0.
+
+    Examples
+    --------
+    >>> check_tree(Tree([2, 1], ["dep"] * 2, [""] * 2, [""] * 2, [""] * 2), 2, "sentence 0")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: row 0: sentence 0: words hang on each other in a circle ...
+    """
+    for name, values in (
+        ("heads", tree.heads),
+        ("relations", tree.relations),
+        ("lemmas", tree.lemmas),
+        ("tags", tree.tags),
+        ("features", tree.features),
+    ):
+        if len(values) != words:
+            message = f"{place} has {words} words and a tree with {len(values)} {name}"
+            raise InputError(message, "give one a word", code="length")
+    for number, head in enumerate(tree.heads):
+        if not 0 <= head <= words:
+            message = f"{place}: the head {head} is no word"
+            raise InputError(message, f"give 0 for a root, or a word from 1 to {words}", row=number)
+    passed = [0] * (words + 1)  # by number of the word, from 1: from which word it was first come by
+    for first in range(1, words + 1):
+        word = first
+        while word and not passed[word]:
+            passed[word] = first
+            word = tree.heads[word - 1]
+        if word and passed[word] == first:
+            circle = [word, tree.heads[word - 1]]
+            while circle[-1] != word:
+                circle.append(tree.heads[circle[-1] - 1])
+            message = f"{place}: words hang on each other in a circle ({' on '.join(map(str, circle))})"
+            raise InputError(message, "let each word hang on a root, whose head is 0", row=word - 1)
+
+
+def check_mentions(
+    mentions: Sequence[Mention], lengths: Sequence[int] | None, document: str, *, ordered: bool = True
+) -> None:
     """Refuse mentions that are empty, repeated, out of the text's order or outside their sentence.
 
     Parameters
@@ -136,6 +194,8 @@ def check_mentions(mentions: Sequence[Mention], lengths: Sequence[int] | None, d
         The number of words of each sentence; None where the words are not known.
     document
         Its name, for messages.
+    ordered
+        Whether they must stand in the order of the text.
 
     Raises
     ------
@@ -148,6 +208,7 @@ def check_mentions(mentions: Sequence[Mention], lengths: Sequence[int] | None, d
     Traceback (most recent call last):
     calibrant.exceptions.InputError: document 'd1', mention 0 [0, 2, 2] is empty: ends are exclusive, ...
     """
+    seen: dict[Mention, int] = {}
     before: Mention | None = None
     for number, mention in enumerate(mentions):
         place = f"document {document!r}, mention {number} [{', '.join(map(str, mention))}]"
@@ -164,8 +225,9 @@ def check_mentions(mentions: Sequence[Mention], lengths: Sequence[int] | None, d
                 f"{place} goes past the end of its sentence",
                 f"the sentence has {lengths[mention.sentence]} words; a mention lies in one sentence",
             )
-        if before is not None and mention == before:
-            raise InputError(f"{place} is there twice", "name each stretch of words once")
-        if before is not None and mention < before:
+        if seen.setdefault(mention, number) != number:
+            message = f"{place} is there twice, first as mention {seen[mention]}"
+            raise InputError(message, "name each stretch of words once")
+        if ordered and before is not None and mention < before:
             raise InputError(f"{place} is out of order", "sort mentions by sentence, start and end")
         before = mention

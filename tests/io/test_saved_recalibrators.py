@@ -13,6 +13,7 @@ import pytest
 from calibrant import recalibrate
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
+from calibrant.io.saved_recalibrators import _checksum
 from calibrant.recalibrate import Isotonic, PerGroup, Temperature, VectorScaling
 
 RNG = np.random.default_rng(3)
@@ -42,7 +43,10 @@ def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: P
     classes = [f"T{code}" for code in RNG.integers(0, 4, 600)]
     grouped = PerGroup(Isotonic(), [["T0", "T1"], ["T2"]]).fit(SCORE, LABEL, classes)
     save_recalibrator(grouped, tmp_path / "model.json")
-    read: Any = load_recalibrator(tmp_path / "model.json").recalibrator
+    back = load_recalibrator(tmp_path / "model.json")
+    assert (back.view, back.classes, back.group) == ("classes", ("T0", "T1", "T2", "T3"), "given")
+    assert back.method == "isotonic"
+    read: Any = back.recalibrator
     np.testing.assert_array_equal(read.transform(SCORE, classes), grouped.transform(SCORE, classes))
     rows = RNG.dirichlet(np.ones(3), 300)
     code = [int(RNG.choice(3, p=row)) for row in rows]
@@ -51,8 +55,9 @@ def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: P
         VectorScaling().fit(rows, code),
     ):
         save_recalibrator(joint, tmp_path / "joint.json")
-        back = load_recalibrator(tmp_path / "joint.json").recalibrator
-        np.testing.assert_array_equal(back.transform(rows), joint.transform(rows))
+        saved = load_recalibrator(tmp_path / "joint.json")
+        np.testing.assert_array_equal(saved.recalibrator.transform(rows), joint.transform(rows))
+        assert (saved.view, saved.classes, saved.group) == ("wide", ("0", "1", "2"), None)
 
 
 def test_what_was_not_fitted_is_not_saved(tmp_path: Path) -> None:
@@ -64,6 +69,11 @@ def test_what_was_not_fitted_is_not_saved(tmp_path: Path) -> None:
 
 def edited(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return lambda header: header | changes
+
+
+def write(header: dict[str, Any], path: Path) -> None:
+    """Write a header with a checksum that is right."""
+    path.write_text(json.dumps(header | {"checksum": _checksum(header)}), encoding="utf-8")
 
 
 def deeper(header: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +107,7 @@ def unknown(header: dict[str, Any]) -> dict[str, Any]:
 def test_what_could_not_have_been_written_is_refused(
     change: Callable[[dict[str, Any]], dict[str, Any]], code: str, saved: Path
 ) -> None:
-    saved.write_text(json.dumps(change(json.loads(saved.read_text("utf-8")))), encoding="utf-8")
+    write(change(json.loads(saved.read_text("utf-8"))), saved)
     with pytest.raises(FormatError) as caught:
         load_recalibrator(saved)
     assert (caught.value.code, caught.value.file) == (code, str(saved))
@@ -108,7 +118,7 @@ def test_what_could_not_have_been_written_is_refused(
 def test_a_header_without_a_part_is_refused(missing: str, saved: Path) -> None:
     header = json.loads(saved.read_text("utf-8"))
     del header[missing]
-    saved.write_text(json.dumps(header), encoding="utf-8")
+    write(header, saved)
     with pytest.raises(FormatError, match="damaged"):
         load_recalibrator(saved)
 

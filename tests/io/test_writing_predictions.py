@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from calibrant.exceptions import InputError
-from calibrant.io import PredictionWriter, open_predictions, writing_predictions
+from calibrant.io import PredictionWriter, open_predictions
 from calibrant.measure.tally import Tally
 from calibrant.workflow import measure, report
 
@@ -135,7 +135,7 @@ def test_batches_change_nothing_and_equal_predictions_give_equal_bytes(
     tagged.write(one, threshold, batches=1)
     tagged.write(other, threshold, batches=17)
     assert one.read_bytes() == other.read_bytes()
-    monkeypatch.setattr(writing_predictions, "ROWS", 64)  # many row groups, and sentences that span them
+    monkeypatch.setattr(PredictionWriter, "rows_held", 64)  # many row groups, and sentences that span them
     tagged.write(other, threshold, batches=2)
     first, second = open_predictions(one), open_predictions(other)
     for name in ("score", "label", "class_code", "cluster"):
@@ -183,7 +183,7 @@ def test_two_models_of_the_same_tags_are_paired(tmp_path: Path, tagged: Tagged) 
 def test_interrupted_writing_leaves_nothing_and_harms_nothing(
     tmp_path: Path, tagged: Tagged, ending: str, before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing_predictions, "ROWS", 8)
+    monkeypatch.setattr(PredictionWriter, "rows_held", 8)
     path = tmp_path / f"dev.{ending}"
     if before:
         path.write_bytes(b"old")

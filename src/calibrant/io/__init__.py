@@ -9,10 +9,12 @@ from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_model, save_model
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
 from calibrant.io.tagged import TaggedText, read_tagged
+from calibrant.io.writing_pairs import PairWriter
 from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
+    "PairWriter",
     "PredictionWriter",
     "Predictions",
     "SavedRecalibrator",

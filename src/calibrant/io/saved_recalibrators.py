@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
@@ -38,7 +38,8 @@ class SavedRecalibrator:
         The estimator, or its composition over classes.
     method, group
         As `calibrant.workflow.fit_recalibrator` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
-        The group is None where there are no classes, or one map takes all classes of a row at once.
+        The group is None where there are no classes, or one map takes all classes of a row at once; it is
+        ``"given"`` where groups came from no file.
     view
         What its scores are: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
         classes) or ``"wide"``. It is applied to tables of the same view only.
@@ -76,7 +77,9 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     Parameters
     ----------
     model
-        What `calibrant.workflow.fit_recalibrator` returns, or an estimator for long tables without classes.
+        What `calibrant.workflow.fit_recalibrator` returns, or an estimator: a map of single scores is for
+        long tables without classes, a composition for long tables with classes, a map of K classes for wide
+        tables, whose classes are those that it was given (``classes``) or ``0`` to ``K - 1``.
     path
         Any name; ``.json`` is usual.
 
@@ -96,12 +99,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     [0.0, 1.0]
     """
     if not isinstance(model, SavedRecalibrator):
-        from calibrant import __version__
-
-        model.check_fitted()
-        model = SavedRecalibrator(
-            model, model.method, None, "binary", pairs=model.pair_count_, version=__version__
-        )
+        model = _described(model)
     state = model.recalibrator.to_state()
     header = {
         "format": FORMAT,
@@ -121,6 +119,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         "command": model.command,
         "state": state,
     }
+    header["checksum"] = _checksum(header)
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
     with writing(path) as file:
         file.write(text.encode() + b"\n")
@@ -165,7 +164,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
             header["calibrant"],
             header["command"],
         )
-        sound = _is_sound(model)
+        sound = isinstance(header["classes"], list) and _is_sound(model, header)
     except InputError as error:
         newer = error.code == "version"
         hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
@@ -226,28 +225,86 @@ def _header(name: str) -> dict[str, Any]:
         message = f"the recalibrator has format version {version}, this calibrant reads up to {VERSION}"
         raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
     found: dict[str, Any] = header
+    if found.get("checksum") != _checksum(found):
+        raise _damaged(name)
     return found
+
+
+def _described(model: Recalibrator) -> SavedRecalibrator:
+    """An estimator, and what tells which tables it is for."""
+    from calibrant import __version__
+
+    model.check_fitted()
+    group, classes, view = _grouping(model), getattr(model, "classes_", ()), "binary"
+    if group is not None:
+        view = "classes"
+    elif model.n_features_in_ > 1:
+        view = "wide"
+        classes = getattr(model, "classes", None) or range(model.n_features_in_)
+    return SavedRecalibrator(
+        model,
+        _method(model),
+        group,
+        cast(View, view),
+        tuple(str(name) for name in classes),
+        pairs=model.pair_count_,
+        version=__version__,
+    )
+
+
+def _method(model: Recalibrator) -> str:
+    """The method of a map, or of the maps of a composition."""
+    mapping: Any = getattr(model, "estimator", model)
+    method: str = mapping.method
+    return method
+
+
+def _grouping(model: Recalibrator) -> str | None:
+    """What `SavedRecalibrator.group` says of a composition (any file but for ``given``); None for a map."""
+    return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
+
+
+def _checksum(header: dict[str, Any]) -> str:
+    """SHA-256 of everything else in a header: a number that was changed is seen as well as one cut off."""
+    content = {key: value for key, value in header.items() if key != "checksum"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no number")
 
 
-def _is_sound(model: Any) -> bool:
+def _is_sound(model: Any, header: dict[str, Any]) -> bool:
     """Whether a `SavedRecalibrator` that was read could have been written."""
     texts = (model.group, model.source, model.digest, model.command)
-    threshold = model.threshold
+    threshold, recalibrator = model.threshold, model.recalibrator
     return (
-        model.view in VIEWS
+        _fits_view(model)
+        and header["fitted_on"]["score_range"] == list(recalibrator.score_range_)
+        and model.method == _method(recalibrator)
         and all(isinstance(name, str) for name in model.classes)
+        and set(getattr(recalibrator, "classes_", ())) <= set(model.classes)
         and len(set(model.classes)) == len(model.classes)
         and bool(model.classes) == (model.view != "binary")
         and (threshold is None or (isinstance(threshold, float) and 0 <= threshold < 1))
         and all(text is None or isinstance(text, str) for text in texts)
-        and isinstance(model.pairs, int)
-        and isinstance(model.method, str)
+        and type(model.pairs) is int
+        and model.pairs == recalibrator.pair_count_
         and isinstance(model.version, str)
     )
+
+
+def _fits_view(model: Any) -> bool:
+    """Whether the estimator maps scores of the view, and goes with the classes and the group."""
+    grouping, width = _grouping(model.recalibrator), model.recalibrator.n_features_in_
+    if grouping is None:
+        fits = model.view == "binary" if width == 1 else model.view == "wide" and width == len(model.classes)
+        return bool(fits and model.group is None)
+    named = model.group == grouping or (
+        grouping == "given" and isinstance(model.group, str) and model.group not in ("shared", "class")
+    )
+    return model.view in ("classes", "wide") and named
 
 
 def _foreign(name: str) -> FormatError:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from calibrant import _checks
-from calibrant._checks import Pairs
+from calibrant._checks import Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
 from calibrant.results._base import plain
@@ -124,7 +124,10 @@ class Recalibrator(BaseEstimator, ABC):
     def _restore(self, learned: dict[str, Any]) -> None:
         """Take over learned attributes from a state; subclasses check that they fit together."""
         for name, value in learned.items():
-            setattr(self, name, np.asarray(value, np.float64) if isinstance(value, list) else value)
+            setattr(self, name, _numbers(value) if isinstance(value, list) else _number(value))
+
+    def _check_map(self) -> None:
+        """Raise if what a state restored does not map scores to probabilities."""
 
 
 class ArrayRecalibrator(TransformerMixin, Recalibrator):
@@ -229,6 +232,11 @@ class BinaryRecalibrator(ArrayRecalibrator):
         score = _checks.scores(column, "X").astype(np.float64, copy=False)
         return self._map(score).reshape(shape)
 
+    def _check_map(self) -> None:
+        mapped = self._map(np.array([0.0, *self.score_range_, 1.0]))
+        if self.n_features_in_ != 1 or not ((mapped >= 0) & (mapped <= 1)).all():
+            raise broken_state("it maps no single scores to probabilities")
+
     @abstractmethod
     def _learn(self, source: Source) -> None:
         """Fit to checked pairs or a tally, which may have clusters."""
@@ -326,12 +334,30 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
     if missing:
         raise broken_state(f"{missing[0]} is missing")
     try:
-        low, high = fitted["score_range_"]
-        found.score_range_ = (float(low), float(high))
-        found.n_features_in_ = int(fitted["n_features_in_"])
+        low, high = _numbers(fitted["score_range_"]).tolist()
+        if not 0 <= low <= high <= 1:
+            raise ValueError("the range of the scores is none")
+        found.score_range_ = (low, high)
+        found.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
         found._restore({name: _revived(fitted[name]) for name in found._learned})
-        found.pair_count_ = int(fitted["pair_count_"])
+        found.pair_count_ = positive_integer(fitted["pair_count_"], "pair_count_")
+        found._check_map()
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
         raise broken_state(f"a number is missing or is none ({error})") from error
+
+
+def _numbers(value: Any) -> Floats:
+    """A list of finite numbers as array, or raise."""
+    array = np.asarray(value if isinstance(value, list) else None)
+    if array.ndim != 1 or array.dtype.kind not in "if" or not np.isfinite(array).all():
+        raise ValueError("a list is none of finite numbers")
+    return array.astype(np.float64)
+
+
+def _number(value: Any) -> float:
+    """A finite number or a bool as it is, or raise."""
+    if not isinstance(value, (bool, int, float)) or not np.isfinite(float(value)):
+        raise ValueError(f"{value!r:.40} is no finite number")
+    return value

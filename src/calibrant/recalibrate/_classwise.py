@@ -27,9 +27,10 @@ class ClasswiseRecalibrator(Recalibrator):
     Scores of an item need not sum to 1 afterwards.
     """
 
-    _learned: ClassVar[tuple[str, ...]] = ("part_names_", "parts_")
+    _learned: ClassVar[tuple[str, ...]] = ("classes_", "part_names_", "parts_")
 
     estimator: BinaryRecalibrator
+    classes_: tuple[str, ...]
     part_names_: tuple[str, ...]
     parts_: tuple[BinaryRecalibrator, ...]
 
@@ -73,7 +74,8 @@ class ClasswiseRecalibrator(Recalibrator):
         if len(pairs) < len(codes):
             codes = codes[np.asarray(sample_weight) > 0]
         used = np.unique(codes)
-        part, part_names = self._parts_of([found[code] for code in used.tolist()])
+        met = tuple(found[code] for code in used.tolist())
+        part, part_names = self._parts_of(met)
         part_of = np.zeros(len(found), np.int64)
         part_of[used] = part
         by_part = {part_names[number]: rows for number, rows in _runs(part_of[codes])}
@@ -83,7 +85,7 @@ class ClasswiseRecalibrator(Recalibrator):
             some = _rows(pairs, by_part[name])
             estimator.fit(some.score, some.outcome, some.weight)
 
-        return self._learn_parts(sizes, learn)
+        return self._learn_parts(met, sizes, learn)
 
     def fit_tallies(self, tallies: Mapping[str, Tally]) -> Self:
         """Learn the map of each part from a tally a class.
@@ -105,14 +107,14 @@ class ClasswiseRecalibrator(Recalibrator):
         self._check_estimator()
         if not tallies:
             raise InputError("there are no tallies", "pass one a class", code="empty")
-        classes = [str(name) for name in tallies]
+        classes = tuple(str(name) for name in tallies)
         part, part_names = self._parts_of(classes)
         merged: dict[str, Tally] = {}
         for number, tally in zip(part.tolist(), tallies.values(), strict=True):
             name = part_names[number]
             merged[name] = merged[name].merge(tally) if name in merged else tally
         sizes = {name: merged[name].total_n if name in merged else 0 for name in part_names}
-        return self._learn_parts(sizes, lambda estimator, name: estimator.fit_tally(merged[name]))
+        return self._learn_parts(classes, sizes, lambda estimator, name: estimator.fit_tally(merged[name]))
 
     def transform(
         self, scores: ArrayLike, classes: ArrayLike, *, names: Sequence[str] | None = None
@@ -158,7 +160,7 @@ class ClasswiseRecalibrator(Recalibrator):
             message = f"estimator is {given!r}, which maps no single scores"
             raise InputError(message, "pass one such as Isotonic()", code="parameter")
 
-    def _learn_parts(self, sizes: dict[str, int], learn: Any) -> Self:
+    def _learn_parts(self, classes: tuple[str, ...], sizes: dict[str, int], learn: Any) -> Self:
         """Fit a copy of the estimator to each part, or say which cannot be fitted and why."""
         self._check_sizes(sizes)
         parts = {}
@@ -169,7 +171,7 @@ class ClasswiseRecalibrator(Recalibrator):
             except InputError as error:
                 message = f"{self._called(name)}: {error.message}"
                 raise InputError(message, self._hint(error.hint), code=error.code) from error
-        self.part_names_, self.parts_ = tuple(parts), tuple(parts.values())
+        self.classes_, self.part_names_, self.parts_ = classes, tuple(parts), tuple(parts.values())
         self.pair_count_ = sum(part.pair_count_ for part in self.parts_)
         low, high = zip(*(part.score_range_ for part in self.parts_), strict=True)
         self.score_range_ = (min(low), max(high))
@@ -187,14 +189,21 @@ class ClasswiseRecalibrator(Recalibrator):
             )
 
     def _restore(self, learned: dict[str, Any]) -> None:
-        names, parts = learned["part_names_"], learned["parts_"]
-        sound = isinstance(names, list) and isinstance(parts, list) and len(names) == len(parts) > 0
-        if not sound or not all(isinstance(part, BinaryRecalibrator) for part in parts):
-            raise ValueError("its parts are no recalibrators with names")
+        parts = learned["parts_"]
+        self._check_estimator()
+        self.classes_, self.part_names_ = _names(learned["classes_"]), _names(learned["part_names_"])
+        if not isinstance(parts, list) or len(parts) != len(self.part_names_) or self.n_features_in_ != 1:
+            raise ValueError("its parts have no names")
         for part in parts:
+            if type(part) is not type(self.estimator):
+                raise ValueError("a part is of another method")
             part.check_fitted()
-        self.part_names_, self.parts_ = tuple(str(name) for name in names), tuple(parts)
-        self._fitted_parts_of([])
+            if part.n_features_in_ != 1:
+                raise ValueError("a part maps no single scores")
+        self.parts_ = tuple(parts)
+        placed = self._fitted_parts_of(self.classes_)
+        if placed.min() < 0 or placed.max() >= len(parts):
+            raise ValueError("a class of the fit has no map")
 
     @abstractmethod
     def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
@@ -217,6 +226,14 @@ def _runs(part: Integers) -> Iterator[tuple[int, Integers]]:
     cuts = np.flatnonzero(np.diff(part[order])) + 1
     for rows in np.split(order, cuts):
         yield int(part[rows[0]]), rows
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """A list of different names from a state, or raise."""
+    texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not texts or not 0 < len(set(value)) == len(value):
+        raise ValueError("names are missing, or one is there twice")
+    return tuple(value)
 
 
 def _rows(source: Pairs, rows: Integers) -> Pairs:

@@ -174,10 +174,12 @@ class LogOddsRecalibrator(BinaryRecalibrator):
         self.clipped_count_ = points.clipped
 
     def _map(self, score: Floats) -> Floats:
-        return mapped(score, *self._coefficients(), self.clip)
+        a, b, c = (float(coefficient) for coefficient in self._coefficients())
+        return mapped(score, a, b, c, checked_clip(self.clip))
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
+        checked_clip(self.clip)
         if not np.isfinite([float(coefficient) for coefficient in self._coefficients()]).all():
             raise ValueError("a coefficient is not finite")
 

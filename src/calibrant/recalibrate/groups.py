@@ -31,6 +31,8 @@ class Shared(ClasswiseRecalibrator):
 
     Attributes
     ----------
+    classes_
+        The classes of the fit.
     parts_, part_names_
         The fitted map, and ``"all"``.
     pair_count_, score_range_
@@ -83,6 +85,8 @@ class PerClass(ClasswiseRecalibrator):
 
     Attributes
     ----------
+    classes_
+        The classes of the fit.
     parts_, part_names_
         The fitted maps, and the classes they are of.
     pair_count_, score_range_
@@ -110,11 +114,15 @@ class PerClass(ClasswiseRecalibrator):
         self.unseen = unseen
 
     def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
-        if self.unseen not in ("refuse", "unchanged"):
-            raise InputError(f"unseen is {self.unseen!r}", "give refuse or unchanged", code="parameter")
+        self._check_unseen()
         return np.arange(len(classes)), list(classes)
 
+    def _check_unseen(self) -> None:
+        if self.unseen not in ("refuse", "unchanged"):
+            raise InputError(f"unseen is {self.unseen!r}", "give refuse or unchanged", code="parameter")
+
     def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
+        self._check_unseen()
         place = {name: number for number, name in enumerate(self.part_names_)}
         lost = [name for name in classes if name not in place]
         if lost and self.unseen == "refuse":
@@ -155,6 +163,8 @@ class PerGroup(ClasswiseRecalibrator):
 
     Attributes
     ----------
+    classes_
+        The classes of the fit.
     parts_, part_names_
         The fitted maps, and the names of the groups; "1", "2" and so on for lists.
     pair_count_, score_range_

@@ -52,7 +52,7 @@ class HistogramBinning(BinaryRecalibrator):
     [0.5, 0.5, 1.0]
     """
 
-    method: ClassVar[str] = "histogram-binning"
+    method: ClassVar[str] = "histogram"
     _learned: ClassVar[tuple[str, ...]] = ("edges_", "values_", "sizes_")
 
     edges_: Floats
@@ -76,11 +76,11 @@ class HistogramBinning(BinaryRecalibrator):
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
-        check_steps(self.edges_, self.values_)
+        check_steps(self.edges_, self.values_, self.sizes_)
 
 
-def check_steps(edge: Floats, value: Floats) -> None:
+def check_steps(edge: Floats, value: Floats, size: Floats) -> None:
     """Refuse edges and values from a state that are no step function on [0, 1]."""
     rising = len(edge) > 1 and edge[0] == 0 and edge[-1] == 1 and (np.diff(edge) >= 0).all()
-    if not (len(edge) == len(value) + 1 and rising and ((value >= 0) & (value <= 1)).all()):
+    if not (len(edge) == len(value) + 1 == len(size) + 1 and rising and ((value >= 0) & (value <= 1)).all()):
         raise broken_state("its bins do not cover [0, 1], or a value is no probability")

@@ -91,5 +91,5 @@ class Isotonic(BinaryRecalibrator):
         if not (len(first) == len(last) == len(value) > 0):
             raise broken_state("its blocks have different numbers of scores and values")
         ordered = (first <= last).all() and (last[:-1] <= first[1:]).all() and (np.diff(value) >= 0).all()
-        if not (ordered and value[0] >= 0 and value[-1] <= 1):
+        if not (ordered and first[0] >= 0 and last[-1] <= 1 and value[0] >= 0 and value[-1] <= 1):
             raise broken_state("its blocks are not in order, or a value is no probability")

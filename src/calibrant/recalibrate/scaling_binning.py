@@ -163,4 +163,4 @@ class ScalingBinning(BinaryRecalibrator):
             raise broken_state("its scaler or its error is missing")
         scaler.check_fitted()
         self.scaler_, self.error_ = scaler, ErrorInterval(**error)
-        check_steps(self.edges_, self.values_)
+        check_steps(self.edges_, self.values_, self.sizes_)

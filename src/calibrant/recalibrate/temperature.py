@@ -147,8 +147,12 @@ class Temperature(LogOddsRecalibrator):
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
-        if not 0 < float(self.temperature_) < np.inf:
-            raise ValueError("the temperature is no finite number above 0")
+        if not self.temperature_ > 0 or not isinstance(self.logits, bool):
+            raise ValueError("the temperature is no number above 0, or logits is not true or false")
+
+    def _check_map(self) -> None:
+        if self.n_features_in_ == 1:
+            super()._check_map()
 
     def _learn_points(self, points: Points) -> None:
         points.check_overlap("a temperature", "pass more pairs: T would be 0", at=0.5)

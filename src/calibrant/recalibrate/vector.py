@@ -176,8 +176,9 @@ class VectorScaling(ArrayRecalibrator):
         super()._restore(learned)
         if self.scale_.shape != (self.n_features_in_,) or self.bias_.shape != self.scale_.shape:
             raise ValueError("scales and biases are not one a class")
-        if not np.isfinite([self.scale_, self.bias_]).all():
-            raise ValueError("a scale or a bias is not finite")
+        checked_clip(self.clip)
+        if not isinstance(self.logits, bool):
+            raise ValueError("logits is not true or false")
 
 
 def _checked_penalty(value: object) -> float:

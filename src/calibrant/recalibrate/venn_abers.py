@@ -148,7 +148,7 @@ class VennAbers(BinaryRecalibrator):
             raise broken_state("its rows have different numbers of scores and probabilities")
         ordered = (self.low_ <= self.high_).all() and (self.high_[:-1] < self.low_[1:]).all()
         within = (self.p0_ >= 0).all() and (self.p0_ <= self.p1_).all() and (self.p1_ <= 1).all()
-        if not (ordered and within):
+        if not (ordered and within and 0 <= self.mean_grid_error_ <= self.grid_error_):
             raise broken_state("its rows are not in order, or a value is no probability")
 
 

@@ -3,6 +3,7 @@
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+from calibrant.results.coreference import CoreferenceScores, DocumentCoreference, PrecisionRecall
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
@@ -50,8 +51,10 @@ __all__ = [
     "ClassErrors",
     "ClassMean",
     "ConsistencyBars",
+    "CoreferenceScores",
     "CorpDecomposition",
     "CoxCalibration",
+    "DocumentCoreference",
     "Drawing",
     "EqualWidthError",
     "ErrorCurve",
@@ -69,6 +72,7 @@ __all__ = [
     "NoiseFloor",
     "OrderEffect",
     "PlugInErrors",
+    "PrecisionRecall",
     "ProperScoreDecomposition",
     "RecalibratorCandidate",
     "RecalibratorChoice",
