@@ -2,9 +2,9 @@
 
 python scripts/lexicon.py          writes src/calibrant/events/lexicon.csv
 
-Needs pycountry (ISO 3166) and Babel (Unicode CLDR), which nothing else does: the file ships, so that neither is
-needed to build, install, test or run calibrant. ``lexicon_names.txt`` beside this script holds the project's
-own names.
+Needs pycountry (ISO 3166) and Babel (Unicode CLDR), which nothing else does: the file ships, so that
+neither is needed to build, install, test or run calibrant. ``lexicon_names.txt`` beside this script holds
+the project's own names.
 """
 
 from __future__ import annotations
@@ -97,4 +97,5 @@ if __name__ == "__main__":
     with TARGET.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("code", "name", "cased"))
-        writer.writerows(sorted(rows(), key=by_code))
+        table: list[Row] = sorted(rows(), key=by_code)
+        writer.writerows(table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from calibrant.documents import Mention, Tree
+from calibrant.documents import Tree
 
 UNIVERSAL = "universal"
 CLEARNLP = "clearnlp"
@@ -38,21 +38,6 @@ class Words:
     def related(self, word: int, relations: frozenset[str]) -> Iterator[int]:
         """Dependents with one of these labels."""
         return (child for child in self.children[word] if self.relation(child) in relations)
-
-
-def head_word(words: Words, mention: Mention) -> int:
-    """The word of a mention on which the others hang: the one nearest to the root, then the first."""
-    inside = range(mention.start, mention.end)
-    tops = [word for word in inside if words.head(word) not in inside]
-    return min(tops, key=lambda word: depth(words, word)) if tops else mention.start
-
-
-def depth(words: Words, word: int) -> int:
-    """Steps to the root."""
-    steps = 0
-    while (word := words.head(word)) >= 0 and steps < len(words.words):
-        steps += 1
-    return steps
 
 
 def base(relation: str) -> str:

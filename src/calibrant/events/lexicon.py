@@ -205,7 +205,7 @@ def _pieces(name: str) -> list[str]:
 
 
 def _cuts(name: str) -> Iterator[tuple[str, ...]]:
-    """The words of a name in lower case as tokenizers cut them: at blanks; also at hyphens and apostrophes."""
+    """A name in lower case as tokenizers cut it: at blanks; also at hyphens and apostrophes."""
     lower = " ".join(_pieces(name)).lower().replace("’", "'")
     yield tuple(lower.split())
     if "-" in lower:

@@ -14,12 +14,12 @@ from calibrant.events._trees import (
     Words,
     agent_of,
     base,
-    head_word,
     is_verb,
     modifiers,
 )
 from calibrant.events.lexicon import Lexicon, Match
 from calibrant.exceptions import InputError
+from calibrant.models.mentions import head_of
 
 VERBS_OF_FORCE = (
     "ambush",
@@ -41,8 +41,8 @@ VERBS_OF_FORCE = (
     "storm",
     "torpedo",
 )
-"""The verbs of the rules ``default``. "Strike", "fire" and "occupy" are left out: workers strike, employers fire
-and students occupy."""
+"""The verbs of the rules ``default``. "Strike", "fire" and "occupy" are left out: workers strike, employers
+fire, and students occupy."""
 
 # Labels that one scheme has and the other has not.
 _MARKS = {
@@ -263,7 +263,7 @@ def _apply(
 ) -> None:
     code_of = {word: match.code for match in matches for word in range(match.start, match.end)}
     for number, mention in mentions:
-        head = head_word(parsed, mention)
+        head = head_of(parsed.tree, mention)
         if code_of:
             ways = {"compounds": rules.compounds, "coordination": rules.coordination}
             places = [head, *modifiers(parsed, head, scheme, **ways)]
@@ -276,7 +276,7 @@ def _apply(
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:
-    """Whether a text that is not parsed yet can count: it has a name and a word that may be a verb of the rules.
+    """Whether a text that is not parsed yet can count: it has a name and what may be such a verb.
 
     Parameters
     ----------
