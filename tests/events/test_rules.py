@@ -33,8 +33,8 @@ class Case(NamedTuple):
     mentions: list[tuple[int, int]]
     described: Found
     agents: set[int]
-    more_described: Found = set()
-    more_agents: set[int] = set()
+    more_described: Found | None = None
+    more_agents: set[int] | None = None
 
 
 ATTACKED = "attacked/attack/VERB"
@@ -205,7 +205,7 @@ def test_a_sentence_is_read_as_by_hand(case: Case, scheme: str, document: Make) 
     assert text.trees is not None
     assert label_scheme(text.trees) == scheme
     assert found(text, RULES["paper"]) == (case.described, case.agents)
-    expected = case.described | case.more_described, case.agents | case.more_agents
+    expected = case.described | (case.more_described or set()), case.agents | (case.more_agents or set())
     assert found(text, RULES["default"]) == expected
 
 
