@@ -1,0 +1,27 @@
+"""From uncertain structures to what is counted with them, with the doubt that is left."""
+
+from __future__ import annotations
+
+from calibrant.propagate.counts import (
+    CountDistribution,
+    compare_counts,
+    count_interval,
+    joint_probabilities,
+    poisson_binomial,
+)
+from calibrant.propagate.functions import Stages, exceedance, propagate, summary
+from calibrant.propagate.total import RefittedRecalibrator, total_interval
+
+__all__ = [
+    "CountDistribution",
+    "RefittedRecalibrator",
+    "Stages",
+    "compare_counts",
+    "count_interval",
+    "exceedance",
+    "joint_probabilities",
+    "poisson_binomial",
+    "propagate",
+    "summary",
+    "total_interval",
+]
