@@ -231,7 +231,7 @@ def compare_counts(
     --------
     >>> found = compare_counts([0.5, 0.5], [0.0, 0.5], names=("YUG", "IGONAT"))
     >>> found.greater, found.equal, found.less
-    (0.5, 0.375, 0.125)
+    (0.5, 0.25, 0.25)
     """
     from calibrant._kernels.counts import sum_of_steps
 

@@ -166,8 +166,8 @@ def propagate(
     if len(values) != size:
         message = f"there are {len(values)} values for {size} samples"
         raise InputError(message, "return one row a sample", code="shape")
-    whole = isinstance(seed, (int, np.integer))
-    return summary(values, names, level=level, seed=int(seed) if whole else None)
+    known = int(seed) if isinstance(seed, (int, np.integer)) else None
+    return summary(values, names, level=level, seed=known)
 
 
 def summary(

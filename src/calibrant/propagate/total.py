@@ -12,7 +12,8 @@ from calibrant._checks import Floats, positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.propagate.counts import CountDistribution, Interval, count_interval, poisson_binomial
-from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
+from calibrant.recalibrate._base import BinaryRecalibrator
+from calibrant.recalibrate._labelled import LabelledScores, Rows, check_recalibrator, checked
 from calibrant.results.propagation import CountInterval
 
 REFITS = 200
@@ -68,15 +69,15 @@ class RefittedRecalibrator:
     """
 
     def __init__(
-        self, recalibrator: Single, dev: LabelledScores, *, refits: int = REFITS, seed: Seed = 0
+        self, recalibrator: BinaryRecalibrator, dev: LabelledScores, *, refits: int = REFITS, seed: Seed = 0
     ) -> None:
         if positive_integer(refits, "refits") < FEWEST_REFITS:
             raise InputError(f"refits is {refits}", f"give at least {FEWEST_REFITS}", code="parameter")
         rows = checked(dev, 0.0, "dev")
         check_recalibrator(recalibrator, rows, "the recalibrator")
-        if rows.has_classes:
+        if rows.has_classes or not isinstance(recalibrator, BinaryRecalibrator):
             raise InputError("dev has classes", "count one event at a time", code="parameter")
-        self.fitted = rows.fit(recalibrator)
+        self.fitted = _fitted(recalibrator, rows)
         self.maps = _refitted(recalibrator, rows, refits, generator(seed))
         self.failed = refits - len(self.maps)
         if self.failed > refits / 2:
@@ -133,18 +134,26 @@ class RefittedRecalibrator:
         )
 
 
-def _refitted(recalibrator: Single, rows: Rows, refits: int, rng: np.random.Generator) -> list[Single]:
+def _fitted(recalibrator: BinaryRecalibrator, rows: Rows) -> BinaryRecalibrator:
+    found = rows.fit(recalibrator)
+    assert isinstance(found, BinaryRecalibrator)
+    return found
+
+
+def _refitted(
+    recalibrator: BinaryRecalibrator, rows: Rows, refits: int, rng: np.random.Generator
+) -> list[BinaryRecalibrator]:
     found = []
     for _ in range(refits):
         drawn = rows.resampled(rng)
         try:
-            found.append(drawn.fit(recalibrator))
+            found.append(_fitted(recalibrator, drawn))
         except InputError:  # a draw with one label only
             continue
     return found
 
 
-def _mapped(fitted: Single, scores: ArrayLike) -> Floats:
+def _mapped(fitted: BinaryRecalibrator, scores: ArrayLike) -> Floats:
     return fitted.transform(scores) if np.size(scores) else np.zeros(0)
 
 
