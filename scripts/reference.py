@@ -32,6 +32,7 @@ PUBLIC_MODULES = {
     "calibrant.studies": "Studies",
     "calibrant.posterior": "Posteriors",
     "calibrant.posterior.queries": "Queries",
+    "calibrant.posterior.coreference_queries": "Queries of coreference",
     "calibrant.evaluate": "Evaluate",
     "calibrant.models": "Models",
     "calibrant.data": "Data that ships",
@@ -41,7 +42,7 @@ PUBLIC_MODULES = {
 # Files in the order in which a reader needs them; those not named here follow.
 ORDER = ["tally", "binning", "bin_intervals", "calibration_error", "debiased", "intervals", "noise_floor"]
 ORDER += ["smooth", "smooth_curve", "scores", "decompositions", "logistic", "events", "compare", "planning"]
-ORDER += ["chain", "_paths", "spans"]
+ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 
 def public_names(module: str) -> list[str]:

@@ -149,3 +149,71 @@ def test_errors_are_one_line_and_leave_nothing(
         assert (ran.code, ran.err.count("\n"), ran.out) == (2, 1, ""), arguments
     assert not output.exists()
     assert run("fit", tags, "-o", tmp_path / "no" / "model.json").code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--groups", 3), "groups (--groups) goes with groups by frequency only"),
+        (("--counts", "counts.tsv"), "counts (--counts) goes with"),
+        (("--min-scores", 3), "min_scores (--min-scores) goes with groups by class only"),
+        (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
+        (("--bins", 3), "isotonic has no bins (--bins): leave it out, or choose histogram"),
+        (("--smoothing",), "isotonic has no smoothing (--smoothing): leave it out, or choose platt"),
+        (("--method", "vector", "--penalty", 1), "vector scaling maps all classes of a row at once"),
+        (
+            ("--group", "class", "--min-scores", 10_000),
+            "lower min_scores (--min-scores), or fit classes together",
+        ),
+        (("--method", "histogram", "--bins", 5000), "there are 1,800 pairs for 5,000 bins"),
+        (("--group", "frequency", "--groups", 0), "'0' is neither"),
+    ],
+    ids=str,
+)
+def test_options_that_do_not_go_together_are_refused(
+    options: tuple[Any, ...], message: str, run: Run, tags: Path, tmp_path: Path
+) -> None:
+    ran = run("fit", tags, "-o", tmp_path / "model.json", *options)
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert message in ran.err
+    assert not (tmp_path / "model.json").exists()
+
+
+def test_separable_labels_are_fitted_with_smoothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "dev.csv"
+    path.write_text("score,label\n0.1,0\n0.2,0\n0.7,1\n0.8,1\n", encoding="utf-8")
+    ran = run("fit", path, "-o", tmp_path / "model.json", "--method", "platt")
+    assert ran.code == 2
+    assert str(path) in ran.err
+    assert "smoothing" in ran.err
+    assert run("fit", path, "-o", tmp_path / "model.json", "--method", "platt", "--smoothing").code == 0
+
+
+def test_bins_and_groups_can_be_chosen(run: Run, tags: Path, tmp_path: Path) -> None:
+    choose = ("--method", "histogram", "--bins", "auto", "--group", "frequency", "--groups", "auto")
+    ran = run("fit", tags, "-o", tmp_path / "model.json", *choose)
+    assert (ran.code, ran.err) == (0, "")
+    assert "bins: the best of" in ran.out
+
+
+def test_a_group_file_with_classes_that_are_not_there_is_told(run: Run, tags: Path, tmp_path: Path) -> None:
+    groups = tmp_path / "groups.tsv"
+    groups.write_text("NN\topen\nVB\topen\nUH\topen\nFW\tother\n", encoding="utf-8")
+    ran = run("fit", tags, "-o", tmp_path / "model.json", "--group", groups)
+    assert ran.code == 2
+    assert "group other has no scores to fit on: it has the class 'FW': leave the group out" in ran.err
+
+
+@pytest.mark.parametrize("command", ["fit", "apply", "report"])
+def test_an_empty_name_for_the_output_is_refused(command: str, run: Run, tags: Path, tmp_path: Path) -> None:
+    assert run("fit", tags, "-o", tmp_path / "model.json").code == 0
+    model = (tmp_path / "model.json",) if command == "apply" else ()
+    ran = run(command, *model, tags, "-o", "")
+    assert (ran.code, ran.err) == (2, "calibrant: the output has no name: name a file\n")
+
+
+def test_a_constant_score_is_noted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "dev.csv"
+    path.write_text("score,label\n" + "0.4,0\n0.4,1\n" * 20, encoding="utf-8")
+    ran = run("fit", path, "-o", tmp_path / "model.json")
+    assert "note: all scores are equal" in ran.out

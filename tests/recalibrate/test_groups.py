@@ -199,13 +199,13 @@ def test_a_class_with_too_few_scores_is_named_with_how_many_there_are() -> None:
         PerClass(Platt()).fit(q, y, tag)
     message = str(caught.value)
     assert "the class 'rare' has 7 scores, fewer than min_scores = 200; 2 of 6 classes have fewer" in message
-    assert "PerGroup or Shared" in message
+    assert "or fit classes together" in message
     assert caught.value.code == "undefined"
 
 
 def test_a_class_that_cannot_be_fitted_is_named() -> None:
     q, y, tag = columns(1000, 16)
-    with pytest.raises(InputError, match=r"the class 'A': all \d+ labels are 0.*PerGroup or Shared"):
+    with pytest.raises(InputError, match=r"the class 'A': all \d+ labels are 0.*or fit classes together"):
         PerClass(Platt()).fit(q, y & (tag != "A"), tag)
     with pytest.raises(InputError, match=r"group 1: all \d+ labels are 0"):
         PerGroup(Platt(), [["N"], ["V"]]).fit(q, y & (tag != "N"), tag)

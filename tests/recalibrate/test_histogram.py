@@ -108,7 +108,7 @@ def test_many_pairs_are_cut_by_selection_as_few_are_by_sorting(seed: int, n: int
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (HistogramBinning(bins=5), "count is 5, more than the 4 pairs"),
+        (HistogramBinning(bins=5), "there are 4 pairs for 5 bins"),
         (HistogramBinning(size=9), "size is 9, more than the 4 pairs"),
         (HistogramBinning(bins=0), "bins is 0"),
         (HistogramBinning(bins=2, min_size=5), "min_size is 5, more than the 4 pairs"),

@@ -121,7 +121,7 @@ def test_rows_that_get_one_score_become_one_row() -> None:
     [
         ({"split": 1.0}, "split is 1.0"),
         ({"scaler": "platt"}, "scaler is 'platt'"),
-        ({"bins": 11}, "the bin part of the pairs: count is 11, more than the"),
+        ({"bins": 11}, "the bin part of the pairs: there are . pairs for 11 bins"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

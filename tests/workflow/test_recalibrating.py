@@ -12,11 +12,22 @@ import pytest
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
-from calibrant.io import save_recalibrator, save_tally
+from calibrant.io import load_recalibrator, save_recalibrator, save_tally
 from calibrant.io.saved_recalibrators import file_digest
 from calibrant.measure.groups import by_frequency
 from calibrant.measure.tally import Tally
-from calibrant.recalibrate import HistogramBinning, Isotonic, PerClass, PerGroup, Shared, Temperature
+from calibrant.recalibrate import (
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    PerClass,
+    PerGroup,
+    Shared,
+    Temperature,
+    choose_recalibrator,
+    frequency_candidates,
+)
+from calibrant.recalibrate.selection import GROUPS
 from calibrant.workflow import _class_parts, apply_recalibrator, fit_recalibrator, measure, report
 
 CLASSES = ["N", "V", "D", "X"]
@@ -84,7 +95,8 @@ def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> No
         "frequency": PerGroup(Isotonic(), by_frequency(counts, 3)),
         "given": PerGroup(Isotonic(), {"open": ["N", "V", "X"], "closed": ["D"]}),
     }[group]
-    model = fit_recalibrator(dev, group=homes if group == "given" else group, groups=3)
+    groups = 3 if group == "frequency" else None
+    model = fit_recalibrator(dev, group=homes if group == "given" else group, groups=groups)
     composition.fit(*frame)
     expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
     np.testing.assert_allclose(mend(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
@@ -210,6 +222,8 @@ def test_a_wide_table_needs_the_same_classes(tmp_path: Path) -> None:
     assert caught.value.code == "class-unknown"
 
 
+CONSTANT = pa.table({"score": [0.4] * 60, "label": [0, 1, 0] * 20})
+EQUAL_ROWS = pa.table({"p_N": [0.6] * 60, "p_V": [0.4] * 60, "label": ["N", "V", "N"] * 20})
 ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
 
 
@@ -218,6 +232,17 @@ ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
     [
         (ONE_LABEL, {}, "undefined"),
         (binary(20, 0), {"method": "histogram", "bins": 30}, None),
+        (CONSTANT, {"method": "platt"}, "undefined"),
+        (CONSTANT, {"method": "beta"}, "undefined"),
+        (CONSTANT, {"method": "temperature"}, "undefined"),
+        (EQUAL_ROWS, {"method": "temperature"}, "undefined"),
+        (EQUAL_ROWS, {"method": "vector"}, "undefined"),
+        (long(600, 0), {"groups": 3}, "parameter"),
+        (long(600, 0), {"counts": {"N": 3}}, "parameter"),
+        (long(600, 0), {"min_scores": 3}, "parameter"),
+        (long(600, 0), {"group": dict.fromkeys(CLASSES, "a") | {"UH": "b"}}, "empty"),
+        (long(600, 0), {"bins": "auto"}, "parameter"),
+        (binary(600, 0), {"method": "platt", "smoothing": True, "penalty": 0.1}, "parameter"),
         (binary(600, 0), {"method": "vector"}, "parameter"),
         (binary(600, 0), {"group": "class"}, "parameter"),
         (binary(600, 0), {"method": "magic"}, "parameter"),
@@ -268,3 +293,103 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
 def test_a_model_in_memory_notes_no_file() -> None:
     model = fit_recalibrator(binary(600, 19))
     assert (model.source, model.digest) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("method", "note"),
+    [("isotonic", "constant"), ("beta", "constant"), ("platt", "falls"), ("histogram", "falls")],
+)
+def test_a_map_that_runs_against_the_scores_says_so(method: Any, note: str, tmp_path: Path) -> None:
+    table = binary(800, 20)
+    turned = table.set_column(0, "score", pa.compute.subtract(1.0, table["score"]))
+    model = fit_recalibrator(turned, method=method)
+    assert [note in said for said in model.notes] == [True]
+    save_recalibrator(model, tmp_path / "model.json")
+    assert load_recalibrator(tmp_path / "model.json").notes == model.notes
+    assert fit_recalibrator(table, method=method).notes == ()
+
+
+@pytest.mark.parametrize("method", ["isotonic", "histogram", "venn-abers", "scaling-binning"])
+def test_a_constant_score_gives_a_constant_map_with_a_note(method: Any) -> None:
+    assert [
+        said.startswith("all scores are equal") for said in fit_recalibrator(CONSTANT, method=method).notes
+    ] == [True]
+
+
+def test_groups_whose_maps_are_odd_are_named() -> None:
+    table = long(900, 21)
+    turned = np.where(np.array(table["class"].to_pylist()) == "V", 0.3, table["score"].to_numpy())
+    model = fit_recalibrator(table.set_column(0, "score", pa.array(turned)), group="class")
+    assert len(model.notes) == 1
+    assert model.notes[0].startswith("V: all scores are equal")
+
+
+@pytest.mark.parametrize("group", ["shared", "frequency"])
+def test_bins_and_groups_are_chosen_as_by_hand(group: str) -> None:
+    dev = long(700, 22)
+    frame = [np.asarray(dev[name].to_pylist()) for name in ("score", "label", "class", "cluster")]
+    gold = [str(name) for name in frame[2][frame[1].astype(bool)]]
+    counts = {name: gold.count(name) for name in CLASSES}
+    sizes: Any = (1,) if group == "shared" else GROUPS
+    candidates = frequency_candidates(HistogramBinning(), counts, groups=sizes)
+    data = LabelledScores(frame[0], frame[1], frame[2], frame[3])
+    choice = choose_recalibrator(candidates, data)
+    groups: Any = "auto" if group == "frequency" else None
+    model = fit_recalibrator(dev, method="histogram", bins="auto", group=group, groups=groups)
+    made: Any = model.recalibrator
+    wanted: Any = candidates[choice.chosen]
+    assert made.estimator.bins == wanted.estimator.bins
+    assert len(made.parts_) == len(getattr(wanted, "groups", ["all"]))
+    assert f"{made.estimator.bins} bins: the best of {len(candidates)}" in model.notes[0]
+    assert "140 clusters" in model.notes[0]
+
+
+def test_rows_of_a_wide_table_stay_together_when_numbers_are_chosen() -> None:
+    model = fit_recalibrator(rows(400, 23), method="histogram", bins="auto")
+    assert "over 400 clusters" in model.notes[0]
+
+
+def test_numbers_are_not_chosen_for_sums_or_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dev = binary(400, 24)
+    settings: dict[str, Any] = {"method": "histogram", "bins": "auto"}
+    weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
+    with pytest.raises(InputError, match="weights"):
+        fit_recalibrator(weighted, **settings)
+    save_tally(Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.1, 0.4, 0.8]), tmp_path / "dev.tally.parquet")
+    with pytest.raises(InputError, match="tally"):
+        fit_recalibrator(tmp_path / "dev.tally.parquet", **settings)
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    with pytest.raises(InputError, match="10\\^7"):
+        fit_recalibrator(dev, **settings)
+
+
+def test_errors_of_a_fit_name_the_file_and_the_class(tmp_path: Path) -> None:
+    pq.write_table(ONE_LABEL, tmp_path / "dev.parquet")
+    with pytest.raises(InputError, match="all 3 labels are 1") as caught:
+        fit_recalibrator(str(tmp_path / "dev.parquet"))
+    assert caught.value.file == str(tmp_path / "dev.parquet")
+    table = rows(300, 25)
+    others = table.filter(pa.compute.not_equal(table["label"], "D"))
+    with pytest.raises(InputError, match="no item is of the class 'D'"):
+        fit_recalibrator(others, method="vector")
+    assert fit_recalibrator(others, method="vector", penalty=1e-4).pairs == len(others)
+
+
+def test_classes_named_by_numbers_are_taken_for_names(tmp_path: Path) -> None:
+    table = rows(300, 26).rename_columns(["p_2", "p_0", "p_1", "p_7", "label"])
+    label = [dict(zip(CLASSES, "2017", strict=True))[name] for name in table["label"].to_pylist()]
+    table = table.set_column(4, "label", pa.array(label))
+    methods: tuple[Any, ...] = ("vector", "temperature")
+    for method in methods:
+        named: Any = fit_recalibrator(table, method=method).recalibrator
+        plain: Any = fit_recalibrator(rows(300, 26), method=method).recalibrator
+        scores = [[0.35, 0.15, 0.25, 0.25]]
+        np.testing.assert_array_equal(named.transform(scores), plain.transform(scores))
+
+
+def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    model = fit_recalibrator(binary(600, 27), method="venn-abers")
+    made: Any = model.recalibrator
+    assert made.grid_error_ > 0
+    assert f"within {made.grid_error_:.2g}" in model.notes[0]

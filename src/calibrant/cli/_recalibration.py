@@ -26,9 +26,11 @@ def fitted_lines(found: FittedRecalibrator, source: str) -> list[str]:
     rows.append(("scores", f"{low} to {high}", "beyond them the map is extrapolated"))
     if found.threshold is not None:
         rows.append(("threshold", f"{found.threshold:g}", "scores below it took no part and stay"))
+    notes = [f"note: {note}" for note in found.notes]
     output = shlex.quote(found.output or "model.json")
     return [
         *text.labelled(rows),
+        *notes,
         "",
         f"Wrote {found.output} after {found.seconds:.1f} s",
         "",

@@ -12,6 +12,16 @@ from calibrant.cli._progress import Progress
 METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector")
 
 
+def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    """Return a whole number of at least 1, or ``auto``."""
+    if value is None or value == "auto":
+        return value
+    if value.isascii() and value.isdigit() and len(value) < 10 and int(value) > 0:
+        return int(value)
+    message = f"{value!r:.40} is neither a whole number of at least 1 nor auto"
+    raise click.BadParameter(message, ctx, param)
+
+
 @click.command(
     "fit",
     short_help="Learn from labelled predictions how to mend probabilities.",
@@ -35,7 +45,10 @@ METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "
     "class and the name of its group a line, between them a tab.",
 )
 @click.option(
-    "--groups", type=click.IntRange(min=1), default=5, show_default=True, help="Groups by frequency."
+    "--groups",
+    callback=number_or_auto,
+    metavar="G|auto",
+    help="Groups by frequency; auto chooses by cross-validation.  [default: 5]",
 )
 @click.option(
     "--counts",
@@ -48,7 +61,18 @@ METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "
     type=click.IntRange(min=1),
     help="Scores that a class must have at least for a map of its own.  [default: 200]",
 )
-@click.option("--bins", type=click.IntRange(min=1), help="Bins of histogram and scaling-binning.")
+@click.option(
+    "--bins",
+    callback=number_or_auto,
+    metavar="B|auto",
+    help="Bins of histogram and scaling-binning; auto chooses by cross-validation.  [default: 15 and 10]",
+)
+@click.option("--smoothing", is_flag=True, help="Fit platt to smoothed labels, for labels without overlap.")
+@click.option(
+    "--penalty",
+    type=click.FloatRange(min=0),
+    help="Of vector: keeps scales near 1 and biases near 0; 1e-4 is little.",
+)
 @click.option(
     "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."
 )

@@ -4,28 +4,46 @@ from __future__ import annotations
 
 from calibrant.io._batch import Batch
 from calibrant.io.class_table import read_class_table
+from calibrant.io.coreference import iter_documents, read_documents, read_folds
+from calibrant.io.coreference_posteriors import (
+    PosteriorDocument,
+    PosteriorWriter,
+    posterior_documents,
+    read_posteriors,
+    write_posteriors,
+)
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_model, save_model
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
 from calibrant.io.tagged import TaggedText, read_tagged
+from calibrant.io.writing_coreference import write_coreference
 from calibrant.io.writing_pairs import PairWriter
 from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
     "PairWriter",
+    "PosteriorDocument",
+    "PosteriorWriter",
     "PredictionWriter",
     "Predictions",
     "SavedRecalibrator",
     "TaggedText",
+    "iter_documents",
     "load_model",
     "load_recalibrator",
     "load_tally",
     "open_predictions",
+    "posterior_documents",
     "read_class_table",
+    "read_documents",
+    "read_folds",
+    "read_posteriors",
     "read_tagged",
     "save_model",
     "save_recalibrator",
     "save_tally",
+    "write_coreference",
+    "write_posteriors",
 ]

@@ -92,6 +92,8 @@ def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
 
 def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
     """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
+    if not os.fspath(path):
+        raise InputError("the output has no name", "name a file", code="output")
     target = Path(path)
     direct = target.exists() and not target.is_file()
     if target.is_dir():

@@ -204,12 +204,24 @@ def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
 
 
 def dictionary(values: pa.Array) -> pa.DictionaryArray:
-    """Encode values anew, so that the dictionary holds what occurs and nothing else."""
+    """Encode values so that the dictionary holds what occurs, in order of appearance, and nothing else."""
     import pyarrow as pa
+    from pyarrow import compute
 
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    return values.dictionary_encode()
+    if not pa.types.is_dictionary(values.type):
+        return values.dictionary_encode()
+    names = values.dictionary
+    small = 0 < len(names) <= len(values) and not values.null_count and not names.null_count
+    if not small or compute.count_distinct(names).as_py() < len(names):
+        return values.cast(values.type.value_type).dictionary_encode()
+    # Only the names are looked at, not those of every row.
+    index = as_numpy(values.indices)
+    first = np.full(len(names), len(index))
+    first[index[::-1]] = np.arange(len(index))[::-1]  # of equal indices the last assignment stays
+    order = np.argsort(first)[: np.count_nonzero(first < len(index))]
+    place = np.zeros(len(names), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(place[index]), names.take(pa.array(order)))
 
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:

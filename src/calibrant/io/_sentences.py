@@ -21,11 +21,12 @@ DOCUMENT_START = "-DOCSTART-"  # in the files of CoNLL-2003 and what follows the
 
 def reader_of(name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> Reader:
     """Choose the reader by the file's name or its first line with a token; see `read_tagged`."""
-    kind = ConlluReader if _is_conllu(name, lines) else ColumnReader
+    kind = ConlluReader if is_conllu(name, lines) else ColumnReader
     return kind(name, lines, column, require_tags)
 
 
-def _is_conllu(name: str, lines: Sequence[str]) -> bool:
+def is_conllu(name: str, lines: Sequence[str]) -> bool:
+    """Tell CoNLL-U by its name, or by the first line with a token among ``lines``."""
     if _stem(name).endswith(CONLLU):
         return True
     comments = (line.startswith("# ") or (line.startswith("#") and "\t" not in line) for line in lines)
@@ -192,13 +193,14 @@ class ConlluReader(Reader):
         super().__init__(name, chosen, require_tags)
         self.place = place - 1
         self.last_id = self.covered = 0  # the last word, and the last that a multiword token holds
-        self.last_line = len(lines)
+        self.last_line = 0
         self.first_line: dict[str, int] = {}
         self.known_features: dict[str, str] = {}
-        self.cut = lines[-1].startswith("#")
+        self.cut = False
 
     def add(self, number: int, line: str) -> None:
         """Take a line."""
+        self.last_line, self.cut = number, line.startswith("#")
         if line.startswith("#"):
             self.comment(number, line)
             return
@@ -210,7 +212,11 @@ class ConlluReader(Reader):
             expected = "CoNLL-U has" if self.width == STANDARD else "the first line has"
             message = f"{_columns(fields)} where {expected} {self.width}"
             raise self.broken(number, message, "separate the columns by single tabs")
-        if self.is_word(number, fields[0]):
+        self.node(number, fields, is_word=self.is_word(number, fields[0]))
+
+    def node(self, number: int, fields: list[str], *, is_word: bool) -> None:
+        """Take a word; multiword tokens and empty nodes are no words."""
+        if is_word:
             self.take(number, fields[FORM - 1], self.tag(number, fields))
 
     def is_word(self, number: int, text: str) -> bool:
@@ -263,17 +269,21 @@ class ConlluReader(Reader):
             hint = "put it before the first word, and a blank line after each sentence"
             raise self.broken(number, "a comment stands inside a sentence", hint)
         for key, value in self._parse_comment(line):
-            if key == "sent_id" and value is not None:
-                other = self.first_line.setdefault(value, number)
-                if other != number:
-                    message = f"sent_id {value!r} is also in line {other}"
-                    raise self.broken(number, message, "give every sentence another")
-                self.sentence_id = value
-            elif key in ("newdoc", "newdoc id"):
-                self.start_document(value)
-            elif key == "global.columns" and (value or "").split()[:STANDARD] != STANDARD_NAMES.split():
-                hint = f"begin each line with {STANDARD_NAMES}"
-                raise self.broken(number, "the columns are not those of CoNLL-U", hint)
+            self.remark(number, key, value)
+
+    def remark(self, number: int, key: str, value: str | None) -> None:
+        """Take what a comment says, ``# key = value``."""
+        if key == "sent_id" and value is not None:
+            other = self.first_line.setdefault(value, number)
+            if other != number:
+                message = f"sent_id {value!r} is also in line {other}"
+                raise self.broken(number, message, "give every sentence another")
+            self.sentence_id = value
+        elif key in ("newdoc", "newdoc id"):
+            self.start_document(value)
+        elif key == "global.columns" and (value or "").split()[:STANDARD] != STANDARD_NAMES.split():
+            hint = f"begin each line with {STANDARD_NAMES}"
+            raise self.broken(number, "the columns are not those of CoNLL-U", hint)
 
     def end_sentence_at(self, number: int) -> None:
         """Put the sentence away, if a multiword token does not still lack words."""

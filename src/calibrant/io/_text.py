@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO, cast
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._origin import NAMES, looks_like, reading
 
 GZIP = b"\x1f\x8b"
+HEAD = 4096  # bytes by which a text is told from something else
 
 
 def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
@@ -39,19 +44,14 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
         with reading(name):
             data = gzip.decompress(data)
     elif name.endswith(".gz") and data:
-        message = f"the name says .gz but the content is {NAMES[looks_like(data[:512])]}"
-        raise FormatError(message, "rename it, or write it again", code="file-mislabelled", file=name)
+        raise _not_packed(name, data)
     if not data.strip():
-        raise InputError("the file is empty", "write it again", code="empty", file=name)
-    if b"\x00" in data[:4096] or looks_like(data[:512]) == "parquet":
-        found = NAMES["parquet" if looks_like(data[:512]) == "parquet" else "other"]
-        raise FormatError(f"this is no text but {found}", "give a text", code="file-mislabelled", file=name)
+        raise _empty(name)
+    _check_head(name, data[:HEAD])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-        raise FormatError(message, "save it as UTF-8", code="file-broken", file=name, line=line) from error
+        raise _not_utf8(name, data, error, data.count(b"\n", 0, error.start) + 1) from error
     # Not splitlines: a token may hold any of the other characters that it takes for line ends.
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     if "\r" in text:
@@ -59,9 +59,57 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     return name, lines
 
 
-def _check_line_ends(name: str, lines: list[str]) -> None:
+def stream_lines(path: str | os.PathLike[str]) -> tuple[str, Iterator[str]]:
+    r"""As `read_lines`, one line after another, for files that need not fit into memory.
+
+    Whether the file is there is known at once; what is wrong inside it is raised where it is come to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/a.txt").write_text("one\r\n\ntwo\n")
+    ...     list(stream_lines(f"{folder}/a.txt")[1])
+    ['one', '', 'two', '']
+    """
+    name = "stdin" if os.fspath(path) == "-" else os.fspath(path)
+    if name == "stdin":
+        return name, _lines(name, io.BytesIO(_bytes(name, path)))
+    try:
+        return name, _lines(name, Path(path).open("rb"))
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _lines(name: str, file: IO[bytes]) -> Iterator[str]:
+    with ExitStack() as stack:
+        raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, file)))
+        if raw.peek(2).startswith(GZIP):
+            stack.enter_context(reading(name))
+            raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw))))
+        elif name.endswith(".gz") and raw.peek(1):
+            raise _not_packed(name, raw.peek(512))
+        _check_head(name, raw.peek(HEAD)[:HEAD])
+        blank, data, number = True, b"\n", 0
+        for number, data in enumerate(raw, 1):
+            try:
+                line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise _not_utf8(name, data, error, number) from error
+            line = line.removesuffix("\n").removesuffix("\r")
+            if "\r" in line:
+                _check_line_ends(name, [line], number)
+            blank = blank and not line.strip()
+            yield line
+        if blank:
+            raise _empty(name)
+        if data.endswith(b"\n"):
+            yield ""
+
+
+def _check_line_ends(name: str, lines: list[str], first: int = 1) -> None:
     """Raise where a carriage return is no part of a line's end: each may have been meant as one."""
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         if "\r" in line:
             message, hint = "a carriage return stands inside the line", "save it with line ends LF or CRLF"
             raise FormatError(message, hint, code="file-broken", file=name, line=number)
@@ -73,6 +121,30 @@ def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = "no such file" if missing else (error.strerror or str(error)).lower()
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+        raise _unreadable(name, error) from error
+
+
+def _check_head(name: str, head: bytes) -> None:
+    if b"\x00" in head or looks_like(head[:512]) == "parquet":
+        found = NAMES["parquet" if looks_like(head[:512]) == "parquet" else "other"]
+        raise FormatError(f"this is no text but {found}", "give a text", code="file-mislabelled", file=name)
+
+
+def _empty(name: str) -> InputError:
+    return InputError("the file is empty", "write it again", code="empty", file=name)
+
+
+def _not_packed(name: str, data: bytes) -> FormatError:
+    message = f"the name says .gz but the content is {NAMES[looks_like(data[:512])]}"
+    return FormatError(message, "rename it, or write it again", code="file-mislabelled", file=name)
+
+
+def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError, line: int) -> FormatError:
+    message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
+    return FormatError(message, "save it as UTF-8", code="file-broken", file=name, line=line)
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    missing = isinstance(error, FileNotFoundError)
+    reason = "no such file" if missing else (error.strerror or str(error)).lower()
+    return InputError(reason, "check the path", code="file-missing", file=name)

@@ -182,6 +182,8 @@ class ScoreTable:
 
     def _check_output(self, name: str) -> str:
         """Return the kind of file to write."""
+        if not name:
+            raise InputError("the output has no name", "name a file", code="output")
         suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
         packed = suffixes[-1:] == ["gz"]
         kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]

@@ -56,6 +56,8 @@ class SavedRecalibrator:
         Of calibrant.
     command
         The command line that fitted it; None where there is none.
+    notes
+        What was chosen by cross-validation, and what is odd about the maps.
     """
 
     recalibrator: Recalibrator
@@ -69,6 +71,7 @@ class SavedRecalibrator:
     pairs: int = 0
     version: str = ""
     command: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.PathLike[str]) -> None:
@@ -117,6 +120,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
             "score_range": list(plain(model.recalibrator.score_range_)),
         },
         "command": model.command,
+        "notes": list(model.notes),
         "state": state,
     }
     header["checksum"] = _checksum(header)
@@ -163,8 +167,11 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
             header["fitted_on"]["pairs"],
             header["calibrant"],
             header["command"],
+            tuple(header["notes"]),
         )
-        sound = isinstance(header["classes"], list) and _is_sound(model, header)
+        sound = all(isinstance(header[name], list) for name in ("classes", "notes")) and _is_sound(
+            model, header
+        )
     except InputError as error:
         newer = error.code == "version"
         hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
@@ -283,7 +290,7 @@ def _is_sound(model: Any, header: dict[str, Any]) -> bool:
         _fits_view(model)
         and header["fitted_on"]["score_range"] == list(recalibrator.score_range_)
         and model.method == _method(recalibrator)
-        and all(isinstance(name, str) for name in model.classes)
+        and all(isinstance(text, str) for text in (*model.classes, *model.notes))
         and set(getattr(recalibrator, "classes_", ())) <= set(model.classes)
         and len(set(model.classes)) == len(model.classes)
         and bool(model.classes) == (model.view != "binary")

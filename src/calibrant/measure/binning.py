@@ -101,7 +101,10 @@ def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None)
         raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size", largest=n)), dtype=np.int64) * size
-    asked = positive_integer(count if count is not None else 1, "count", largest=n)
+    asked = positive_integer(count if count is not None else 1, "count")
+    if asked > n:
+        message = f"there are {n:,} pairs for {asked:,} bins"
+        raise InputError(message, "ask for fewer bins, or give more pairs", code="parameter")
     return np.arange(1, asked, dtype=np.int64) * n // asked
 
 

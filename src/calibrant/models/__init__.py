@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
 from calibrant.models.crf import L2_PENALTIES, CRFTagger
 from calibrant.models.features import (
     FEATURE_GROUPS,
@@ -17,13 +18,16 @@ from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
 from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
 __all__ = [
+    "COREFERENCE_GROUPS",
     "FEATURE_GROUPS",
     "FEATURE_SETS",
     "L2_PENALTIES",
+    "PAPER_COSTS",
     "PSEUDOCOUNTS",
     "CRFTagger",
     "Candidate",
     "Choice",
+    "CoreferenceModel",
     "HMMTagger",
     "SpacyTagger",
     "Template",

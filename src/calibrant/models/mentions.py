@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from calibrant.documents import Document, Mention, Tree
+from calibrant.exceptions import InputError
 from calibrant.models import _mention_words as lists
+from calibrant.models._mention_detection import Sentence
+from calibrant.models._mention_rules import gender_of, is_plural, number_of
 from calibrant.models._mention_words import PRONOUN_FORMS, PRONOUNS, Gender, Number, Pronoun
 
 __all__ = [
@@ -16,13 +19,16 @@ __all__ = [
     "PRONOUNS",
     "PRONOUN_FORMS",
     "Gender",
+    "MentionRecall",
     "MentionType",
     "Number",
     "Pronoun",
     "Traits",
     "agree",
+    "detect_mentions",
     "head_by_rule",
     "head_of",
+    "mention_recall",
     "traits",
 ]
 
@@ -31,8 +37,6 @@ MENTION_TYPES: tuple[MentionType, ...] = ("pronoun", "proper", "nominal")
 GENDERS: tuple[Gender, ...] = ("masculine", "feminine", "neuter", "person", "unknown")
 NUMBERS: tuple[Number, ...] = ("singular", "plural", "unknown")
 
-_FEATURE_GENDERS: dict[str, Gender] = {"Masc": "masculine", "Fem": "feminine", "Neut": "neuter"}
-_FEATURE_NUMBERS: dict[str, Number] = {"Sing": "singular", "Plur": "plural", "Ptan": "plural"}
 _NAME_PARTS = ("flat", "goeswith")
 _QUOTES = frozenset("\"'`“”‘’([{-–—") | {"``", "''", "--"}
 
@@ -111,8 +115,8 @@ def _traits(sentence: Sequence[str], mention: Mention, tree: Tree | None) -> Tra
         return Traits(head, "pronoun", pronoun.gender, pronoun.number, pronoun.person, pronoun)
     of: MentionType = "proper" if _is_proper(sentence, mention, head, tree) else "nominal"
     features = _features(tree, head)
-    gender = _FEATURE_GENDERS.get(features.get("Gender", "")) or _gender(words, head - mention.start, of)
-    number = _number(words, head - mention.start, of, features)
+    gender = gender_of(words, head - mention.start, of == "proper", features)
+    number = number_of(words, head - mention.start, of == "proper", features)
     return Traits(head, of, gender, number, 3, None)
 
 
@@ -222,74 +226,13 @@ def _is_proper(sentence: Sequence[str], mention: Mention, head: int, tree: Tree 
     if head > 0 and sentence[head - 1] not in _QUOTES:
         return True
     # The first word of a sentence has a capital anyway: a lone one that no list knows passes as a name.
-    return lower not in lists.MALE_NOUNS | lists.FEMALE_NOUNS | lists.DETERMINERS and not _is_plural(lower)
+    return lower not in lists.MALE_NOUNS | lists.FEMALE_NOUNS | lists.DETERMINERS and not is_plural(lower)
 
 
 def _features(tree: Tree | None, head: int) -> dict[str, str]:
     if tree is None or "=" not in tree.features[head]:
         return {}
     return dict(part.split("=", 1) for part in tree.features[head].split("|") if "=" in part)
-
-
-def _gender(lower: Sequence[str], head: int, of: MentionType) -> Gender:
-    word = lower[head]
-    named = _gender_of_name(lower[: head + 1]) if of == "proper" else None
-    if named is not None:
-        return named
-    if word in lists.MALE_NOUNS or word.endswith(("sman", "rman", "yman", "eman", "dman", "kman", "tman")):
-        return "masculine"
-    if word in lists.FEMALE_NOUNS or word.endswith(("woman", "women")):
-        return "feminine"
-    if word in lists.PERSON_NOUNS or word.endswith((*lists.PERSON_SUFFIXES, "men")):
-        return "person"
-    if of == "nominal" and word.endswith(lists.NEUTER_SUFFIXES):
-        return "neuter"
-    return "unknown"
-
-
-def _gender_of_name(lower: Sequence[str]) -> Gender | None:
-    for word in lower:
-        if word in lists.MALE_TITLES or word in lists.MALE_NAMES:
-            return "masculine"
-        if word in lists.FEMALE_TITLES or word in lists.FEMALE_NAMES:
-            return "feminine"
-        if word in ("uncle", "father", "brother", "count", "baron"):
-            return "masculine"
-        if word in ("aunt", "mother", "sister", "countess"):
-            return "feminine"
-    return "person" if lower[0] in lists.PERSON_TITLES else None
-
-
-def _number(lower: Sequence[str], head: int, of: MentionType, features: dict[str, str]) -> Number:
-    if _is_coordination(lower, head):
-        return "plural"
-    if features.get("Number") in _FEATURE_NUMBERS:
-        return _FEATURE_NUMBERS[features["Number"]]
-    if lower[0] in lists.PLURAL_DETERMINERS:
-        return "plural"
-    if lower[0] in lists.SINGULAR_DETERMINERS:
-        return "singular"
-    if of == "proper":
-        return "plural" if lower[0] == "the" and _is_plural(lower[head]) else "singular"
-    return "plural" if _is_plural(lower[head]) else "singular"
-
-
-def _is_coordination(lower: Sequence[str], head: int) -> bool:
-    """Whether another phrase is joined to the head: *Tom and his aunt*, not *the king of A and B*."""
-    for place in range(head + 1, len(lower) - 1):
-        if lower[place] in ("and", "&"):
-            return True
-        if lower[place] in lists.PREPOSITIONS or (lower[place] in lists.BREAKS and lower[place] != ","):
-            return False
-    return False
-
-
-def _is_plural(lower: str) -> bool:
-    if lower in lists.IRREGULAR_PLURALS:
-        return True
-    if lower in lists.SINGULARS_IN_S or len(lower) < 4:
-        return False
-    return lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s", "’s"))
 
 
 def agree(first: Traits, second: Traits) -> bool:
@@ -320,3 +263,104 @@ def agree(first: Traits, second: Traits) -> bool:
         genders = set()
     persons = {first.person, second.person} - {0}
     return len(genders) <= 1 and len(persons) <= 1
+
+
+def detect_mentions(document: Document, *, possessive_endings: bool = True) -> list[Mention]:
+    """Find the mentions of a parsed document.
+
+    A noun phrase is what hangs on a noun, name, pronoun, number, or a verb or adjective that stands for a
+    noun, in a tree with the labels of Universal Dependencies (subtypes may be there or not), without
+    prepositions, the clause around a predicate noun, appositions, parentheses, and punctuation at the ends;
+    relative clauses belong to it. Names, possessives and nouns inside compounds count, *here* and *there*
+    too, relative pronouns and the *it* and *there* that stand for nothing do not. Of coordinated phrases,
+    each is a mention, and all together.
+
+    Parameters
+    ----------
+    document
+        With trees.
+    possessive_endings
+        Whether *'s* belongs to the mention, as in GUM; LitBank leaves it out.
+
+    Returns
+    -------
+    list of Mention
+        In order.
+
+    Raises
+    ------
+    InputError
+        If the document has no trees.
+
+    Examples
+    --------
+    >>> words = ["The", "old", "queen", "slept"]
+    >>> relations, tags = ["det", "amod", "nsubj", "root"], ["DET", "ADJ", "NOUN", "VERB"]
+    >>> tree = Tree([3, 3, 4, 0], relations, words, tags, [""] * 4)
+    >>> detect_mentions(Document("d", [words], trees=[tree]))
+    [Mention(sentence=0, start=0, end=3)]
+    """
+    if document.trees is None:
+        hint = "parse it: calibrant.models.parsing.parse"
+        raise InputError(f"document {document.name!r} has no trees", hint, code="parameter")
+    return [
+        Mention(number, start, end)
+        for number, (words, tree) in enumerate(zip(document.sentences, document.trees, strict=True))
+        for start, end in Sentence(words, tree, possessive_endings=possessive_endings).mentions()
+    ]
+
+
+class MentionRecall(NamedTuple):
+    """How many gold mentions were found, word for word.
+
+    Attributes
+    ----------
+    gold, detected, both
+        Numbers of mentions.
+    """
+
+    gold: int
+    detected: int
+    both: int
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the gold mentions that were detected; None without gold mentions."""
+        return self.both / self.gold if self.gold else None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the detected mentions that are gold; None without detected ones."""
+        return self.both / self.detected if self.detected else None
+
+
+def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention]]) -> MentionRecall:
+    """Compare detected mentions with the gold mentions of documents.
+
+    Parameters
+    ----------
+    gold
+        Documents with mentions.
+    detected
+        The mentions found in each.
+
+    Returns
+    -------
+    MentionRecall
+
+    Raises
+    ------
+    InputError
+        If the two differ in length.
+
+    Examples
+    --------
+    >>> gold = [Document("d", [["We", "saw", "them"]], [Mention(0, 0, 1), Mention(0, 2, 3)])]
+    >>> mention_recall(gold, [[Mention(0, 0, 1)]]).recall
+    0.5
+    """
+    if len(gold) != len(detected):
+        message = f"there are {len(gold)} documents and mentions of {len(detected)}"
+        raise InputError(message, "give the mentions of each document", code="length")
+    both = sum(len(set(of.mentions or ()) & set(found)) for of, found in zip(gold, detected, strict=True))
+    return MentionRecall(sum(len(of.mentions or ()) for of in gold), sum(map(len, detected)), both)

@@ -82,7 +82,7 @@ class SpacyTagger:
             hint = f"use one of {', '.join(get_args(Column))}"
             raise InputError(f"column is {column!r}", hint, code="parameter")
         self.column: Column = column
-        self._nlp, file = _pipeline(path_or_pipeline)
+        self._nlp, file = load_pipeline(path_or_pipeline)
         name = _component_name(self._nlp, column, file)
         place = self._nlp.pipe_names.index(name)
         self._not_run = self._nlp.pipe_names[place:]
@@ -206,7 +206,7 @@ class SpacyTagger:
         return summed
 
 
-def _pipeline(source: object) -> tuple[Language, str | None]:
+def load_pipeline(source: object) -> tuple[Language, str | None]:
     """Return a pipeline, and the file's name where it was loaded."""
     # What spaCy warns of here is that pipeline and library differ in version; it loads what it can.
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Pairs of a question about parts of tag sequences: in batches, all at once, or in a tally."""
+"""Pairs of a question about parts of structures: in batches, all at once, or in a tally."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Pairs of a question about sentences, in order of the sentence.
+    """Pairs of a question about sentences or documents, in their order.
 
     Attributes
     ----------
     event
-        What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"`` or ``"spans"``.
+        What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"``, ``"spans"``,
+        ``"mention pairs"``, ``"is new"`` or ``"is singleton"``.
     classes
         Names of the classes; that of a pair of tags is ``"DT NN"``.
     clusters
@@ -61,7 +62,8 @@ class Query:
         Gold tokens (gold spans) by tags (types) that the model has never seen, and can only miss: no pair
         is positive for them.
     missed
-        Gold spans by type whose probability lies below the threshold: no pair stands for them.
+        Gold spans by type, or gold pairs of mentions, whose probability lies below the threshold: no pair
+        stands for them.
     threshold
         Scores below it were left out; None: none were.
 
@@ -96,11 +98,11 @@ class Query:
         return self._source.size
 
     def __iter__(self) -> Iterator[Batch]:
-        """Yield the pairs in batches of about 2^20, or of one sentence if it has more."""
+        """Yield the pairs in batches of about 2^20, or of one sentence or row of mentions if it has more."""
         for block in self._source.blocks():
-            score, label, start = self._source.scored(block)
-            cluster = np.repeat(self._cluster[block.first : block.last], np.diff(start))
-            yield Batch(score, label, self._source.class_codes(block), cluster)
+            for score, label, start in self._source.pieces(block):
+                cluster = np.repeat(self._cluster[block.first : block.last], np.diff(start))
+                yield Batch(score, label, self._source.class_codes(block, len(score)), cluster)
 
     def pairs(self) -> Pairs:
         """Return all pairs at once, with clusters: for intervals and comparisons of models.
@@ -112,7 +114,9 @@ class Query:
         """
         if len(self) > LARGEST_PAIRS:
             message = f"{self.event}: {len(self):,} pairs are too many to hold at once"
-            raise InputError(message, "take their tally, some of the classes, or fewer sentences")
+            raise InputError(
+                message, "take their tally, some of the classes, or fewer sentences or documents"
+            )
         self._not_empty()
         score, cluster = np.empty(len(self)), np.empty(len(self), np.int64)
         label = np.empty(len(self), np.bool_)
@@ -190,8 +194,11 @@ class Query:
         return Tally("compressed", **first.columns())
 
     def _add_by_sentence(self, sums: SentenceSums, block: Block) -> None:
-        sums.add(block.first, *self._source.scored(block))
+        for piece in self._source.pieces(block):
+            sums.add(block.first, *piece)
 
     def _not_empty(self) -> None:
         if not len(self):
-            raise InputError(f"{self.event}: there are no pairs", "give longer sentences", code="empty")
+            raise InputError(
+                f"{self.event}: there are no pairs", "give longer sentences or documents", code="empty"
+            )

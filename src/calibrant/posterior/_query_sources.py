@@ -52,13 +52,17 @@ class Source(ABC):
         """The pairs of a block."""
 
     @abstractmethod
-    def class_codes(self, block: Block) -> Integers:
-        """The class of each pair of a block."""
+    def class_codes(self, block: Block, size: int) -> Integers:
+        """The class of each pair of a block, or of a piece with so many pairs."""
+
+    def pieces(self, block: Block) -> Iterator[Scored]:
+        """The pairs of a block in pieces that are few enough to hold."""
+        yield self.scored(block)
 
     def add(self, sums: GridSums, block: Block) -> None:
         """Add the pairs of a block to sums on the grid."""
-        score, label, _ = self.scored(block)
-        sums.add(Pairs(score, label))
+        for score, label, _ in self.pieces(block):
+            sums.add(Pairs(score, label))
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class TagSource(Source):
         label = self.gold.codes[block.tokens, None] == self.codes
         return Scored(score.ravel(), label.ravel(), block.offsets * len(self.codes))
 
-    def class_codes(self, block: Block) -> Integers:
+    def class_codes(self, block: Block, size: int) -> Integers:
         return np.tile(np.arange(len(self.codes)), int(block.offsets[-1]))
 
 
@@ -109,7 +113,7 @@ class TopSource(Source):
         score = np.minimum(marginal[np.arange(len(top)), top], 1.0)
         return Scored(score, top == self.gold.codes[block.tokens], block.offsets)
 
-    def class_codes(self, block: Block) -> Integers:
+    def class_codes(self, block: Block, size: int) -> Integers:
         return self._top[block.tokens]
 
     @cached_property
@@ -153,7 +157,7 @@ class PairSource(Source):
         )
         return Scored(score.ravel(), label.ravel(), starts * len(self.first))
 
-    def class_codes(self, block: Block) -> Integers:
+    def class_codes(self, block: Block, size: int) -> Integers:
         return np.tile(np.arange(len(self.first)), int(_pair_starts(block)[-1]))
 
 
@@ -197,7 +201,7 @@ class ListedSource(Source):
     def scored(self, block: Block) -> Scored:
         return Scored(self.score[block.tokens], self.label[block.tokens], block.offsets)
 
-    def class_codes(self, block: Block) -> Integers:
+    def class_codes(self, block: Block, size: int) -> Integers:
         return self.code[block.tokens]
 
 

@@ -222,10 +222,12 @@ class ClasswiseRecalibrator(Recalibrator):
 
 def _runs(part: Integers) -> Iterator[tuple[int, Integers]]:
     """The rows of each part that has any, in their order."""
+    low = int(part.min())
+    size = np.bincount(part - low)
     order = np.argsort(part.astype(np.int16) if part.max() < 1 << 15 else part, kind="stable")
-    cuts = np.flatnonzero(np.diff(part[order])) + 1
-    for rows in np.split(order, cuts):
-        yield int(part[rows[0]]), rows
+    for number, rows in enumerate(np.split(order, np.cumsum(size)[:-1]), start=low):
+        if len(rows):
+            yield number, rows
 
 
 def _names(value: Any) -> tuple[str, ...]:

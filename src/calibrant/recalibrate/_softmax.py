@@ -101,6 +101,9 @@ def items_of(
     if len(checked) < len(prob):
         kept = np.asarray(sample_weight) > 0
         logit, prob = logit[kept], prob[kept]
+    if (logit == logit[0]).all():
+        message = "all rows of scores are equal: there is no slope to fit"
+        raise InputError(message, "pass scores that differ", code="undefined")
     weight = np.ones(len(prob)) if checked.weight is None else checked.weight
     clipped = 0 if logits else int((prob < clip).sum())
     limits = float(prob.min()), float(prob.max())

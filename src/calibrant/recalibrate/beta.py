@@ -76,7 +76,9 @@ class Beta(LogOddsRecalibrator):
             raise InputError(f"parameters is {self.parameters!r}", f"give one of {known}", code="parameter")
         points.check_slope("beta calibration", parameters=len(self.parameters))
         fixed = 0.5 if self.parameters == "ab" else None
-        points.check_overlap("beta calibration", "pass more pairs, or use Platt(smoothing=True)", at=fixed)
+        points.check_overlap(
+            "beta calibration", "pass more pairs, or take Platt scaling with smoothing", at=fixed
+        )
         one = np.ones(len(points.score))
         if self.parameters == "abm":
             columns = [points.log_score, -points.log_rest, one]

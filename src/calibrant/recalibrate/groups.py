@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -140,13 +140,13 @@ class PerClass(ClasswiseRecalibrator):
             name = min(few, key=lambda key: (few[key], key))
             others = f"; {len(few)} of {len(sizes)} classes have fewer" if len(few) > 1 else ""
             message = f"the class {name!r} has {few[name]} scores, fewer than min_scores = {least}{others}"
-            raise InputError(message, self._hint("lower min_scores"), code="undefined")
+            raise InputError(message, self._hint("lower min_scores (--min-scores)"), code="undefined")
 
     def _called(self, name: str) -> str:
         return f"the class {name!r}"
 
     def _hint(self, hint: str) -> str:
-        return f"{hint}; or take PerGroup or Shared, which fit classes together"
+        return f"{hint}, or fit classes together, in groups or all of them"
 
 
 class PerGroup(ClasswiseRecalibrator):
@@ -197,3 +197,27 @@ class PerGroup(ClasswiseRecalibrator):
         names = list(named_groups(self.groups))
         place = np.array([self.part_names_.index(name) for name in names], np.int64)
         return place[group_of_names(classes, self.groups)]
+
+    def _check_sizes(self, sizes: dict[str, int]) -> None:
+        empty = [name for name, size in sizes.items() if not size]
+        if not empty:
+            return
+        tags = named_groups(self.groups)[empty[0]]
+        message = f"group {empty[0]} has no scores to fit on: it has {listed(tags)}"
+        hint = "leave the group out, or check the names of its classes"
+        if not isinstance(self.groups, Mapping):
+            hint = "ask for fewer groups, or count classes that are there"
+        raise InputError(message, hint, code="empty")
+
+
+def listed(tags: Sequence[str], most: int = 5) -> str:
+    """The first of some tags.
+
+    Examples
+    --------
+    >>> listed(["NN"]), listed(["a", "b", "c"], most=1)
+    ("the class 'NN'", "the classes 'a' and 2 more")
+    """
+    shown = ", ".join(map(repr, tags[:most])) or "none"
+    more = f" and {len(tags) - most} more" if len(tags) > most else ""
+    return f"the class{'' if len(tags) == 1 else 'es'} {shown}{more}"

@@ -81,7 +81,7 @@ class Platt(LogOddsRecalibrator):
             raise InputError(f"smoothing is {self.smoothing!r}", "give True or False", code="parameter")
         points.check_slope("Platt scaling")
         if not self.smoothing:
-            points.check_overlap("Platt scaling", "pass more pairs, or smoothing=True", turned=True)
+            points.check_overlap("Platt scaling", "pass more pairs, or set smoothing", turned=True)
         log_odds = points.log_odds
         design = np.stack([np.ones(len(log_odds)), log_odds], axis=1)
         found = fit(design, points.weight, _targets(points) if self.smoothing else points.positives)

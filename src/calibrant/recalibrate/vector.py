@@ -137,7 +137,7 @@ class VectorScaling(ArrayRecalibrator):
         if not penalty and (endless or np.array_equal(top, items.label)):
             raise InputError(
                 "scales or biases grow without end: some classes can be told apart without error",
-                "pass more items, or a penalty such as 1e-4",
+                "pass more items, or set a penalty such as 1e-4",
                 code="undefined",
             )
         self.scale_ = found.x[:count]
@@ -192,7 +192,7 @@ def _check_classes(items: LogitItems) -> None:
     missing = [name for name, items_of_class in zip(items.classes, count, strict=True) if not items_of_class]
     if missing:
         raise InputError(
-            f"no item is of the class {missing[0]}: its bias would be minus infinity",
-            "leave its column out, or pass a penalty such as 1e-4",
+            f"no item is of the class {missing[0]!r}: its bias would be minus infinity",
+            "leave its column out, or set a penalty such as 1e-4",
             code="undefined",
         )

@@ -3,7 +3,17 @@
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
-from calibrant.results.coreference import CoreferenceScores, DocumentCoreference, PrecisionRecall
+from calibrant.results.coreference import (
+    AntecedentTemperature,
+    CoreferenceCandidate,
+    CoreferenceEvaluation,
+    CoreferenceScores,
+    DocumentCoreference,
+    PrecisionRecall,
+    TrainedCoreference,
+    WrittenPairs,
+    WrittenPosteriors,
+)
 from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
@@ -40,6 +50,7 @@ from calibrant.results.scores import (
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
+    "AntecedentTemperature",
     "AppliedRecalibrator",
     "BinIntervals",
     "Binning",
@@ -51,6 +62,8 @@ __all__ = [
     "ClassErrors",
     "ClassMean",
     "ConsistencyBars",
+    "CoreferenceCandidate",
+    "CoreferenceEvaluation",
     "CoreferenceScores",
     "CorpDecomposition",
     "CoxCalibration",
@@ -87,6 +100,9 @@ __all__ = [
     "SmoothedError",
     "TagEvaluation",
     "TaggerCandidate",
+    "TrainedCoreference",
     "TrainedTagger",
+    "WrittenPairs",
+    "WrittenPosteriors",
     "WrittenPredictions",
 ]

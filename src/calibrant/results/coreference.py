@@ -1,4 +1,4 @@
-"""Records of coreference: how well entities were found."""
+"""Records of coreference: how well entities were found, how a model was trained, what was written of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.results._base import Result
 from calibrant.results.errors import Estimate
+from calibrant.results.measurement import Measured
 
 METRICS = ("mentions", "muc", "b_cubed", "ceaf_e", "lea", "blanc", "pairwise")
 
@@ -115,3 +116,223 @@ class CoreferenceScores(Result):
             }
             rows.append({**row, **flat})
         return rows
+
+
+@dataclass(frozen=True)
+class AntecedentTemperature(Result):
+    """The temperature that mends antecedent distributions best.
+
+    Attributes
+    ----------
+    temperature
+        What log-scores are to be divided by: above 1 the model was too sure of itself, below 1 too unsure.
+    before, after
+        Mean loss of a mention, in nats, at temperature 1 and at the one found.
+    mentions
+        Mentions that were used.
+    left_out
+        Mentions that were not: without a gold entity, or with right choices of no probability.
+    """
+
+    temperature: float
+    before: float
+    after: float
+    mentions: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class CoreferenceCandidate(Result):
+    """One choice of settings, and how well it did on the development data.
+
+    Attributes
+    ----------
+    settings
+        Value by name.
+    conll_f1
+        Of the development data, in [0, 1]; None where undefined.
+    log_loss
+        Mean of minus the logarithm of the probability of the right antecedents, a mention, in nats.
+    """
+
+    settings: dict[str, Any]
+    conll_f1: float | None
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class TrainedCoreference(Result):
+    """How a coreference model was trained.
+
+    Attributes
+    ----------
+    features
+        ``surface`` or ``syntax``.
+    mentions
+        ``gold`` or ``detected``: those that it was trained on.
+    train, dev
+        The files; ``dev`` is None where none was given, and the settings are the defaults.
+    documents, mention_count
+        Of the training data.
+    settings
+        Value by name: what was chosen.
+    temperature
+        What divides the log-scores, fitted on the development data; 1 without.
+    conll_f1
+        On the development data, of what was chosen; optimistic, since the choice was made there. None
+        without.
+    log_loss, log_loss_before
+        There too, a mention, in nats: with the temperature and without. None without development data.
+    candidates
+        Every choice that was tried, in the order of trying.
+    output
+        Where the model was saved; None if nowhere.
+    seconds
+        Time of reading, training and choosing.
+    seed
+        Of the order in which documents are learnt from.
+    version
+        Of calibrant.
+    """
+
+    features: str
+    mentions: str
+    train: list[str]
+    dev: str | None
+    documents: int
+    mention_count: int
+    settings: dict[str, Any]
+    temperature: float
+    conll_f1: float | None
+    log_loss: float | None
+    log_loss_before: float | None
+    candidates: tuple[CoreferenceCandidate, ...]
+    output: str | None
+    seconds: float
+    seed: int
+    version: str
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the candidates as a table, one row each."""
+        return [
+            {**candidate.settings, "conll_f1": candidate.conll_f1, "log_loss": candidate.log_loss}
+            for candidate in self.candidates
+        ]
+
+
+@dataclass(frozen=True)
+class WrittenPosteriors(Result):
+    """What was written of a coreference model's posteriors.
+
+    Attributes
+    ----------
+    output
+        The file of posteriors.
+    clusters
+        The file of clusterings; None if none was written.
+    documents, mentions
+        Written.
+    detected
+        Whether mentions were detected; they are those of the text otherwise.
+    labelled
+        Mentions with a gold entity.
+    gold_mentions
+        Mentions of gold in the text; those that were not detected are not among the mentions. None where the
+        text has no gold.
+    """
+
+    output: str
+    clusters: str | None
+    documents: int
+    mentions: int
+    detected: bool
+    labelled: int
+    gold_mentions: int | None
+
+
+@dataclass(frozen=True)
+class WrittenPairs(Result):
+    """What was written of the pairs of mentions of some posteriors.
+
+    Attributes
+    ----------
+    source, output
+        The posteriors, and the table.
+    rows
+        Pairs written.
+    dropped
+        Pairs whose score was below the threshold.
+    left_out
+        Pairs of a mention without a gold entity: they have no label. 0 in a table without labels.
+    threshold
+        The threshold; 0 writes every pair.
+    documents, mentions
+        Of the posteriors.
+    labelled
+        Whether the table has labels.
+    window
+        Only pairs at most so many mentions apart; None: all.
+    samples, seed
+        Clusterings sampled, and the seed; None where scores are exact.
+    """
+
+    source: str
+    output: str
+    rows: int
+    dropped: int
+    left_out: int
+    threshold: float
+    documents: int
+    mentions: int
+    labelled: bool
+    window: int | None
+    samples: int | None
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class CoreferenceEvaluation(Result):
+    """How well entities are found, and how far the probabilities of pairs can be trusted.
+
+    Attributes
+    ----------
+    model
+        The model, or the file of posteriors, as it was named.
+    text
+        The file with gold entities.
+    documents
+        Number of documents.
+    mentions
+        Mentions that have a posterior.
+    detected
+        Whether these were detected; they are those of gold otherwise.
+    clustering
+        How entities were made of a posterior: ``expected`` (high expected pairwise F) or ``antecedents`` (the
+        best antecedent of each mention).
+    left_out
+        Pairs of a mention without a gold entity: they have no label, and are not measured.
+    scores
+        Of the entities.
+    pairs
+        Of the exact probability that two mentions are of one entity: what `calibrant.workflow.measure` gives,
+        with documents as units. None where there are no pairs.
+    threshold
+        Most pairs are trivial: ``pairs_above`` has those with a score of at least this.
+    pairs_above
+        The same of these.
+    reasons
+        For each field that is None, why.
+    """
+
+    model: str
+    text: str
+    documents: int
+    mentions: int
+    detected: bool
+    clustering: str
+    left_out: int
+    scores: CoreferenceScores
+    pairs: Measured | None
+    threshold: float
+    pairs_above: Measured | None
+    reasons: dict[str, str] = field(default_factory=dict)

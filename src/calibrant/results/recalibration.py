@@ -70,6 +70,9 @@ class FittedRecalibrator(Result):
         Time of reading and fitting.
     version
         Of calibrant.
+    notes
+        What was chosen by cross-validation, and what is odd about the maps: that one is constant, or falls
+        where the score rises.
     """
 
     method: str
@@ -85,6 +88,7 @@ class FittedRecalibrator(Result):
     output: str | None
     seconds: float
     version: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

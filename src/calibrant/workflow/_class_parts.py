@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -34,23 +34,32 @@ class Labelled:
         (n,), or None.
     code
         (n,) codes of classes, or None.
+    unit
+        (n,) codes of what is dependent, where they were asked for and there are any; or None.
     """
 
     score: NDArray[np.floating[Any]]
     label: NDArray[Any]
     weight: NDArray[np.float64] | None
     code: Integers | None
+    unit: Integers | None = None
 
 
 def labelled_scores(
-    predictions: Predictions, threshold: float | None, *, joint: bool, progress: Progress | None
+    predictions: Predictions,
+    threshold: float | None,
+    *,
+    joint: bool,
+    units: bool = False,
+    progress: Progress | None,
 ) -> Labelled | dict[int, Tally]:
     """Read a table: into memory, or, beyond 10^7 rows, into a tally for each class as it is read.
 
     Scores below the threshold are left out. ``joint`` keeps the rows of a wide table whole, in memory; else
-    each of its scores is taken for itself. Without classes the only tally has the key 0.
+    each of its scores is taken for itself. Without classes the only tally has the key 0. ``units`` asks for
+    clusters; without a column of them for items, and then for the rows of a wide table.
     """
-    parts = _parts(predictions, threshold, joint=joint, progress=progress)
+    parts = _parts(predictions, threshold, joint=joint, units=units, progress=progress)
     held: list[Batch] = []
     rows = 0
     for part in parts:
@@ -62,15 +71,20 @@ def labelled_scores(
         message = f"no score is as high as the threshold {threshold:g}"
         raise InputError(message, "lower it", code="threshold", file=predictions.name)
     whole = joined(held)
-    return Labelled(whole.score, whole.label, whole.weight, whole.class_code)
+    return Labelled(
+        whole.score, whole.label, whole.weight, whole.class_code, whole.cluster if units else None
+    )
 
 
 def _parts(
-    predictions: Predictions, threshold: float | None, *, joint: bool, progress: Progress | None
+    predictions: Predictions, threshold: float | None, *, joint: bool, units: bool, progress: Progress | None
 ) -> Iterator[Batch]:
     """Rows of a long table, whatever the table's form, or rows of a wide one if they stay whole."""
     done = 0
-    for batch in predictions.batches():
+    for batch in predictions.batches(items=units and not predictions.clustered):
+        if units and batch.cluster is None:
+            rows = np.arange(done, done + len(batch)) if predictions.form == "wide" else None
+            batch = replace(batch, cluster=rows if batch.item is None else batch.item)
         done += len(batch)
         if progress is not None:
             progress("reading", done, predictions.rows)
@@ -86,7 +100,8 @@ def _long(batch: Batch) -> Batch:
     count, width = batch.score.shape
     code = np.tile(np.arange(width), count)
     weight = None if batch.weight is None else np.repeat(batch.weight, width)
-    return Batch(batch.score.ravel(), np.repeat(batch.label, width) == code, weight, class_code=code)
+    cluster = None if batch.cluster is None else np.repeat(batch.cluster, width)
+    return Batch(batch.score.ravel(), np.repeat(batch.label, width) == code, weight, cluster, class_code=code)
 
 
 def _tallies(parts: Iterable[Batch]) -> dict[int, Tally]:

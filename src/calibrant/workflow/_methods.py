@@ -29,19 +29,24 @@ ESTIMATORS = {
     "venn-abers": "VennAbers",
     "vector": "VectorScaling",
 }
-BINNED = ("histogram", "scaling-binning")
+SETTINGS = {
+    "histogram": ("bins",),
+    "scaling-binning": ("bins",),
+    "platt": ("smoothing",),
+    "vector": ("penalty",),
+}
 JOINT = ("temperature", "vector")  # of all classes of a row at once, where the table is wide
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 MOST_DIGITS = 18  # of a count
 
 
-def estimator_of(method: str, bins: int | None) -> Any:
-    """An estimator that has not been fitted.
+def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: Any) -> Any:
+    """An estimator that has not been fitted; settings that are None are left to it.
 
     Raises
     ------
     InputError
-        If there is no such method, or it has no bins.
+        If there is no such method, or it has no bins, or no such setting.
 
     Examples
     --------
@@ -53,12 +58,15 @@ def estimator_of(method: str, bins: int | None) -> Any:
     from calibrant import recalibrate
 
     kind = getattr(recalibrate, ESTIMATORS[method])
-    if bins is None:
-        return kind()
-    if method not in BINNED:
-        message, hint = f"{method} has no bins", f"leave them out, or choose {' or '.join(BINNED)}"
-        raise InputError(message, hint, code="parameter")
-    return kind(bins=bins)
+    given = {name: value for name, value in {"bins": bins, **settings}.items() if value is not None}
+    for name in given:
+        takers = [each for each, settings in SETTINGS.items() if name in settings]
+        if method not in takers:
+            hint = f"leave it out, or choose {' or '.join(takers)}"
+            raise InputError(f"{method} has no {name} (--{name})", hint, code="parameter")
+    if bins == "auto":
+        del given["bins"]
+    return kind(**given)
 
 
 def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
@@ -126,6 +134,16 @@ def composed(
     return recalibrate.PerGroup(estimator, members)
 
 
+def check_grouping(group: str, given: Mapping[str, object]) -> None:
+    """Raise where something is given that another grouping is for."""
+    for name, grouping in (("groups", FREQUENCY), ("counts", FREQUENCY), ("min_scores", PER_CLASS)):
+        if given[name] is not None and group != grouping:
+            option = f"--{name.replace('_', '-')}"
+            message = f"{name} ({option}) goes with groups by {grouping} only"
+            hint = f"leave it out, or ask for them (--group {grouping})"
+            raise InputError(message, hint, code="parameter")
+
+
 def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
     """Fit to scores in memory, or to tallies."""
     if isinstance(found, dict):
@@ -134,7 +152,12 @@ def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence
         else:
             estimator.fit_tally(found[0])
     elif found.code is None:
-        estimator.fit(found.score, found.label, found.weight)
+        label = found.label
+        if found.score.ndim == 2:  # errors are to name classes
+            estimator.set_params(classes=list(classes))
+            if any(name.lstrip("-").isdigit() for name in classes):  # or they could be taken for positions
+                label = np.array(classes)[label]
+        estimator.fit(found.score, label, found.weight)
     else:
         estimator.fit(found.score, found.label, found.code, names=classes, sample_weight=found.weight)
 

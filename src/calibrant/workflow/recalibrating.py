@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
@@ -15,14 +16,17 @@ from calibrant.io.saved import tally_event
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.measure.tally import Tally
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
+from calibrant.workflow._choosing import AUTO, Asked, chosen
 from calibrant.workflow._class_parts import labelled_scores
+from calibrant.workflow._map_notes import map_notes
 from calibrant.workflow._mending import Mending, view_of
 from calibrant.workflow._methods import (
+    FREQUENCY,
     JOINT,
     SHARED,
     Method,
+    check_grouping,
     class_counts,
-    composed,
     counts_of,
     estimator_of,
     fit_to,
@@ -32,16 +36,20 @@ from calibrant.workflow._methods import (
 from calibrant.workflow._sources import Progress
 from calibrant.workflow.measuring import Columns
 
+FEW_GROUPS = 5  # the paper's choice
+
 
 def fit_recalibrator(
     source: Any,
     *,
     method: Method = "isotonic",
     group: str | Mapping[str, str] = SHARED,
-    groups: int = 5,
+    groups: int | Literal["auto"] | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     min_scores: int | None = None,
-    bins: int | None = None,
+    bins: int | Literal["auto"] | None = None,
+    smoothing: bool | None = None,
+    penalty: float | None = None,
     threshold: float | None = None,
     columns: Columns | None = None,
     progress: Progress | None = None,
@@ -67,14 +75,20 @@ def fit_recalibrator(
         ``groups`` groups of similarly frequent classes. Or the group of each class: a mapping of names, or
         the path of a file (`calibrant.io.read_class_table`).
     groups
-        Groups of ``"frequency"`` asked for; there can be fewer.
+        Groups of ``"frequency"`` asked for, 5 if not given; there can be fewer.
     counts
         How often each class occurs in the training data, for ``"frequency"``: a mapping, or a file as for
         ``group``. None: counted in this table.
     min_scores
         Scores that a class must have at least, for ``"class"``; 200 if not given.
     bins
-        Bins of ``histogram`` and ``scaling-binning``; their own default if not given.
+        Bins of ``histogram`` and ``scaling-binning``; their own default if not given. ``"auto"``, here and
+        for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (or else
+        items), from the numbers of `calibrant.recalibrate.frequency_candidates`; ``notes`` say which.
+    smoothing
+        Of ``platt``: fit to Platt's targets, which are finite for separable labels.
+    penalty
+        Of ``vector``: as `calibrant.recalibrate.VectorScaling` has it.
     threshold
         Leave out scores below it, in [0, 1); a table's own threshold counts as well. Not for a wide table.
     columns
@@ -102,24 +116,33 @@ def fit_recalibrator(
     >>> model.view, model.pairs, len(model.recalibrator.values_)
     ('binary', 6004, 10)
     """
-    made = estimator_of(method, bins)
+    alone = estimator_of(method, bins, smoothing=smoothing or None, penalty=penalty)
     homes, called = named_groups_of(group)
+    check_grouping(called, {"groups": groups, "counts": counts, "min_scores": min_scores})
     kept = _kept_tally(source)
     if kept is not None:
-        return _of_tally(made, kept, method, called, os.fspath(source), command)
+        return _of_tally(alone, kept, method, bins, called, os.fspath(source), command)
     predictions = (columns or Columns()).open(source)
     view = view_of(predictions)
     joint = view == "wide" and method in JOINT
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
-    found = labelled_scores(predictions, least, joint=joint, progress=progress)
+    choosing = AUTO in (groups, bins)
+    found = labelled_scores(predictions, least, joint=joint, units=choosing, progress=progress)
     if progress is not None:
         progress("fitting", 0, None)
     classes = predictions.classes if predictions.has_classes else ()
-    if view != "binary" and not joint:
-        seen = class_counts(found, classes) if counts is None else counts_of(counts)
-        made = composed(made, homes, groups, seen, min_scores)
-    fit_to(made, found, classes)
+    count_here = counts is None and homes == FREQUENCY
+    seen = class_counts(found, classes) if count_here else counts_of(counts or {})
+    number = FEW_GROUPS if groups is None else groups
+    asked = Asked(alone, homes, number, bins, min_scores, seen, () if joint else classes)
+    said: list[str] = []
+    with of_file(predictions.name):
+        if choosing:
+            made, *said = chosen(asked, found, predictions.name, progress)
+        else:
+            made = asked.made(number, bins)
+        fit_to(made, found, classes)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
     digest = None if name is None else file_digest(name)
     return SavedRecalibrator(
@@ -134,6 +157,7 @@ def fit_recalibrator(
         made.pair_count_,
         __version__,
         command,
+        (*said, *map_notes(made)),
     )
 
 
@@ -154,6 +178,7 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
         output=output,
         seconds=seconds,
         version=model.version,
+        notes=model.notes,
     )
 
 
@@ -240,7 +265,7 @@ def _kept_tally(source: Any) -> tuple[str, Tally] | None:
 
 
 def _of_tally(
-    made: Any, kept: tuple[str, Tally], method: str, group: str, name: str, command: str | None
+    made: Any, kept: tuple[str, Tally], method: str, bins: object, group: str, name: str, command: str | None
 ) -> SavedRecalibrator:
     event, tally = kept
     if event != "binary":
@@ -251,7 +276,11 @@ def _of_tally(
         raise InputError(
             message, "leave the group out, or choose another method", code="parameter", file=name
         )
-    made.fit_tally(tally)
+    if bins == AUTO:
+        message, hint = "bins are not chosen for a tally", "give their number (--bins)"
+        raise InputError(message, hint, code="parameter", file=name)
+    with of_file(name):
+        made.fit_tally(tally)
     return SavedRecalibrator(
         made,
         method,
@@ -264,6 +293,7 @@ def _of_tally(
         tally.total_n,
         __version__,
         command,
+        map_notes(made),
     )
 
 
@@ -276,6 +306,17 @@ def _check(predictions: Predictions, method: str, group: str, *, joint: bool) ->
     if group != SHARED and (joint or not predictions.has_classes):
         message = f"{method} maps all classes of a row at once" if joint else "the table has no classes"
         raise InputError(message, "leave the group out", code="parameter", file=name)
+
+
+@contextmanager
+def of_file(name: str) -> Iterator[None]:
+    """Name the file in errors of those who only know its content."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is None:
+            error.file = name
+        raise
 
 
 def _threshold(predictions: Predictions, asked: float | None) -> float | None:
