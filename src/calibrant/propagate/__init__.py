@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant.propagate.checking import central_set_hits, quantile_calibration
 from calibrant.propagate.counts import (
     CountDistribution,
     compare_counts,
@@ -16,12 +17,14 @@ __all__ = [
     "CountDistribution",
     "RefittedRecalibrator",
     "Stages",
+    "central_set_hits",
     "compare_counts",
     "count_interval",
     "exceedance",
     "joint_probabilities",
     "poisson_binomial",
     "propagate",
+    "quantile_calibration",
     "summary",
     "total_interval",
 ]
