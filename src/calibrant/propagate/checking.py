@@ -17,7 +17,7 @@ from calibrant.propagate.counts import poisson_binomial
 from calibrant.results.propagation import CentralSets, QuantileCalibration
 
 COMPONENTS = 4
-LEVELS = tuple(place / 100 for place in range(5, 100, 5)) + (0.99,)
+LEVELS = (*(place / 100 for place in range(5, 100, 5)), 0.99)
 SET_LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 FEWEST_SAMPLES = 4
 
@@ -31,11 +31,11 @@ def quantile_calibration(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> QuantileCalibration:
-    """Check predictions of numbers: is the truth one more draw from the samples?
+    """Check predictions of numbers: the truth should be one more draw from the samples.
 
-    If it is, then (rank + U (ties + 1)) / (L + 1) is uniform, where the rank counts the samples below the
-    truth, the ties those equal to it, and U is uniform in [0, 1]. Predictions whose samples are all the same and
-    right give nothing but U: their share is reported.
+    Then (rank + U (ties + 1)) / (L + 1) is uniform, where the rank counts the samples below the truth, the
+    ties those equal to it, and U is uniform in [0, 1]. Predictions whose samples are all the same and right
+    give nothing but U: their share is reported.
 
     Parameters
     ----------
@@ -63,15 +63,15 @@ def quantile_calibration(
 
     References
     ----------
-    Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles"; Neyman
-    (1937), "Smooth test for goodness of fit"; Czado, Gneiting and Held (2009), for the randomisation.
+    Cook, Gelman and Rubin (2006), "Validation of software for Bayesian models using posterior quantiles";
+    Neyman (1937), "Smooth test for goodness of fit"; Czado, Gneiting and Held (2009), "Predictive model
+    assessment for count data", for the randomisation.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> mean = rng.normal(size=(500, 1))
-    >>> right = quantile_calibration(mean + rng.normal(size=(500, 100)), mean[:, 0] + rng.normal(size=500))
-    >>> wrong = quantile_calibration(mean + rng.normal(size=(500, 100)), mean[:, 0] + 2 * rng.normal(size=500))
+    >>> samples, noise = rng.normal(size=(500, 100)), rng.normal(size=500)
+    >>> right, wrong = quantile_calibration(samples, noise), quantile_calibration(samples, 2 * noise)
     >>> right.p_value > 0.05, wrong.p_value < 1e-6
     (True, True)
     """
@@ -113,10 +113,10 @@ def central_set_hits(
 ) -> CentralSets:
     """Count how often the truth lies in central sets, against the mass that the samples state for them.
 
-    A central set of a whole number has more mass than its level, so that hits above the level are no fault. One
-    half of the samples makes the set, the other states its mass. The test is exact: if the truth is one more
-    draw, then, given how many of the other half and the truth are inside together, it is inside with that share
-    of them.
+    A central set of a whole number has more mass than its level, so that hits above the level are no fault.
+    One half of the samples makes the set, the other states its mass. The test is exact: if the truth is one
+    more draw, then, given how many of the other half and the truth are inside together, it is inside with
+    that share of them.
 
     Parameters
     ----------
