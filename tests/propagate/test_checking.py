@@ -97,10 +97,10 @@ def test_bad_numbers_are_refused() -> None:
     with pytest.raises(InputError, match="one number each"):
         quantile_calibration([[1, 2]], [1, 2])
     with pytest.raises(InputError, match="number 1 or one of its samples"):
-        quantile_calibration([[1, 2], [1, np.nan]], [1, 2])
+        quantile_calibration(np.array([[1, 2], [1, np.nan]]), [1, 2])
     with pytest.raises(InputError, match="at least 4"):
         central_set_hits([[1, 2]], [1])
     with pytest.raises(InputError, match="no levels"):
         central_set_hits([[1, 2, 3, 4]], [1], levels=())
     with pytest.raises(InputError, match="clusters"):
-        quantile_calibration([[1, 2]], [1], clusters=["a", "b"])
+        quantile_calibration([[1, 2]], [1], clusters=np.array(["a", "b"]))

@@ -91,7 +91,7 @@ def test_the_narrow_interval_is_that_of_the_map_fitted_to_all() -> None:
 def test_draws_without_both_labels_are_counted_and_too_many_are_refused() -> None:
     clusters = np.repeat([0, 1], 6)  # half of the draws have both
     data = LabelledScores(np.linspace(0.1, 0.9, 12), clusters, clusters=clusters)
-    outcomes = set()
+    outcomes: set[int | str] = set()
     for seed in range(8):
         try:
             found = RefittedRecalibrator(Isotonic(), data, refits=20, seed=seed).count([0.3])

@@ -156,7 +156,8 @@ class QuantileCalibration(Result):
     level
         Of the intervals of the coverage.
     statistic, p_value
-        Neyman's smooth test of uniformity with four components; None where it is undefined.
+        Neyman's smooth test of uniformity, with four components; with clusters two (where the truth lies, and
+        how far out). None where it is undefined.
     degenerate
         Share of predictions whose samples are all the same: they have no power.
     n, clusters
