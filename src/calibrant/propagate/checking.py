@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, proportion
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
-from calibrant.measure._tails import quantile, two_sided_p_value
+from calibrant.measure._tails import quantile
 from calibrant.propagate.counts import poisson_binomial
 from calibrant.results.propagation import CentralSets, QuantileCalibration
 
@@ -118,7 +119,7 @@ def central_set_hits(
     A central set of a whole number has more mass than its level, so that hits above the level are no fault.
     One half of the samples makes the set, the other states its mass. The test is exact: if the truth is one
     more draw, then, given how many of the other half and the truth are inside together, it is inside with
-    that share of them.
+    that share of them. With clusters it is that of as many independent predictions as vary alike.
 
     Parameters
     ----------
@@ -151,34 +152,58 @@ def central_set_hits(
         message = f"there are {drawn.shape[1]} samples a number"
         raise InputError(message, f"draw at least {FEWEST_SAMPLES}", code="parameter")
     making, stating = drawn[:, ::2], drawn[:, 1::2]
-    rows = [_of_level(making, stating, true, codes, count, float(one)) for one in asked]
-    hits, stated, p_value = zip(*rows, strict=True)
+    rows = [_of_level(making, stating, true, float(one)) for one in asked]
+    if codes is None:
+        p_value = [_two_sided(row.chance, int(row.hit.sum())) for row in rows]
+    else:
+        effect = _design_effect(rows, codes, count)
+        p_value = [_effective(row, effect) for row in rows]
     return CentralSets(
         levels=asked,
-        hits=np.array(hits, np.int64),
-        stated=np.array(stated),
+        hits=np.array([row.hit.sum() for row in rows], np.int64),
+        stated=np.array([row.stated for row in rows]),
         p_value=np.array(p_value),
         n=len(true),
         clusters=count or None,
     )
 
 
-def _of_level(
-    making: Floats, stating: Floats, true: Floats, codes: Integers | None, count: int, level: float
-) -> tuple[int, float, float]:
-    """Hits, stated mass and p-value of one level."""
+class _Level(NamedTuple):
+    """What is in the central sets of one level."""
+
+    hit: NDArray[np.bool_]
+    stated: float
+    chance: Floats
+
+
+def _of_level(making: Floats, stating: Floats, true: Floats, level: float) -> _Level:
     tail = (1 - level) / 2
     low = np.quantile(making, tail, axis=1, method="lower")
     high = np.quantile(making, 1 - tail, axis=1, method="higher")
     hit = (low <= true) & (true <= high)
     within = ((low[:, None] <= stating) & (stating <= high[:, None])).sum(axis=1)
-    chance = (within + hit) / (stating.shape[1] + 1)
-    stated = float((within / stating.shape[1]).sum())
-    if codes is None:
-        return int(hit.sum()), stated, _two_sided(chance, int(hit.sum()))
-    sums = np.bincount(codes, hit - chance, minlength=count)
-    spread = math.sqrt(float(sums @ sums))
-    return int(hit.sum()), stated, two_sided_p_value(float(sums.sum()) / spread, count) if spread else 1.0
+    return _Level(hit, float((within / stating.shape[1]).sum()), (within + hit) / (stating.shape[1] + 1))
+
+
+def _design_effect(rows: Sequence[_Level], codes: Integers, count: int) -> float:
+    """Variance of the hits over that of independent ones, pooled over levels: high ones have few misses."""
+    found = expected = 0.0
+    for row in rows:
+        sums = np.bincount(codes, row.hit - row.chance, minlength=count)
+        found += float(sums @ sums)
+        expected += float(row.chance @ (1 - row.chance))
+    return max(1.0, found / expected) if expected else 1.0
+
+
+def _effective(row: _Level, effect: float) -> float:
+    """Two-sided p-value of hits that vary as those of n / effect independent predictions."""
+    from scipy.special import betainc
+
+    n, hits = len(row.hit) / effect, float(row.hit.sum()) / effect
+    chance = float(row.chance.mean())
+    below = float(betainc(n - hits, hits + 1, 1 - chance)) if hits < n else 1.0
+    above = float(betainc(hits, n - hits + 1, chance)) if hits > 0 else 1.0
+    return min(1.0, 2 * min(below, above))
 
 
 def _two_sided(chance: Floats, hits: int) -> float:

@@ -207,7 +207,7 @@ class CentralSets(Result):
     stated
         (k,) hits expected: the sum of the stated masses.
     p_value
-        (k,) two-sided: exact over independent predictions, from cluster sums with clusters.
+        (k,) two-sided: exact for independent predictions; with clusters after a design effect.
     n, clusters
         Predictions, and their clusters; None if they are taken as independent.
     """
