@@ -112,6 +112,17 @@ def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> 
     assert "these very data" in text
     ran = run("report", tags, tags, "--model", model, "-o", page)
     assert (ran.code, "one table" in ran.err) == (2, True)
+    ran = run("report", tags, "--dev", tags, "-o", page)
+    assert (ran.code, "(--model)" in ran.err) == (2, True)
+
+
+def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: Path) -> None:
+    model, page = tmp_path / "model.json", tmp_path / "report.html"
+    assert run("fit", tags, "-o", model, "--method", "platt").code == 0
+    ran = run("report", tags, "--model", model, "--dev", tags, "--event", "pooled", "-o", page)
+    assert (ran.code, ran.err) == (0, "")
+    assert "With the chance of the fit (200 fits to resamples of" in ran.out
+    assert "With the chance of the fit" in page.read_text("utf-8")
 
 
 def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_selection_gives_the_bins_of_an_exact_tally(
     checked = pairs(rng.random(30_000) < score, score)
     exact = Tally.from_pairs(checked, exact=True)
     monkeypatch.setattr(binning, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(binning, "LARGEST_SORTED", 100)
     for size in (7, 200, 9_000):
         selected = adaptive(checked, size=size, threads=threads)
         sorted_ = adaptive(exact, size=size)
@@ -111,6 +112,23 @@ def test_selection_gives_the_bins_of_an_exact_tally(
         assert selected.n.tolist() == sorted_.n.tolist()
         assert selected.edge_low.tolist() == sorted_.edge_low.tolist()
     np.testing.assert_allclose(uniform(checked, 13).sums(), uniform(exact, 13).sums(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "selected"), [(15, True), (1600, False)])
+def test_few_cuts_of_many_pairs_are_selected_and_many_are_sorted(
+    monkeypatch: pytest.MonkeyPatch, count: int, selected: bool
+) -> None:
+    score = np.random.default_rng(9).random(binning.LARGEST_SORTED + 1)
+    checked = pairs(score < 0.3, score)
+    asked: list[str] = []
+
+    def select(*_: object, **__: object) -> Tally:
+        asked.append("selection")
+        return Tally.from_pairs(checked)
+
+    monkeypatch.setattr(binning, "select_tally", select)
+    adaptive(checked, count=count)
+    assert bool(asked) is selected
 
 
 @pytest.mark.parametrize(

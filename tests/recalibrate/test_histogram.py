@@ -99,6 +99,7 @@ def test_many_pairs_are_cut_by_selection_as_few_are_by_sorting(seed: int, n: int
     tally = Tally.from_arrays(y_true=label, y_prob=score)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(binning, "LARGEST_EXACT", 0)
+        patch.setattr(binning, "LARGEST_SORTED", 0)
         selected = HistogramBinning().fit(score, label)
     by_sorting = HistogramBinning().fit_tally(tally)
     for name in ("edges_", "values_", "sizes_"):

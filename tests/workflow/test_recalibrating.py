@@ -22,10 +22,12 @@ from calibrant.recalibrate import (
     LabelledScores,
     PerClass,
     PerGroup,
+    Platt,
     Shared,
     Temperature,
     choose_recalibrator,
     frequency_candidates,
+    resampled_changes,
 )
 from calibrant.recalibrate.selection import GROUPS
 from calibrant.workflow import _class_parts, apply_recalibrator, fit_recalibrator, measure, report
@@ -393,3 +395,39 @@ def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.Monke
     made: Any = model.recalibrator
     assert made.grid_error_ > 0
     assert f"within {made.grid_error_:.2g}" in model.notes[0]
+
+
+@pytest.mark.parametrize("view", ["binary", "classes"])
+def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
+    tables = [binary(500, seed) if view == "binary" else long(300, seed) for seed in (30, 31)]
+    model = fit_recalibrator(tables[0], method="platt", threshold=0.02)
+    found = report(tables[1], model=model, dev=tables[0], event=None if view == "binary" else "pooled")
+    data = []
+    for table in tables:
+        names = ("score", "label", "class", "cluster")
+        columns = {name: np.asarray(table[name].to_pylist()) for name in names if name in table.column_names}
+        kept = {name: column[columns["score"] >= 0.02] for name, column in columns.items()}
+        data.append(LabelledScores(kept["score"], kept["label"], kept.get("class"), kept.get("cluster")))
+    alone: Any = Platt() if view == "binary" else Shared(Platt())
+    expected = resampled_changes(alone, data[0], data[1], threshold=0.02)
+    assert [each.change.before.measure for each in found.resampled] == (
+        ["smce"] if view == "binary" else ["mce", "smce"]
+    )
+    for mine, theirs in zip(found.resampled, expected, strict=True):
+        assert mine.mse_low == pytest.approx(theirs.mse_low, abs=1e-12)
+        assert mine.mse_high == pytest.approx(theirs.mse_high, abs=1e-12)
+    assert sum("chance of the fit" in note for note in found.notes) == len(expected)
+
+
+def test_dev_has_to_go_with_the_recalibrator() -> None:
+    dev = binary(400, 32)
+    model = fit_recalibrator(dev)
+    with pytest.raises(InputError, match="without a recalibrator"):
+        report(dev, dev=dev)
+    with pytest.raises(InputError, match="long table with classes"):
+        report(dev, model=model, dev=long(50, 0))
+    weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
+    with pytest.raises(InputError, match="weights"):
+        report(dev, model=model, dev=weighted)
+    with pytest.raises(InputError, match="wide"):
+        report(rows(80, 0), model=fit_recalibrator(rows(300, 0), method="temperature"), dev=rows(300, 0))

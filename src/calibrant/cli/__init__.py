@@ -17,6 +17,7 @@ main = CommandGroup(
         "apply": "calibrant.cli.apply",
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
+        "coref": "calibrant.cli.coref",
     },
 )
 

@@ -29,6 +29,12 @@ from calibrant.cli._progress import Progress
 @click.option(
     "--model", metavar="FILE", help="A recalibrator that calibrant fit has saved: show PRED before and after."
 )
+@click.option(
+    "--dev",
+    metavar="FILE",
+    help="The table that MODEL was fitted on: fit again to resamples of it, for an interval on the change "
+    "that counts the chance of the fit as well.",
+)
 @click.option("--title", help="Title of the report.")
 @measuring
 @AS_JSON
@@ -37,6 +43,7 @@ def command(
     output: str,
     names: tuple[str, ...],
     model: str | None,
+    dev: str | None,
     title: str | None,
     as_json: bool,
     **options: Any,
@@ -53,7 +60,7 @@ def command(
     keep_sources(output, *predictions)
     with Progress() as progress:
         found = report(
-            predictions, names=names or None, model=model, progress=progress, **settings_of(options)
+            predictions, names=names or None, model=model, dev=dev, progress=progress, **settings_of(options)
         )
         progress("drawing")
         made = page(found, title=title)

@@ -37,23 +37,21 @@ def parse_line(text: str, window: int | None) -> Line:
     if isinstance(name, bool) or not isinstance(name, str | int) or name == "":
         raise _broken(f"doc is {_short(name)}", "give the name of the document, a text")
     name = str(name)
-    lists = {key: record[key] for key in KEYS[1:] if record.get(key) is not None}
-    for key in NEEDED[1:]:
-        lists.setdefault(key, record[key])
-    for key, values in lists.items():
-        if not isinstance(values, list):
-            raise _broken(f"document {name!r}: {key} is {_short(values)}", "give a list, an entry a mention")
-        if len(values) != len(lists["mentions"] or ()):
-            count = len(lists["mentions"] or ())
-            message = f"document {name!r} has {count} mentions and {len(values)} {key}"
+    keys = KEYS[1:] if record.get("clusters") is not None else NEEDED[1:]
+    for key in keys:
+        if not isinstance(record[key], list):
+            message = f"document {name!r}: {key} is {_short(record[key])}"
+            raise _broken(message, "give a list, an entry a mention")
+        if len(record[key]) != len(record["mentions"]):
+            message = f"document {name!r} has {len(record['mentions'])} mentions and {len(record[key])} {key}"
             raise _broken(message, "give one a mention", "length")
-    places = [f"document {name!r}, mention {number}" for number in range(len(lists["mentions"]))]
-    mentions = [_mention(value, place) for value, place in zip(lists["mentions"], places, strict=True)]
+    places = [f"document {name!r}, mention {number}" for number in range(len(record["mentions"]))]
+    mentions = [_mention(value, place) for value, place in zip(record["mentions"], places, strict=True)]
     rows = [
         _row(value, number, window, place)
-        for number, (value, place) in enumerate(zip(lists["antecedents"], places, strict=True))
+        for number, (value, place) in enumerate(zip(record["antecedents"], places, strict=True))
     ]
-    clusters = lists.get("clusters")
+    clusters = record.get("clusters")
     if clusters is not None:
         clusters = [_entity(value, place) for value, place in zip(clusters, places, strict=True)]
     return Line(name, mentions, rows, clusters)

@@ -6,8 +6,8 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, cast
 
@@ -59,38 +59,45 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     return name, lines
 
 
-def stream_lines(path: str | os.PathLike[str]) -> tuple[str, Iterator[str]]:
+@contextmanager
+def open_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, Iterator[str]]]:
     r"""As `read_lines`, one line after another, for files that need not fit into memory.
 
-    Whether the file is there is known at once; what is wrong inside it is raised where it is come to.
+    What is wrong inside the file is raised where it is come to.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(f"{folder}/a.txt").write_text("one\r\n\ntwo\n")
-    ...     list(stream_lines(f"{folder}/a.txt")[1])
+    ...     with open_lines(f"{folder}/a.txt") as (name, lines):
+    ...         list(lines)
     ['one', '', 'two', '']
     """
     name = "stdin" if os.fspath(path) == "-" else os.fspath(path)
-    if name == "stdin":
-        return name, _lines(name, io.BytesIO(_bytes(name, path)))
+    with ExitStack() as stack:
+        file: IO[bytes] = io.BytesIO(_bytes(name, path)) if name == "stdin" else _opened(name, path)
+        raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, file)))
+        packed = raw.peek(2).startswith(GZIP)
+        if packed:
+            raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw))))
+        elif name.endswith(".gz") and raw.peek(1):
+            raise _not_packed(name, raw.peek(512))
+        with reading(name) if packed else nullcontext():
+            _check_head(name, raw.peek(HEAD)[:HEAD])
+        yield name, _lines(name, raw, packed)
+
+
+def _opened(name: str, path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        return name, _lines(name, Path(path).open("rb"))
+        return Path(path).open("rb", buffering=0)
     except OSError as error:
         raise _unreadable(name, error) from error
 
 
-def _lines(name: str, file: IO[bytes]) -> Iterator[str]:
-    with ExitStack() as stack:
-        raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, file)))
-        if raw.peek(2).startswith(GZIP):
-            stack.enter_context(reading(name))
-            raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw))))
-        elif name.endswith(".gz") and raw.peek(1):
-            raise _not_packed(name, raw.peek(512))
-        _check_head(name, raw.peek(HEAD)[:HEAD])
-        blank, data, number = True, b"\n", 0
+def _lines(name: str, raw: Iterable[bytes], packed: bool) -> Iterator[str]:
+    blank, data, number = True, b"\n", 0
+    with reading(name) if packed else nullcontext():
         for number, data in enumerate(raw, 1):
             try:
                 line = data.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -101,10 +108,10 @@ def _lines(name: str, file: IO[bytes]) -> Iterator[str]:
                 _check_line_ends(name, [line], number)
             blank = blank and not line.strip()
             yield line
-        if blank:
-            raise _empty(name)
-        if data.endswith(b"\n"):
-            yield ""
+    if blank:
+        raise _empty(name)
+    if data.endswith(b"\n"):
+        yield ""
 
 
 def _check_line_ends(name: str, lines: list[str], first: int = 1) -> None:

@@ -13,7 +13,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._conll_documents import START, ColumnDocuments
 from calibrant.io._conllu_documents import ConlluDocuments
 from calibrant.io._sentences import is_conllu
-from calibrant.io._text import stream_lines
+from calibrant.io._text import open_lines, read_lines
 
 Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14
@@ -122,20 +122,20 @@ def iter_documents(
     ...     [document.name for document in iter_documents(file)]
     ['one', 'two']
     """
-    name, lines = stream_lines(path)
-    head = []
-    for line in lines:
-        head.append(line)
-        if line.strip() and (not line.startswith("#") or line.startswith(START)):
-            break
-    reader = _reader(name, head, Counter() if changed is None else changed)
-    for number, line in enumerate(chain(head, lines), 1):
-        if progress is not None and number % REPORT_EVERY == 0:
-            progress("reading", number, None)
-        reader.add(number, line)
+    with open_lines(path) as (name, lines):
+        head = []
+        for line in lines:
+            head.append(line)
+            if line.strip() and (not line.startswith("#") or line.startswith(START)):
+                break
+        reader = _reader(name, head, Counter() if changed is None else changed)
+        for number, line in enumerate(chain(head, lines), 1):
+            if progress is not None and number % REPORT_EVERY == 0:
+                progress("reading", number, None)
+            reader.add(number, line)
+            yield from reader.shelf.take()
+        reader.finish()
         yield from reader.shelf.take()
-    reader.finish()
-    yield from reader.shelf.take()
 
 
 def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
@@ -160,7 +160,7 @@ def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
     ...     read_folds(file)
     {'emma': 0, 'ulysses': 1}
     """
-    name, lines = stream_lines(path)
+    name, lines = read_lines(path)
     folds: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         document, _, fold = line.partition("\t")

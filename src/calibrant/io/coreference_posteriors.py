@@ -18,7 +18,7 @@ from calibrant.documents import Document, Mention, check_mentions
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._posterior_lines import format_line, parse_line
-from calibrant.io._text import stream_lines
+from calibrant.io._text import open_lines
 
 if TYPE_CHECKING:
     from calibrant.posterior import AntecedentPosterior
@@ -147,8 +147,8 @@ def read_posteriors(
     """
     if window is not None:
         positive_integer(window, "window")
-    name, lines = stream_lines(path)
-    return _documents(name, lines, window, tolerance, progress)
+    with open_lines(path) as (name, lines):
+        yield from _documents(name, lines, window, tolerance, progress)
 
 
 class PosteriorWriter:

@@ -27,6 +27,9 @@ Integers = NDArray[np.int64]
 Source = Pairs | Tally
 Ties = Literal["shared", "whole"]
 
+LARGEST_SORTED = 1 << 16  # pairs; from there on few cuts are found sooner by selection
+PAIRS_A_CUT = 64  # with fewer, selection pays only for pairs that are too many to be sorted
+
 
 def adaptive(
     source: Source,
@@ -254,11 +257,13 @@ def tally_with_cuts(
     *,
     threads: int | None = None,
 ) -> Tally:
-    """Return a tally of which bins with these cuts are exact: an exact one when small, else by selection.
+    """Return a tally of which bins with these cuts are exact: by sorting few pairs, else by selection.
 
     Rows of a selected tally are as wide as the cuts allow; other bins of it are not exact.
     """
-    if len(pairs) <= LARGEST_EXACT or pairs.weight is not None or pairs.cluster is not None:
+    cuts = sum(map(len, ranks)) + sum(map(len, edges))
+    sorted_up_to = LARGEST_SORTED if cuts <= len(pairs) // PAIRS_A_CUT else LARGEST_EXACT
+    if len(pairs) <= sorted_up_to or pairs.weight is not None or pairs.cluster is not None:
         return Tally.from_pairs(pairs, exact=True, threads=threads).without_clusters()
     return select_tally(
         lambda: ((pairs.score[piece], pairs.outcome[piece]) for piece in slices(len(pairs))),

@@ -97,7 +97,8 @@ def error_changes(
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(f"{measure.upper()} (plug-in)")
     if legend:
-        _key(ax, label, other_label if squares else None)
+        key_of_changes(ax, label, other_label if squares else None)
+        style.legend_above(ax)
     return ax
 
 
@@ -114,22 +115,25 @@ def _lines(changes: Changes, measure: str) -> dict[tuple[str | None, str], Margi
 def _draw(ax: Axes, y: float, change: MarginalChange, other: MarginalChange | None) -> None:
     """One line; where no score is left there is nothing to draw."""
     before, after = change.before.calibration_error, change.after.calibration_error
-    if before is None or after is None:
-        return
+    if before is not None and after is not None:
+        draw_change(ax, y, before, after, None if other is None else other.after.calibration_error)
+
+
+def draw_change(ax: Axes, y: float, before: float, after: float, other: float | None) -> None:
+    """A dot, an arrow from it, and a square if there is one."""
     falls = after <= before
     color = FALLS if falls else RISES
     ax.plot([before, after], [y, y], color=color, linewidth=1.6, zorder=2)
     ax.plot([before], [y], color=style.INK, marker="o", zorder=3, gid="before", **POINT)
-    if other is not None and other.after.calibration_error is not None:
-        square = [other.after.calibration_error]
-        ax.plot(square, [y], color=OTHER, marker="s", zorder=4, gid="other", **POINT | {"markersize": 5})
+    if other is not None:
+        ax.plot([other], [y], color=OTHER, marker="s", zorder=4, gid="other", **POINT | {"markersize": 5})
     ax.plot([after], [y], color=color, marker="<" if falls else ">", zorder=5, gid="after", **POINT)
 
 
-def _key(ax: Axes, label: str, other_label: str | None) -> None:
+def key_of_changes(ax: Axes, label: str, other_label: str | None) -> None:
+    """Say in the legend what the dots, arrows and squares are."""
     style.key(ax, "before", 0, color=style.INK, marker="o", **POINT)
     style.key(ax, style.shown(f"{label}: falls"), 1, color=FALLS, marker="<", **POINT)
     style.key(ax, style.shown(f"{label}: rises"), 1, color=RISES, marker=">", **POINT)
     if other_label is not None:
         style.key(ax, style.shown(other_label), 2, color=OTHER, marker="s", **POINT)
-    style.legend_above(ax)

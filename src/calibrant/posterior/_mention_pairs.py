@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from calibrant.posterior.antecedent import AntecedentPosterior
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-PAIRS = 1 << 20  # at a time
+PAIRS = 1 << 18  # at a time
 
 
 class MentionPairs(NamedTuple):
@@ -94,11 +95,11 @@ class PairStream:
         """
         kept = min(count, self.posterior.window or count)
         span = min(count, max(furthest, kept))
-        step = min(count, max(kept, PAIRS // max(1, span)))
+        step = max(1, min(count, PAIRS // max(1, span), math.isqrt(PAIRS)))
         pair = np.empty((min(count, kept + step), min(count, span + step)))
         rows = self.posterior.rows_of(document)
         row = column = 0
-        for begin in range(0, count, max(1, step)):
+        for begin in range(0, count, step):
             end = min(count, begin + step)
             if end - row > pair.shape[0]:
                 pair[:kept] = pair[begin - kept - row : begin - row].copy()
@@ -113,8 +114,9 @@ class PairStream:
     def _sampled(self, document: int, count: int, furthest: int, samples: int) -> Iterator[Rows]:
         entities = self.posterior.document(document).sample(samples, self.seed, threads=1)
         mention_pairs.mention_before(entities, entities)
-        for begin in range(0, count, max(1, PAIRS // max(1, count))):
-            end = min(count, begin + max(1, PAIRS // max(1, count)))
+        step = max(1, PAIRS // max(1, count))
+        for begin in range(0, count, step):
+            end = min(count, begin + step)
             joined = np.zeros((end - begin, count), np.int64)
             mention_pairs.count_pairs(entities, begin, end, furthest, joined)
             yield Rows(begin, end, begin, 0, joined / samples)

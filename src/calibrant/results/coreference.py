@@ -190,9 +190,11 @@ class TrainedCoreference(Result):
     seconds
         Time of reading, training and choosing.
     seed
-        Of the order in which documents are learnt from.
+        Of the order in which training sees mentions.
     version
         Of calibrant.
+    reasons
+        For each field that is None, why; and why the temperature is 1, if none is best.
     """
 
     features: str
@@ -211,6 +213,7 @@ class TrainedCoreference(Result):
     seconds: float
     seed: int
     version: str
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the candidates as a table, one row each."""

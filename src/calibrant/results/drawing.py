@@ -9,6 +9,7 @@ from calibrant._checks import Floats
 from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
+from calibrant.results.groups import ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured
 
@@ -123,6 +124,8 @@ class Report(Result):
         What is left out, and why: differences that cannot be told, events that not all models have.
     recalibrator
         The recalibrator that the second model's scores are the first's after; None where there is none.
+    resampled
+        Its changes with intervals that count the chance of the fit; empty where it was not fitted again.
     """
 
     models: tuple[ReportedModel, ...]
@@ -130,3 +133,4 @@ class Report(Result):
     command: str | None = None
     notes: tuple[str, ...] = ()
     recalibrator: str | None = None
+    resampled: tuple[ResampledChange, ...] = ()

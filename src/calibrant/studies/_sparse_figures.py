@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from calibrant.plots import _style as style
+from calibrant.plots._changes import draw_change, key_of_changes
 from calibrant.studies._base import Row, Study, shared_legend
 from calibrant.studies._sparse_maps import SHORT
 from calibrant.studies._sparse_scores import GROUPS
-
-FALLS, RISES, SHARED = style.SERIES[2].color, style.SERIES[1].color, style.SERIES[0].color
-POINT: dict[str, Any] = {"linestyle": "none", "markersize": 6}
 
 
 def draw(study: Study) -> dict[str, Figure]:
@@ -49,7 +46,8 @@ def _panel(ax: Axes, errors: Sequence[Row], measures: Sequence[str], floors: dic
                 for row in errors
                 if (row["technique"], row["measure"]) == (technique, measure)
             }
-            _line(ax, y, found["TFG"], found["SCW"])
+            grouped, shared = found["TFG"]["plug-in after"], found["SCW"]["plug-in after"]
+            draw_change(ax, y, found["TFG"]["plug-in before"], grouped, shared)
             heights.append(y)
             labels.append(short if len(measures) == 1 else f"{measure[5:]}  {short}")
             y += 1.0
@@ -59,17 +57,5 @@ def _panel(ax: Axes, errors: Sequence[Row], measures: Sequence[str], floors: dic
     ax.set_ylim(y - 0.9, -0.7)
     ax.set_xlim(left=0)
     style.grid(ax, "x")
-    style.key(ax, "before", 0, color="k", marker="o", **POINT)
-    style.key(ax, "after TFG: falls", 1, color=FALLS, marker="<", **POINT)
-    style.key(ax, "after TFG: rises", 1, color=RISES, marker=">", **POINT)
-    style.key(ax, "after SCW", 1, color=SHARED, marker="s", **POINT)
-    style.key(ax, "noise of a calibrated model", 2, color=style.MUTED, linestyle=":")
-
-
-def _line(ax: Axes, y: float, grouped: Row, shared: Row) -> None:
-    before, after = grouped["plug-in before"], grouped["plug-in after"]
-    color = FALLS if after <= before else RISES
-    ax.plot([before, after], [y, y], color=color, linewidth=1.6, zorder=1)
-    ax.plot([after], [y], color=color, marker="<" if after <= before else ">", zorder=3, **POINT)
-    ax.plot([before], [y], color="k", marker="o", zorder=2, **POINT)
-    ax.plot([shared["plug-in after"]], [y], color=SHARED, marker="s", zorder=2, **POINT)
+    key_of_changes(ax, "after TFG", "after SCW")
+    style.key(ax, "noise of a calibrated model", 3, color=style.MUTED, linestyle=":")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
+from calibrant.workflow.coreference_pairs import export_pairs
+from calibrant.workflow.coreference_training import train_coreference
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
@@ -13,12 +16,16 @@ from calibrant.workflow.tallying import tally
 __all__ = [
     "Columns",
     "apply_recalibrator",
+    "evaluate_coreference",
     "evaluate_tagger",
+    "export_pairs",
     "fit_recalibrator",
     "measure",
     "plan",
+    "predict_coreference",
     "predict_tags",
     "report",
     "tally",
+    "train_coreference",
     "train_tagger",
 ]

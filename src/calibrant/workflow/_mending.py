@@ -184,8 +184,8 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
 
 def before_and_after(
     sources: Sequence[Any], model: SavedRecalibrator | str | os.PathLike[str], columns: Columns | None
-) -> tuple[list[Any], str, list[str]]:
-    """The one table of a report as it is and recalibrated, the recalibrator's name, and notes.
+) -> tuple[list[Predictions], SavedRecalibrator, str, list[str]]:
+    """The one table of a report as it is and recalibrated, the recalibrator, its name, and notes.
 
     Raises
     ------
@@ -205,12 +205,12 @@ def before_and_after(
     fitted = "" if saved.source is None else f" on {saved.source}"
     notes = [
         f"After: the scores as {called} maps them ({how}; fitted{fitted}). Intervals are for this map: "
-        "they leave out that another sample would have given another one."
+        "they leave out that another sample would have given another one (dev=, --dev, counts that as well)."
     ]
     same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
     if same and file_digest(sources[0]) == saved.digest:
         notes.append("The map was fitted on these very data: its error here is too low.")
-    return [before, mended(before, saved)], called, notes
+    return [before, mended(before, saved)], saved, called, notes
 
 
 def by_row(source: EventSource) -> EventSource:

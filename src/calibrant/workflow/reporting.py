@@ -14,9 +14,11 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.measure.noise_floor import consistency_bars
 from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
+from calibrant.results.groups import ResampledChange
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._mending import before_and_after, by_row
+from calibrant.workflow._refitting import notes_on, refitted
 from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.comparing import difference_of, event_notes
 from calibrant.workflow.measuring import Columns, read, together
@@ -30,6 +32,7 @@ def report(
     *,
     names: Sequence[str] | None = None,
     model: SavedRecalibrator | str | os.PathLike[str] | None = None,
+    dev: Any = None,
     event: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
@@ -59,6 +62,10 @@ def report(
     model
         A recalibrator, or the file it was saved in, for one table: the report shows its scores before and
         after, and the paired difference, which is conditional on the fitted map.
+    dev
+        The table that the recalibrator was fitted on: it is fitted again to 200 resamples of it, and
+        ``resampled`` holds intervals on the changes that count the chance of the fit as well. For long
+        tables of at most 10^7 scores.
     event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
         As in `calibrant.workflow.measure`.
     columns, threads, progress, command
@@ -86,10 +93,17 @@ def report(
     """
     told: list[str] = []
     recalibrator = None
+    resampled: tuple[ResampledChange, ...] = ()
     sources = source_list(sources)
     if model is not None:
-        sources, recalibrator, told = before_and_after(sources, model, columns)
+        sources, saved, recalibrator, told = before_and_after(sources, model, columns)
+        if dev is not None:
+            tables = (columns or Columns()).open(dev), sources[0]
+            resampled = refitted(saved, *tables, level=level, seed=seed, progress=progress)
+            told += notes_on(resampled, tables[0].name)
         names = ("before", "after") if names is None else names
+    elif dev is not None:
+        raise InputError("dev is given without a recalibrator", "give it (--model)", code="parameter")
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
@@ -120,7 +134,7 @@ def report(
         read_sources = [[by_row(each) for each in found] for found in read_sources]
     differences, unpaired = _differences(called, read_sources, level, seed)
     notes = told + event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
-    return Report(tuple(models), differences, command, tuple(notes), recalibrator)
+    return Report(tuple(models), differences, command, tuple(notes), recalibrator, resampled)
 
 
 def source_list(sources: Any) -> list[Any]:

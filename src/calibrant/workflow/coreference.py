@@ -1,0 +1,317 @@
+"""Find entities with a trained model: write its posteriors, and measure how far they can be trusted."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import Any, Literal
+
+from calibrant import __version__
+from calibrant._checks import one_of
+from calibrant._parallel import check_threads
+from calibrant._rng import Seed
+from calibrant.documents import Document
+from calibrant.evaluate import coreference_scores
+from calibrant.exceptions import InputError
+from calibrant.io._atomic import check_place, keep_sources
+from calibrant.io.coreference_posteriors import PosteriorWriter, posterior_documents
+from calibrant.io.writing_coreference import write_coreference
+from calibrant.posterior import AntecedentPosterior
+from calibrant.posterior.coreference_queries import mention_pairs
+from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
+from calibrant.results.measurement import Measured, Recipe
+from calibrant.workflow._coreference_source import (
+    Prediction,
+    Progress,
+    asked_mentions,
+    is_posteriors,
+    open_model,
+    predicted,
+    read_prediction,
+    texts,
+)
+from calibrant.workflow._measurement import IntervalMethod, Settings
+from calibrant.workflow._query_source import query_source
+from calibrant.workflow.measuring import measured
+
+Clustering = Literal["expected", "antecedents"]
+CLUSTERINGS = ("expected", "antecedents")
+NO_PAIRS = "no document has two mentions with gold entities"
+SAMPLES = 200  # of each document, by which entities of high expected F are found
+TRIVIAL = 0.01
+
+
+def predict_coreference(
+    model: Any,
+    text: Any,
+    output: str | os.PathLike[str],
+    *,
+    detect: bool = False,
+    parser: str | os.PathLike[str] | None = None,
+    clusters: str | os.PathLike[str] | None = None,
+    clustering: Clustering = "expected",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> WrittenPosteriors:
+    """Write a model's distribution over the antecedents of each mention, document by document.
+
+    Parameters
+    ----------
+    model
+        Path of a model that `train_coreference` saved, the name of one that ships (``"litbank"``), or a
+        trained `calibrant.models.CoreferenceModel`.
+    text
+        Path of a file that `calibrant.io.read_documents` reads, or documents.
+    output
+        JSON lines, as `calibrant.io.read_posteriors` reads them; ``-`` is standard output.
+    detect
+        Detect mentions in the trees, instead of taking those of the text.
+    parser
+        A spaCy pipeline that makes the trees.
+    clusters
+        Where to write the entities found too, in columns of CoNLL-2012.
+    clustering, seed
+        As in `evaluate_coreference`.
+    progress
+        Called now and then with a stage, the work done, and None.
+
+    Returns
+    -------
+    WrittenPosteriors
+
+    Raises
+    ------
+    InputError
+        The model or the text cannot be used, a document lacks mentions or trees that are needed, or a file
+        cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.documents import Mention
+    >>> from calibrant.models import CoreferenceModel
+    >>> words = [["Ann", "sleeps"], ["She", "snores"]]
+    >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
+    >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = predict_coreference(model, text, f"{folder}/d.jsonl")
+    >>> written.documents, written.mentions, written.labelled
+    (1, 2, 2)
+    """
+    one_of(clustering, CLUSTERINGS, "clustering")
+    keep_sources(output, model, text)
+    if clusters is not None:
+        _check_clusters(clusters, output, model, text)
+    trained, _ = open_model(model)
+    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    mentions = labelled = gold = 0
+    has_gold = False
+    kept: list[Document] = []
+    found: list[int] = []
+    with PosteriorWriter(output) as writer:
+        number = 0
+        for number, document in enumerate(texts(text, parser, progress), 1):
+            asked = asked_mentions(document, detect=detect, file=file)
+            posterior = trained.posterior([asked])
+            for each in posterior_documents(posterior, [asked]):
+                writer.write(each)
+            mentions += posterior.mention_count
+            labelled += sum(each is not None for each in asked.clusters or ())
+            has_gold = has_gold or document.clusters is not None
+            gold += sum(each is not None for each in document.clusters or ())
+            if clusters is not None:
+                kept.append(asked)
+                found += entities_of(posterior, clustering, seed)
+            if progress is not None:
+                progress("predicting", number, None)
+    if clusters is not None:
+        write_coreference(clusters, kept, found)
+    return WrittenPosteriors(
+        output=os.fspath(output),
+        clusters=None if clusters is None else os.fspath(clusters),
+        documents=number,
+        mentions=mentions,
+        detected=detect,
+        labelled=labelled,
+        gold_mentions=gold if has_gold else None,
+    )
+
+
+def evaluate_coreference(
+    model: Any,
+    text: Any = None,
+    *,
+    name: str | None = None,
+    detect: bool = False,
+    parser: str | os.PathLike[str] | None = None,
+    clustering: Clustering = "expected",
+    singletons: bool = True,
+    threshold: float = TRIVIAL,
+    window: int | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    smooth: bool = False,
+    exact: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> CoreferenceEvaluation:
+    """Score the entities that a model finds, and measure its exact probabilities of pairs of mentions.
+
+    Parameters
+    ----------
+    model
+        As in `predict_coreference`; or the path of posteriors in JSON lines, of any system.
+    text
+        As there, with gold entities. None for posteriors that have them: gold then has only the mentions that
+        are there.
+    name
+        What to call the model in the record; None for its path.
+    detect, parser
+        As in `predict_coreference`.
+    clustering
+        ``"expected"``: entities of high expected pairwise F
+        (`calibrant.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: those of each
+        mention's best antecedent.
+    singletons
+        False: entities of one mention are left out of the scores, on both sides.
+    threshold
+        Pairs with at least this score are measured apart too: most others are trivial.
+    window
+        Measure only pairs at most so many mentions apart; None: all.
+    bin_size, bin_count, ece_bins, interval, samples, smooth, exact, threads, progress, command
+        As in `measure`.
+    level
+        Coverage of all intervals. Documents are their units.
+    seed
+        Of everything that is drawn.
+
+    Returns
+    -------
+    CoreferenceEvaluation
+
+    Raises
+    ------
+    InputError
+        The model, the text or a setting cannot be used, or there is no gold.
+
+    Examples
+    --------
+    >>> from calibrant.documents import Mention
+    >>> from calibrant.models import CoreferenceModel
+    >>> words = [["Ann", "sleeps"], ["She", "snores"]]
+    >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
+    >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
+    >>> found = evaluate_coreference(model, text)
+    >>> found.scores.muc.f1.estimate, found.pairs.events[0].n
+    (1.0, 1)
+    """
+    one_of(clustering, CLUSTERINGS, "clustering")
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    settings.check()
+    check_threads(threads)
+    prediction, called = _prediction(model, text, detect, parser, progress)
+    posterior = prediction.posterior
+    if progress is not None:
+        progress("finding entities", 0, None)
+    scores = coreference_scores(
+        [gold.mentions for gold in prediction.gold],
+        [gold.clusters for gold in prediction.gold],
+        prediction.mentions,
+        entities_by_document(posterior, clustering, seed, threads),
+        names=posterior.names,
+        singletons=singletons,
+        level=level,
+        seed=seed,
+    )
+    reasons: dict[str, str] = {}
+
+    def of_pairs(field: str, least: float | None) -> Measured | None:
+        query = mention_pairs(posterior, prediction.clusters, window=window, threshold=least)
+        if not len(query):
+            reasons[field] = NO_PAIRS if least is None else f"no pair has a score of at least {least:g}"
+            return None
+        recipe = Recipe(called, "query", len(query), None, query.threshold, __version__, command)
+        return measured([query_source(query, exact=exact, threads=threads)], recipe, None, settings, progress)
+
+    return CoreferenceEvaluation(
+        model=name or called,
+        text=called if text is None else _worded(text),
+        documents=posterior.document_count,
+        mentions=posterior.mention_count,
+        detected=detect,
+        clustering=clustering,
+        left_out=_left_out(prediction, window),
+        scores=scores,
+        pairs=of_pairs("pairs", None),
+        threshold=threshold,
+        pairs_above=of_pairs("pairs_above", threshold),
+        reasons=reasons,
+    )
+
+
+def entities_of(
+    posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
+) -> list[int]:
+    """The entity of each mention of all documents, one after another."""
+    if clustering == "expected":
+        labels: list[int] = posterior.best_clustering(SAMPLES, seed=seed, threads=threads).tolist()
+        return labels
+    found: list[int] = posterior.clusters_of(posterior.best_antecedents()).tolist()
+    return found
+
+
+def entities_by_document(
+    posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
+) -> list[list[int]]:
+    """The entity of each mention, for each document."""
+    found = entities_of(posterior, clustering, seed, threads)
+    return [found[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
+
+
+def _prediction(
+    model: Any, text: Any, detect: bool, parser: Any, progress: Progress | None
+) -> tuple[Prediction, str]:
+    """What is to be measured, and what the model is called."""
+    if is_posteriors(model):
+        if detect or parser is not None:
+            message, hint = "posteriors have mentions already", "leave --detect and --parser out"
+            raise InputError(message, hint, code="parameter", file=os.fspath(model))
+        return read_prediction(os.fspath(model), text, progress), os.fspath(model)
+    trained, called = open_model(model)
+    if text is None:
+        message, hint = "a model needs a text to be measured on", "name a file with gold entities (FILE)"
+        raise InputError(message, hint, code="parameter", file=called)
+    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    documents = list(texts(text, parser, progress))
+    if progress is not None:
+        progress("predicting", 0, None)
+    return predicted(trained, documents, detect=detect, file=file), called
+
+
+def _left_out(prediction: Prediction, window: int | None) -> int:
+    """Pairs that have no label: of a mention without a gold entity."""
+    known = [[None if each is None else "" for each in document] for document in prediction.clusters]
+    every = [[""] * len(document) for document in known]
+    all_pairs, labelled = (
+        len(mention_pairs(prediction.posterior, each, window=window)) for each in (every, known)
+    )
+    return all_pairs - labelled
+
+
+def _worded(text: Any) -> str:
+    return os.fspath(text) if isinstance(text, (str, os.PathLike)) else "documents"
+
+
+def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise at once if the entities could not be written there."""
+    if os.fspath(clusters) in (os.fspath(output), "-"):
+        message, hint = "the entities need a file of their own", "name another file (--clusters)"
+        raise InputError(message, hint, code="output", file=os.fspath(clusters))
+    keep_sources(clusters, *sources)
+    check_place(clusters)
