@@ -12,7 +12,7 @@ from calibrant._checks import Integers, positive_integer
 from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.events.lexicon import Lexicon
-from calibrant.events.rules import Rules, find
+from calibrant.events.rules import Rules, acts, find
 from calibrant.exceptions import InputError
 
 Bits = NDArray[np.bool_]
@@ -246,8 +246,9 @@ def document_samples(
     (('USA',), [[True], [True]])
     """
     size = positive_integer(samples, "samples")
-    found = candidates(document, lexicon, rules)
-    if not found.can_count:
+    possible = document.trees is None or document.mentions is None or acts(document, rules)
+    found = candidates(document, lexicon, rules) if possible else None
+    if found is None or not found.can_count:
         return DocumentSamples((), np.zeros((size, 0), np.bool_), ())
     labels = posterior.sample(size, seed=seed)
     bits = count(found, labels) > 0

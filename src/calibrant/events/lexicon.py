@@ -15,6 +15,7 @@ from calibrant.exceptions import InputError
 
 DEFAULT = Path(__file__).with_name("lexicon.csv")
 SHORTEST_STEM = 4
+REMEMBERED = 1 << 16
 STEMMED = ("any", "capitalised")
 YES_NO = {"": False, "0": False, "1": True}
 
@@ -103,6 +104,7 @@ class Lexicon:
         self.stemmed = stemmed
         self.shortest_stem = shortest_stem
         self._words: dict[str, str] = {}
+        self._known: dict[str, str | None] = {}  # words that were looked up
         self._cased: dict[str, str] = {}
         self._longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         names: dict[tuple[str, ...], str] = {}
@@ -156,6 +158,15 @@ class Lexicon:
         >>> Lexicon([Entry("ISR", "Israel")]).code_of("ISRAELI")
         'ISR'
         """
+        try:
+            return self._known[word]
+        except KeyError:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            code = self._known[word] = self._look_up(word)
+            return code
+
+    def _look_up(self, word: str) -> str | None:
         lower = word.lower()
         code = self._words.get(lower) or self._cased.get(word)
         if code is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,6 @@ from calibrant.events._trees import (
     UNIVERSAL,
     Words,
     agent_of,
-    base,
     is_verb,
     modifiers,
 )
@@ -69,6 +69,7 @@ _SHARED = frozenset(
     | {"compound", "conj", "dep", "det", "expl", "mark", "nmod", "nummod", "parataxis", "punct", "root"}
 )
 _ONSET = "aeiouy"
+NO_LEMMAS = {"", "_"}
 
 
 @dataclass(frozen=True)
@@ -174,15 +175,16 @@ def label_scheme(trees: Iterable[Tree]) -> str:
     """
     counts = dict.fromkeys([*_MARKS, "shared"], 0)
     unknown: dict[str, int] = {}
-    for tree in trees:
-        for relation in tree.relations:
-            lower = relation.lower()
-            for scheme, marks in _MARKS.items():
-                known = lower in marks or (scheme == UNIVERSAL and (":" in lower or base(lower) in marks))
-                counts[scheme] += known
-            counts["shared"] += lower in _SHARED
-            if not any(lower in marks for marks in (*_MARKS.values(), _SHARED)) and ":" not in lower:
-                unknown[relation] = unknown.get(relation, 0) + 1
+    for relation, times in Counter(relation for tree in trees for relation in tree.relations).items():
+        lower = relation.lower()
+        if ":" in lower or lower in _MARKS[UNIVERSAL]:
+            counts[UNIVERSAL] += times
+        elif lower in _MARKS[CLEARNLP]:
+            counts[CLEARNLP] += times
+        elif lower in _SHARED:
+            counts["shared"] += times
+        else:
+            unknown[relation] = times
     known_count = sum(counts.values())
     if sum(unknown.values()) > known_count:
         most = ", ".join(sorted(unknown, key=lambda name: (-unknown[name], name))[:5])
@@ -235,6 +237,15 @@ def find(document: Document, lexicon: Lexicon, rules: Rules) -> Found:
     return found
 
 
+def acts(document: Document, rules: Rules) -> bool:
+    """Whether a parsed document has a verb of the rules, or a sentence without lemmas."""
+    verbs = frozenset(rules.verbs)
+    return any(
+        not verbs.isdisjoint(map(str.lower, tree.lemmas)) or set(tree.lemmas) <= NO_LEMMAS
+        for tree in document.trees or ()
+    )
+
+
 def _scheme(document: Document) -> str:
     try:
         return label_scheme(document.trees or ())
@@ -245,7 +256,7 @@ def _scheme(document: Document) -> str:
 
 
 def _check_lemmas(tree: Tree, document: str, sentence: int) -> None:
-    if all(lemma in ("", "_") for lemma in tree.lemmas):
+    if set(tree.lemmas) <= NO_LEMMAS:
         message = f"document {document!r}, sentence {sentence} (from 0) has no lemmas"
         raise InputError(
             message, "parse it with a lemmatizer: verbs are found by lemma", code="missing-value"
