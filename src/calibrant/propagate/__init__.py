@@ -10,15 +10,18 @@ from calibrant.propagate.counts import (
     joint_probabilities,
     poisson_binomial,
 )
+from calibrant.propagate.estimating import METHODS, corrected_counts
 from calibrant.propagate.functions import Stages, exceedance, propagate, summary
 from calibrant.propagate.total import RefittedRecalibrator, total_interval
 
 __all__ = [
+    "METHODS",
     "CountDistribution",
     "RefittedRecalibrator",
     "Stages",
     "central_set_hits",
     "compare_counts",
+    "corrected_counts",
     "count_interval",
     "exceedance",
     "joint_probabilities",
