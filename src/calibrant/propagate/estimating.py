@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,11 +158,12 @@ def corrected_counts(
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
         whole = replace(whole, chance=shares[code[whole.rows]])
     classes = _scores_of_labels(whole)
+    weights = {"labels": 0.0, "ppi": 1.0, "ppi++": _tuned_weight(strata)}
     cells: list[tuple[str | None, Sample, list[Sample]]] = [(None, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
     estimates = [
-        _estimate(period, one, parts, method, classes, population == "corpus", level)
+        _estimate(period, one, parts, method, classes, weights, population == "corpus", level)
         for period, one, parts in cells
         for method in methods
     ]
@@ -247,11 +248,12 @@ def _estimate(
     parts: list[Sample],
     method: str,
     classes: ScoresOfLabels,
+    weights: Mapping[str, float],
     corpus: bool,
     level: float,
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    found, reasons = _found(sample, parts, method, classes, corpus)
+    found, reasons = _found(sample, parts, method, classes, weights, corpus)
     if found is None:
         names = ("mean", "low", "high")
         undefined = dict.fromkeys(names, next(iter(reasons.values())))
@@ -266,7 +268,12 @@ def _estimate(
 
 
 def _found(
-    sample: Sample, parts: list[Sample], method: str, classes: ScoresOfLabels, corpus: bool
+    sample: Sample,
+    parts: list[Sample],
+    method: str,
+    classes: ScoresOfLabels,
+    weights: Mapping[str, float],
+    corpus: bool,
 ) -> tuple[Found | None, dict[str, str]]:
     """The estimate, or the reason why there is none."""
     if method == "uncorrected":
@@ -282,12 +289,11 @@ def _found(
     if not all(one.equal for one in parts):
         return None, {"mean": UNEQUAL}
     whole = all(len(one.rows) >= FEWEST for one in parts)
-    estimator = _ESTIMATORS[method]
     if not whole:
-        return estimator(sample, corpus), {"warning": POOLED}
+        return _tuned(sample, weights[method], corpus), {"warning": POOLED}
     # Periods are strata: what was labelled of each stands for it.
     shares = np.array([len(one.score) for one in parts]) / len(sample.score)
-    found = [estimator(one, corpus) for one in parts]
+    found = [_tuned(one, weights[method], corpus) for one in parts]
     mean = float(sum(share * one.mean for share, one in zip(shares, found, strict=True)))
     variance = float(sum(share**2 * one.variance for share, one in zip(shares, found, strict=True)))
     units = sum(one.units for one in found) if all(one.units for one in found) else 0
@@ -318,27 +324,16 @@ def _tuned(sample: Sample, weight: float, corpus: bool) -> Found:
     return Found(mean, variance, units)
 
 
-def _labels(sample: Sample, corpus: bool) -> Found:
-    return _tuned(sample, 0.0, corpus)
-
-
-def _ppi(sample: Sample, corpus: bool) -> Found:
-    return _tuned(sample, 1.0, corpus)
-
-
-def _ppi_tuned(sample: Sample, corpus: bool) -> Found:
-    scores = sample.score[sample.rows]
-    spread = float(np.var(scores))
-    product = float(np.mean((scores - scores.mean()) * (sample.label - sample.label.mean())))
-    weight = product / spread if spread > 0 else 0.0
-    return _tuned(sample, weight, corpus)
-
-
-_ESTIMATORS: dict[str, Callable[[Sample, bool], Found]] = {
-    "labels": _labels,
-    "ppi": _ppi,
-    "ppi++": _ppi_tuned,
-}
+def _tuned_weight(parts: list[Sample]) -> float:
+    """The weight of the scores that makes the variance least, within periods; one for all of them."""
+    product = spread = 0.0
+    for one in parts:
+        if len(one.rows) >= FEWEST:
+            scores = one.score[one.rows]
+            deviation = scores - scores.mean()
+            product += float(deviation @ one.label)
+            spread += float(deviation @ deviation)
+    return product / spread if spread > 0 else 0.0
 
 
 def _weighted(sample: Sample, corpus: bool) -> Found:
