@@ -12,6 +12,7 @@ main = CommandGroup(
         "demo": "calibrant.cli.demo",
         "measure": "calibrant.cli.measure",
         "plan": "calibrant.cli.plan",
+        "estimate": "calibrant.cli.estimate",
         "report": "calibrant.cli.report",
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",

@@ -12,6 +12,7 @@ from calibrant.propagate.counts import (
 )
 from calibrant.propagate.estimating import METHODS, corrected_counts
 from calibrant.propagate.functions import Stages, exceedance, propagate, summary
+from calibrant.propagate.periods import parse_date, period_of, periods_between
 from calibrant.propagate.total import RefittedRecalibrator, total_interval
 
 __all__ = [
@@ -25,6 +26,9 @@ __all__ = [
     "count_interval",
     "exceedance",
     "joint_probabilities",
+    "parse_date",
+    "period_of",
+    "periods_between",
     "poisson_binomial",
     "propagate",
     "quantile_calibration",

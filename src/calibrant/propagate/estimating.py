@@ -262,7 +262,7 @@ def _estimate(
     mean = min(1.0, max(0.0, found.mean))
     few = labelled < 10 or sample.label.min() == sample.label.max()
     if method not in ("uncorrected", "prior-shift") and few:
-        reasons = {**reasons, "warning": FEW}
+        reasons = {**reasons, "few_warning": FEW}
     low, high = max(0.0, found.mean - half), min(1.0, found.mean + half)
     return CorrectedMean(period, method, documents, labelled, mean, min(low, 1.0), max(high, 0.0), reasons)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
 from calibrant.workflow.coreference_pairs import export_pairs
 from calibrant.workflow.coreference_training import train_coreference
+from calibrant.workflow.estimating import estimate
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
@@ -16,6 +17,7 @@ from calibrant.workflow.tallying import tally
 __all__ = [
     "Columns",
     "apply_recalibrator",
+    "estimate",
     "evaluate_coreference",
     "evaluate_tagger",
     "export_pairs",
