@@ -21,11 +21,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
+import coreference_cases
 import data
 import recalibrate_cases
 
 Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
+MORE = (*chain_cases.CASES, *coreference_cases.CASES, *recalibrate_cases.CASES)
 
 
 def case(make: Callable[..., Call]) -> Callable[..., Call]:
@@ -196,7 +198,7 @@ def main() -> None:
     arguments = json.loads(sys.argv[1])
     warnings.simplefilter("ignore")
     repeats, warm = arguments.pop("repeats"), arguments.pop("warm", True)
-    CASES.update({make.__name__: make for make in (*chain_cases.CASES, *recalibrate_cases.CASES)})
+    CASES.update({make.__name__: make for make in MORE})
     make = CASES[arguments.pop("case")]
     print(json.dumps(measure(make(**arguments), repeats, warm=warm)))
 

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import chain_parts
+import coreference_parts
 import parts
 import recalibrate_parts
 
 from calibrant.studies._base import fill
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = {**parts.PARTS, **chain_parts.PARTS, **recalibrate_parts.PARTS}
+PARTS = {**parts.PARTS, **chain_parts.PARTS, **coreference_parts.PARTS, **recalibrate_parts.PARTS}
 PEERS = (
     "scikit-learn",
     "model-diagnostics",
@@ -37,7 +38,7 @@ PEERS = (
     "betacal",
     "venn-abers",
 )
-NEED_TORCH = ("netcal", "torch")
+WHERE_INSTALLED = ("netcal", "torch", "networkx")
 PACKAGES = ("calibrant", "numpy", "numba", "pyarrow", *PEERS)
 
 
@@ -53,7 +54,7 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         "python": platform.python_version(),
         "load_before": round(os.getloadavg()[0], 2),
-        "versions": {name: version(name) for name in (*PACKAGES, *filter(find_spec, NEED_TORCH))},
+        "versions": {name: version(name) for name in (*PACKAGES, *filter(find_spec, WHERE_INSTALLED))},
     }
 
 

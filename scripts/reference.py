@@ -16,6 +16,7 @@ PAGES = ROOT / "docs" / "reference"
 API = ROOT / "docs" / "api"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
 TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
+COREFERENCE_SCHEMA = SCHEMA.with_name("coref-eval.schema.json")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -168,10 +169,24 @@ def field_table(rows: dict[str, dict[str, Any]], schema: dict[str, Any]) -> list
     return ["| field | holds | meaning |", "|---|---|---|", *lines, ""]
 
 
+def own_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Fields of a schema at the top, and below those that it defines itself; not what these refer to."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, node in schema["properties"].items():
+        found[name] = resolve(schema, node)
+        if not node.get("$ref", "").startswith("#/"):
+            continue
+        for inner, child in found[name]["properties"].items():
+            found[f"{name}.{inner}"] = resolve(schema, child)
+            if "$ref" not in child:
+                found |= fields(schema, child, f"{name}.{inner}.")
+    return found
+
+
 def json_output() -> str:
     """The fields of the JSON output, from the schemas that ship."""
     schema, tags = (json.loads(path.read_text(encoding="utf-8")) for path in (SCHEMA, TAG_SCHEMA))
-    own = {name: resolve(tags, node) for name, node in tags["properties"].items()}
+    entities = json.loads(COREFERENCE_SCHEMA.read_text(encoding="utf-8"))
     return "\n".join(
         [
             "# JSON output",
@@ -187,7 +202,15 @@ def json_output() -> str:
             "`calibrant tag eval --json` prints these fields, and then those above",
             "(`calibrant/schemas/tag-eval.schema.json`).",
             "",
-            *field_table(own, tags),
+            *field_table(own_fields(tags), tags),
+            "## calibrant coref eval",
+            "",
+            "`calibrant coref eval --json` prints these fields; `pairs` and `pairs_above` hold those of",
+            "`calibrant measure` (`calibrant/schemas/coref-eval.schema.json`). Each metric has `precision`,",
+            "`recall` and `f1`; each of these, and `conll_f1`, has `estimate`, `standard_error`, `low`,",
+            "`high` and `level`.",
+            "",
+            *field_table(own_fields(entities), entities),
         ]
     )
 

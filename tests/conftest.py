@@ -63,3 +63,47 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{part}.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
         (folder / f"{part}.conllu").write_text("\n".join(tree) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def narrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of made-up stories with entities: train, dev and test, as ``.conll`` and as ``.conllu``.
+
+    People are named, then called by name, pronoun or role. The CoNLL-U has trees, in which every mention can
+    be detected.
+    """
+    folder = tmp_path_factory.mktemp("narrated")
+    random = np.random.default_rng(9)
+    people = {"Ann": ("She", "queen"), "Bob": ("He", "king"), "Eve": ("She", "nurse"), "Tom": ("He", "boy")}
+    for part, count in (("train", 30), ("dev", 12), ("test", 12)):
+        columns, trees = [], ["# global.Entity = eid"]
+        for number in range(count):
+            name = f"{part}-{number}"
+            columns.append(f"#begin document ({name}); part 000")
+            trees.append(f"# newdoc id = {name}")
+            before = ""
+            for _ in range(int(random.integers(3, 9))):
+                who = str(random.choice(list(people)))
+                code = list(people).index(who)
+                role = people[who][1]
+                form = random.random()
+                if form < 0.35 and before:
+                    who, code = before, list(people).index(before)
+                    words = [(people[who][0], "PRON", 2, "nsubj", f"({code})")]
+                elif form < 0.6:
+                    words = [("The", "DET", 2, "det", f"({code}"), (role, "NOUN", 3, "nsubj", f"{code})")]
+                else:
+                    words = [(who, "PROPN", 2, "nsubj", f"({code})")]
+                words.append((str(random.choice(["left", "slept", "sang"])), "VERB", 0, "root", ""))
+                words.append((".", "PUNCT", len(words), "punct", ""))
+                before = who
+                for place, (word, tag, head, relation, entity) in enumerate(words):
+                    columns.append(f"{name}\t0\t{place}\t{word}\t{entity or '-'}")
+                    misc = f"Entity={entity}" if entity else "_"
+                    trees.append(f"{place + 1}\t{word}\t{word}\t{tag}\t_\t_\t{head}\t{relation}\t_\t{misc}")
+                columns.append("")
+                trees.append("")
+            columns.append("#end document")
+        (folder / f"{part}.conll").write_text("\n".join(columns) + "\n", encoding="utf-8")
+        (folder / f"{part}.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
+    return folder

@@ -45,6 +45,16 @@ def test_parts_that_need_tagged_text_say_so_where_it_is_missing(
     assert capsys.readouterr().out.count("skipped: CALIBRANT_DATA") == len(chain_parts.PARTS) == 3
 
 
+def test_coreference_says_so_where_its_texts_are_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    monkeypatch.delenv("CALIBRANT_DATA", raising=False)
+    part = importlib.import_module("coreference_parts").PARTS["coreference"]
+    assert part(None) == ([], [])
+    assert "skipped: CALIBRANT_DATA names no folder with litbank-coref" in capsys.readouterr().out
+
+
 def test_tags_of_the_text_that_is_tagged_are_all_known_to_the_models(
     chain_parts: ModuleType, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

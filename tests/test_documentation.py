@@ -85,9 +85,9 @@ def test_the_reference_pages_say_what_the_code_says() -> None:
 def test_every_field_of_the_json_output_is_described() -> None:
     schema = json.loads(text(REFERENCE.SCHEMA))
     bare = [name for name, node in REFERENCE.fields(schema, schema).items() if not node.get("description")]
-    tags = json.loads(text(REFERENCE.TAG_SCHEMA))
-    own = {name: REFERENCE.resolve(tags, node) for name, node in tags["properties"].items()}
-    bare += [name for name, node in own.items() if not node.get("description")]
+    for path in (REFERENCE.TAG_SCHEMA, REFERENCE.COREFERENCE_SCHEMA):
+        own = REFERENCE.own_fields(json.loads(text(path)))
+        bare += [name for name, node in own.items() if not node.get("description")]
     assert not bare
 
 

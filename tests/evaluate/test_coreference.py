@@ -425,6 +425,12 @@ def test_intervals_depend_on_the_seed_alone_and_shrink_with_documents() -> None:
     assert narrow[2] - narrow[0] < 0.4 * (wide[2] - wide[0])
 
 
+def test_the_order_of_documents_changes_nothing() -> None:
+    documents = random_documents(12, 1)
+    forward, back = interval(scored(*documents, samples=50)), interval(scored(*documents[::-1], samples=50))
+    assert forward == pytest.approx(back, rel=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [10, 40])
 def test_intervals_cover_the_score_of_all_documents(count: int) -> None:

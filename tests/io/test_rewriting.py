@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_other_columns_types_and_notes_stay(
     assert found.schema.metadata[b"calibrant.recalibrated"] == b"n"
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz"])
 def test_text_stays_text(ending: str, table: pa.Table, tmp_path: Path) -> None:
     source, output = tmp_path / "in.parquet", tmp_path / f"out.{ending}"
     pq.write_table(table.select(["score", "label", "class", "item"]), source)
@@ -68,6 +69,28 @@ def test_text_stays_text(ending: str, table: pa.Table, tmp_path: Path) -> None:
     np.testing.assert_allclose(read.score, table["score"].to_numpy() ** 4)
     np.testing.assert_array_equal(read.label, table["label"].to_numpy())
     assert open_predictions(again).has_items
+
+
+def test_json_lines_keep_what_stands_beside_the_scores(tmp_path: Path) -> None:
+    rows = [
+        {"text": '\u00e4 "x"', "score": 0.5, "label": 1, "at": None, "n": 3, "other": 0.5},
+        {"text": "b\n", "score": 0.25, "label": 0, "at": None, "n": 4, "other": float("nan")},
+    ]
+    table = pa.Table.from_pylist(rows).append_column("day", pa.array([0, 1], pa.date32()))
+    open_scores(table).rewrite(tmp_path / "out.jsonl", squared, note="")
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert found[0] == rows[0] | {"score": 0.25, "day": "1970-01-01"}
+    assert found[1] == rows[1] | {"score": 0.0625, "other": None, "day": "1970-01-02"}
+    open_scores(tmp_path / "out.jsonl").rewrite(tmp_path / "again.jsonl", squared, note="")
+    assert json.loads((tmp_path / "again.jsonl").read_text("utf-8").splitlines()[1])["n"] == 4
+
+
+def test_lists_in_json_lines_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"score": 0.5, "label": 1, "words": ["a"]}\n', encoding="utf-8")
+    assert len(open_predictions(tmp_path / "in.jsonl").read()) == 1
+    with pytest.raises(InputError, match="lists") as caught:
+        open_scores(tmp_path / "in.jsonl").rewrite(tmp_path / "out.jsonl", squared, note="")
+    assert caught.value.column == "words"
 
 
 def test_labels_need_not_be_there_and_logits_become_probabilities(tmp_path: Path) -> None:

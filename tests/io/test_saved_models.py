@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import load_model, read_tagged, save_model, saved_models
+from calibrant.io import load_tagger, read_tagged, save_model, saved_models
 from calibrant.models import CRFTagger, HMMTagger, UnigramClassifier
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
@@ -55,7 +55,7 @@ def saved(tmp_path: Path) -> Path:
 
 def refused(path: Path, code: str, message: str) -> FormatError:
     with pytest.raises(FormatError, match=message) as caught:
-        load_model(path)
+        load_tagger(path)
     assert (caught.value.code, caught.value.file) == (code, str(path))
     assert caught.value.hint
     assert "\n" not in str(caught.value)
@@ -92,7 +92,7 @@ def with_array(path: Path, name: str, array: np.ndarray[Any, Any]) -> None:
 
 def test_a_model_comes_back_as_it_was(tmp_path: Path, model: HMMTagger | CRFTagger) -> None:
     save_model(model, tmp_path / "a.model")
-    again = load_model(tmp_path / "a.model")
+    again = load_tagger(tmp_path / "a.model")
     assert type(again) is type(model)
     assert again.tags == model.tags
     assert again.predict(NEW) == model.predict(NEW)
@@ -101,15 +101,15 @@ def test_a_model_comes_back_as_it_was(tmp_path: Path, model: HMMTagger | CRFTagg
 
 def test_equal_models_give_equal_bytes(tmp_path: Path, model: HMMTagger | CRFTagger) -> None:
     save_model(model, tmp_path / "a.model")
-    save_model(load_model(tmp_path / "a.model"), tmp_path / "b.model")
+    save_model(load_tagger(tmp_path / "a.model"), tmp_path / "b.model")
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
 
 
 def test_a_model_with_a_function_of_features_needs_it_again(tmp_path: Path) -> None:
     path, model = tmp_path / "a.model", trained("function")
     save_model(model, path)
-    assert load_model(path, features=last_letters).predict(NEW) == model.predict(NEW)
-    without = load_model(path)
+    assert load_tagger(path, features=last_letters).predict(NEW) == model.predict(NEW)
+    without = load_tagger(path)
     with pytest.raises(InputError, match="function"):
         without.predict(NEW)
 
@@ -118,13 +118,13 @@ def test_a_model_with_a_function_of_features_needs_it_again(tmp_path: Path) -> N
 def test_a_function_for_a_model_without_one_is_an_error(tmp_path: Path, kind: str) -> None:
     save_model(trained(kind), tmp_path / "a.model")
     with pytest.raises(InputError, match=r"a\.model: the model was not trained with a function") as caught:
-        load_model(tmp_path / "a.model", features=last_letters)
+        load_tagger(tmp_path / "a.model", features=last_letters)
     assert not isinstance(caught.value, FormatError)
 
 
 def test_numpy_can_look_into_the_file(saved: Path) -> None:
     with np.load(saved, allow_pickle=False) as arrays:
-        np.testing.assert_array_equal(arrays["transition"], load_model(saved).to_state()["transition"])
+        np.testing.assert_array_equal(arrays["transition"], load_tagger(saved).to_state()["transition"])
 
 
 def test_states_keep_every_kind_of_plain_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +148,7 @@ def test_states_keep_every_kind_of_plain_value(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("calibrant.models.HMMTagger", Model)
     model: Any = Model()
     save_model(model, tmp_path / "a.model")
-    found: Any = load_model(tmp_path / "a.model")
+    found: Any = load_tagger(tmp_path / "a.model")
     arrays = found["nested"].pop("arrays")
     np.testing.assert_array_equal(arrays[0], np.arange(3))
     assert arrays[1]["inner"].shape == (2, 0)
@@ -171,7 +171,7 @@ def test_states_keep_every_kind_of_plain_value(tmp_path: Path, monkeypatch: pyte
     ],
 )
 def test_a_tagger_of_version_1_still_loads(kind: str, tags: list[list[str]], first: list[float]) -> None:
-    model = load_model(ARCHIVES / f"tagger-v1-{kind}.model")
+    model = load_tagger(ARCHIVES / f"tagger-v1-{kind}.model")
     assert model.predict(NEW) == tags
     np.testing.assert_allclose(model.posterior(NEW).marginals()[0], first, atol=1e-6)
 
@@ -242,11 +242,11 @@ def test_a_model_cut_anywhere_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_flipped_bit_never_passes_unnoticed(saved: Path) -> None:
-    whole, model = saved.read_bytes(), load_model(saved)
+    whole, model = saved.read_bytes(), load_tagger(saved)
     for place in range(0, len(whole), max(1, len(whole) // 150)):
         saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
         try:
-            found = load_model(saved)
+            found = load_tagger(saved)
         except FormatError:
             continue
         # The archive holds dates and sizes that nothing depends on.
@@ -278,11 +278,11 @@ def test_pickles_inside_are_never_loaded(saved: Path) -> None:
 def test_files_that_are_missing_or_empty_are_errors(tmp_path: Path) -> None:
     for path, code in ((tmp_path / "none", "file-missing"), (tmp_path, "file-missing")):
         with pytest.raises(InputError) as caught:
-            load_model(path)
+            load_tagger(path)
         assert (caught.value.code, caught.value.file) == (code, str(path))
     (tmp_path / "a").write_bytes(b"")
     with pytest.raises(InputError, match="the file is empty"):
-        load_model(tmp_path / "a")
+        load_tagger(tmp_path / "a")
 
 
 def test_a_damaged_archive_is_described_without_its_bytes(saved: Path) -> None:
@@ -373,4 +373,4 @@ def test_a_tagger_of_real_text_comes_back(data: Path, tmp_path: Path) -> None:
     models: list[HMMTagger | CRFTagger] = [HMMTagger(), CRFTagger(features="advanced", max_iterations=3)]
     for model in models:
         save_model(model.fit(text.sentences, text.tags), tmp_path / "a.model")
-        assert load_model(tmp_path / "a.model").predict(new) == model.predict(new)
+        assert load_tagger(tmp_path / "a.model").predict(new) == model.predict(new)

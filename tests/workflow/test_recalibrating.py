@@ -197,8 +197,11 @@ def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
         done = apply_recalibrator(fit_recalibrator(dev, group=group), new, tmp_path / "mended.parquet")
         assert done.new_classes == ("UH",)
     for grouping in ("class", {"N": "a", "V": "a", "D": "b", "X": "b"}):
+        pq.write_table(new, tmp_path / "new.parquet")
         with pytest.raises(InputError, match="UH") as caught:
-            apply_recalibrator(fit_recalibrator(dev, group=grouping), new, tmp_path / "none.parquet")
+            model = fit_recalibrator(dev, group=grouping)
+            apply_recalibrator(model, tmp_path / "new.parquet", tmp_path / "none.parquet")
+        assert caught.value.file == str(tmp_path / "new.parquet")
         assert caught.value.code == "class-unknown"
         assert not (tmp_path / "none.parquet").exists()
 

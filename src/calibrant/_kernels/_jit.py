@@ -22,7 +22,9 @@ class _CompilationNotice(event.Listener):
     def on_start(self, event: Any) -> None:
         if not self.said:
             self.said = True
-            sys.stderr.write("calibrant: compiling kernels (once after an install; under a minute)\n")
+            sys.stderr.write(
+                "calibrant: compiling kernels (the first time after an install; under a minute)\n"
+            )
 
     def on_end(self, event: Any) -> None:
         pass

@@ -16,10 +16,23 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # Columns of a mention's row. STRING and HEAD are compared, never looked up; HEAD_WORD is 0 for a rare one.
-SENTENCE, START, END, HEAD_PLACE, TYPE, FORM, GENDER, NUMBER, SPEAKER, STRING, HEAD, HEAD_WORD, RELATION = (
-    range(13)
-)
-COLUMN_COUNT = 13
+(
+    SENTENCE,
+    START,
+    END,
+    HEAD_PLACE,
+    TYPE,
+    FORM,
+    GENDER,
+    NUMBER,
+    SPEAKER,
+    QUOTATION,
+    STRING,
+    HEAD,
+    HEAD_WORD,
+    RELATION,
+) = range(14)
+COLUMN_COUNT = 14
 PRONOUN = 0  # in TYPE
 
 # Templates of pairs.
@@ -37,10 +50,12 @@ PRONOUN = 0  # in TYPE
     GENDERS,
     NUMBERS,
     SPEAKERS,
+    QUOTATIONS,
     HEAD_WORDS,
     RELATIONS,
-) = range(15)
-PAIR_TEMPLATES = 15
+) = range(16)
+PAIR_TEMPLATES = 16
+FURTHEST_QUOTATION = 4
 # What the codes of a mention's own features are told apart by: of the mention itself, before a link or as a
 # new entity, and of the candidate.
 OF_LINK, OF_NEW, OF_CANDIDATE = 0x3C6EF372FE94F82B, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179
@@ -114,6 +129,21 @@ def _holds(tokens: Integers, start: int, end: int, inner_start: int, inner_end: 
 
 
 @jit
+def quotation_value(this: int, other: int) -> int:
+    """Return 0 for two mentions outside quotations, 1 in the same one, 2 or 3 for one inside, else how far.
+
+    Quotations are numbered from 1 in the order of the text.
+    """
+    if this == other:
+        return 1 if this > 0 else 0
+    if other == 0:
+        return 2
+    if this == 0:
+        return 3
+    return 3 + min(this - other, FURTHEST_QUOTATION)
+
+
+@jit
 def pair_values(
     mentions: Integers, tokens: Integers, i: int, j: int, active: NDArray[np.bool_], values: Integers
 ) -> None:
@@ -136,6 +166,7 @@ def pair_values(
     values[NUMBERS] = 8 * this[NUMBER] + other[NUMBER]
     if this[SPEAKER] >= 0 and other[SPEAKER] >= 0:
         values[SPEAKERS] = 1 if this[SPEAKER] == other[SPEAKER] else 0
+    values[QUOTATIONS] = quotation_value(this[QUOTATION], other[QUOTATION])
     if this[RELATION] >= 0:
         values[RELATIONS] = mix(this[RELATION], other[RELATION]) & 0x7FFFFFFFFFFFFFFF
     if this[TYPE] != PRONOUN:

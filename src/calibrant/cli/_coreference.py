@@ -33,12 +33,18 @@ NAMES = {
     "pairwise": "pairs",
 }
 
+POSSESSIVE_ENDINGS = click.option(
+    "--possessive-endings/--no-possessive-endings",
+    default=True,
+    help="Whether 's belongs to a detected mention, as in GUM; in LitBank it does not.  [default: it does]",
+)
 _COREFERENCE = (
     click.option(
         "--detect",
         is_flag=True,
         help="Detect mentions in the trees of FILE, instead of taking those that are marked.",
     ),
+    POSSESSIVE_ENDINGS,
     click.option(
         "--parser",
         metavar="PIPELINE",

@@ -22,7 +22,7 @@ from calibrant.cli._progress import Progress
     "--output",
     metavar="OUT",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv or .tsv (text also as .gz).",
+    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz).",
 )
 @click.option("--score", metavar="NAME", help="Column of predicted probabilities.  [default: score]")
 @click.option(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from calibrant.cli._coreference import POSSESSIVE_ENDINGS
 from calibrant.cli._options import AS_JSON
 from calibrant.cli._progress import Progress
 
@@ -37,6 +38,7 @@ from calibrant.cli._progress import Progress
     show_default=True,
     help="Which mentions to learn from: those of the files, or those detected in their trees.",
 )
+@POSSESSIVE_ENDINGS
 @click.option("--parser", metavar="PIPELINE", help="A spaCy pipeline that makes the trees.")
 @click.option(
     "--l1",

@@ -153,8 +153,10 @@ class _Estimates:
         self.reasons: dict[str, str] = {}
         self._level, self._documents = level, len(table)
         self._value = scores_of(table.sum(axis=0))
+        # Documents in an order of their own, so that theirs in the input does not change what is drawn.
+        ordered = table[np.lexsort(table.reshape(len(table), -1).T)]
         copies = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
-        self._drawn = scores_of(np.tensordot(copies.astype(np.float64), table, 1))
+        self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
 
     def of_metric(self, metric: str) -> Iterator[Estimate]:
         """Precision, recall and F1 of a metric."""

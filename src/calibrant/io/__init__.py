@@ -14,7 +14,7 @@ from calibrant.io.coreference_posteriors import (
 )
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
-from calibrant.io.saved_models import load_model, save_model
+from calibrant.io.saved_models import load_coreference_model, load_model, load_tagger, save_model
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
 from calibrant.io.tagged import TaggedText, read_tagged
 from calibrant.io.writing_coreference import write_coreference
@@ -31,8 +31,10 @@ __all__ = [
     "SavedRecalibrator",
     "TaggedText",
     "iter_documents",
+    "load_coreference_model",
     "load_model",
     "load_recalibrator",
+    "load_tagger",
     "load_tally",
     "open_predictions",
     "posterior_documents",

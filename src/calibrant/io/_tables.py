@@ -272,6 +272,9 @@ class JsonTable:
         fields = []
         for column, kind in columns.items():
             found = self._types[column]
+            if found in (list, dict):
+                message, hint = "a column of lists or objects is not read", "leave it out, or write Parquet"
+                raise InputError(message, hint, code="column-type", file=self.name, column=column)
             numeric = found is float or (found is int and kind != "name")
             text = pa.bool_() if found is bool else pa.int64() if found is int else pa.string()
             fields.append(pa.field(column, pa.float64() if kind == "number" or numeric else text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,8 @@ Integers = NDArray[np.int64]
 Change = Callable[[Floats, Integers | None], Floats]
 Item = TypeVar("Item")
 
-ENDINGS = ("parquet", "arrow", "csv", "tsv")
+TEXT = ("csv", "tsv", "jsonl")
+ENDINGS = ("parquet", "arrow", *TEXT)
 ROWS = 1 << 19  # rows held at a time, and in a row group of Parquet
 
 
@@ -90,7 +92,8 @@ class ScoreTable:
         Parameters
         ----------
         output
-            A name that ends in ``.parquet``, ``.arrow``, ``.csv`` or ``.tsv`` (text also as ``.gz``).
+            A name that ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl`` (text also as
+            ``.gz``).
         change
             Makes new scores from old ones: (n,) and the codes of classes (or None) of a long table, or
             (n, K) of a wide one.
@@ -187,11 +190,11 @@ class ScoreTable:
         suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
         packed = suffixes[-1:] == ["gz"]
         kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
-        if kind[0] not in (ENDINGS[2:] if packed else ENDINGS):
+        if kind[0] not in (TEXT if packed else ENDINGS):
             message = "the name says no kind of table that can be written"
             hint = f"end it in {', '.join(f'.{each}' for each in ENDINGS)}; .gz goes with text"
             raise InputError(message, hint, code="file-kind", file=name)
-        if kind[0] in ("csv", "tsv") and self.threshold is not None:
+        if kind[0] in TEXT and self.threshold is not None:
             message = "text cannot note that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         keep_sources(name, self.name)
@@ -288,6 +291,22 @@ class _TextWriter:
         self._writer.close()
 
 
+class _JsonWriter:
+    """JSON lines: an object a row."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """Write rows; what JSON has no form for (a date, say) is written as text, NaN as null."""
+        for row in batch.to_pylist():
+            known = {name: None if value != value else value for name, value in row.items()}
+            self._file.write(json.dumps(known, ensure_ascii=False, default=str).encode() + b"\n")
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
 def _sink(file: IO[bytes], kind: str, schema: pa.Schema) -> Any:
     """Return what takes record batches and writes them."""
     import pyarrow as pa
@@ -297,6 +316,8 @@ def _sink(file: IO[bytes], kind: str, schema: pa.Schema) -> Any:
         # Scores hardly repeat: a dictionary of them would be built for nothing.
         repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
         return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=repeated)
+    if kind == "jsonl":
+        return _JsonWriter(file)
     return pa.ipc.new_stream(file, schema) if kind == "arrow" else _TextWriter(file, kind, schema)
 
 

@@ -1,4 +1,4 @@
-"""Trained taggers in files: an .npz archive with a versioned header, without pickle.
+"""Trained models in files: an .npz archive with a versioned header, without pickle.
 
 The archive holds ``state.json``, which is the model's state (`to_state`) with a name in the place of each
 array, and each array under its name; so `numpy.load` can look into it. Every member carries a checksum, the
@@ -24,16 +24,18 @@ from calibrant.io._atomic import check_place, writing
 from calibrant.io._origin import reading, truncated
 
 if TYPE_CHECKING:
-    from calibrant.models import CRFTagger, HMMTagger
+    from calibrant.models import CoreferenceModel, CRFTagger, HMMTagger
     from calibrant.models.features import FeatureFunction
 
-    Model = CRFTagger | HMMTagger
+    Tagger = CRFTagger | HMMTagger
+    Model = Tagger | CoreferenceModel
 
 VERSION = 1
 FORMAT = "calibrant model"
 HEADER = "state.json"
 ARRAY = "array in"  # the only key of an object that stands for an array
-KINDS = ("hmm", "crf")
+COREFERENCE = "coreference"
+KINDS = ("hmm", "crf", COREFERENCE)
 EPOCH = (1980, 1, 1, 0, 0, 0)
 ZIP = b"PK\x03\x04"
 PLAIN = (str, int, float, bool, type(None))
@@ -42,16 +44,16 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # of a damaged arc
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
-    """Write a trained tagger to a file, whole or not at all.
+    """Write a trained model to a file, whole or not at all.
 
     Parameters
     ----------
     model
-        A trained `HMMTagger` or `CRFTagger`.
+        A trained `HMMTagger`, `CRFTagger` or `CoreferenceModel`.
     path
         Any name but one that ends in ``.gz``: the file is compressed as it is.
     column
-        Which column of a text its tags are, to be noted for those who tag others with it.
+        Which column of a text a tagger's tags are, to be noted for those who tag others with it.
 
     Raises
     ------
@@ -76,7 +78,9 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     if kind not in KINDS:
         found = f"what is to be saved is no model but of type {type(model).__name__}"
         message = found if kind is None else f"models of kind {kind!r} are not saved"
-        raise InputError(message, "save an HMMTagger or a CRFTagger", code="parameter", file=name)
+        raise InputError(
+            message, "save an HMMTagger, a CRFTagger or a CoreferenceModel", code="parameter", file=name
+        )
     arrays: dict[str, NDArray[Any]] = {}
     header = {"format": FORMAT, "version": VERSION, "state": _without_arrays(state, "", arrays)}
     if column is not None:
@@ -90,7 +94,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
 
 
 def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Model:
-    """Read a tagger that `save_model` wrote, in this version of calibrant or an older one.
+    """Read a model that `save_model` wrote, in this version of calibrant or an older one.
 
     Nothing in the file is executed, whoever wrote it.
 
@@ -103,8 +107,8 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
 
     Returns
     -------
-    HMMTagger or CRFTagger
-        As the file says.
+    HMMTagger, CRFTagger or CoreferenceModel
+        As the file says; `load_tagger` and `load_coreference_model` read only what their names say.
 
     Raises
     ------
@@ -132,12 +136,12 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     if features is not None and (kind != "crf" or state.get("features") is not None):
         message = "the model was not trained with a function of features"
         raise InputError(message, "leave the function out", code="parameter", file=name)
-    from calibrant.models import CRFTagger, HMMTagger
+    from calibrant.models import CoreferenceModel, CRFTagger, HMMTagger
 
     try:
-        return (
-            HMMTagger.from_state(state) if kind == "hmm" else CRFTagger.from_state(state, features=features)
-        )
+        if kind == "crf":
+            return CRFTagger.from_state(state, features=features)
+        return (HMMTagger if kind == "hmm" else CoreferenceModel).from_state(state)
     except InputError as error:
         newer = error.code == "version"
         hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
@@ -145,6 +149,57 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
         raise FormatError(error.message, hint, code=code, file=name) from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise _damaged(name) from error
+
+
+def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
+    """As `load_model`, for taggers alone.
+
+    Raises
+    ------
+    InputError
+        As `load_model`, or the model is no tagger.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model")
+    ...     load_tagger(f"{folder}/small.model").tags
+    ('PRP',)
+    """
+    from calibrant.models import CoreferenceModel
+
+    model = load_model(path, features=features)
+    if isinstance(model, CoreferenceModel):
+        raise _other(path, "a model of coreference", "a tagger", "calibrant tag train")
+    return model
+
+
+def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
+    """As `load_model`, for models of coreference alone.
+
+    Raises
+    ------
+    InputError
+        As `load_model`, or the model is a tagger.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model")
+    ...     load_coreference_model(f"{folder}/small.model")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: ...small.model: this is a tagger, not a model of coreference: ...
+    """
+    from calibrant.models import CoreferenceModel
+
+    model = load_model(path)
+    if not isinstance(model, CoreferenceModel):
+        raise _other(path, "a tagger", "a model of coreference", "calibrant coref train")
+    return model
 
 
 def check_model_place(path: str | os.PathLike[str]) -> None:
@@ -268,8 +323,14 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     return value
 
 
+def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
+    message, hint = f"this is {found}, not {wanted}", f"make one with {command}"
+    return InputError(message, hint, code="parameter", file=os.fspath(path))
+
+
 def _foreign(name: str) -> FormatError:
-    message, hint = "this is no saved model", "make one with calibrant tag train"
+    message = "this is no saved model"
+    hint = "make one with calibrant tag train or calibrant coref train"
     return FormatError(message, hint, code="file-mislabelled", file=name)
 
 

@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 
 # What is known of a mention by itself. Lexical ones that are rare in training stand for their class.
 LEXICAL = ("head", "first", "last", "before", "after", "string", "governor")
-OWN = (*LEXICAL, "length", "gender", "number", "relation")
+OWN = (*LEXICAL, "length", "gender", "number", "quoted", "relation")
 # What each group has: features of one mention, and templates of pairs.
 GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType(
     {
@@ -41,15 +41,18 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType
         ),
         "nesting": ((), (kernel.NESTING,)),
         "speaker": ((), (kernel.SPEAKERS,)),
+        "quotation": (("quoted",), (kernel.QUOTATIONS,)),
         "head pairs": ((), (kernel.HEAD_WORDS,)),
         "relation": (("relation",), (kernel.RELATIONS,)),
         "governor": (("governor",), ()),
     }
 )
 NEED_TREES = ("relation", "governor")
+LONGEST_QUOTATION = 300  # words; a quotation mark that is not closed ends here
 LONGEST = 20  # words; longer mentions count as this long
 LARGEST_CODE = (1 << 32) - 1
 NOTHING = -1
+OPENING, CLOSING = frozenset(["``", "\u201c", '"']), frozenset(["''", "\u201d", '"'])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -87,8 +90,11 @@ class Encoded:
     rare: Integers
 
 
-def encode(document: Document, *, trees: bool) -> Encoded:
-    """Turn a document with mentions into integers, with its trees or by its words alone."""
+def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encoded:
+    """Turn a document with mentions into integers, with its trees or by its words alone.
+
+    With quotations, what is said is told apart from what is told: *I* and *you* have other forms there.
+    """
     mentions = document.mentions or ()
     words = list(chain.from_iterable(document.sentences))
     tokens = np.fromiter((code_of(word.lower()) for word in words), np.int64, len(words))
@@ -99,6 +105,7 @@ def encode(document: Document, *, trees: bool) -> Encoded:
     table = np.full((len(spans), kernel.COLUMN_COUNT), NOTHING)
     start, end = base + spans[:, 1], base + spans[:, 2]
     head = base + np.array([of.head for of in found], dtype=np.int64)
+    quoted = quotations_of(words)[start] if quotations else np.zeros(len(spans), np.int64)
     strings = np.empty(len(spans), np.int64)
     kernel.span_codes(tokens, start, end, strings)
     for column, values in (
@@ -107,10 +114,11 @@ def encode(document: Document, *, trees: bool) -> Encoded:
         (kernel.END, end),
         (kernel.HEAD_PLACE, head),
         (kernel.TYPE, [MENTION_TYPES.index(of.type) for of in found]),
-        (kernel.FORM, list(map(_form, found))),
+        (kernel.FORM, [_form(of, inside) for of, inside in zip(found, quoted.tolist(), strict=True)]),
         (kernel.GENDER, [GENDERS.index(of.gender) for of in found]),
         (kernel.NUMBER, [NUMBERS.index(of.number) for of in found]),
         (kernel.SPEAKER, _speakers(document)[spans[:, 0]]),
+        (kernel.QUOTATION, quoted),
         (kernel.STRING, strings),
         (kernel.HEAD, tokens[head]),
     ):
@@ -121,11 +129,30 @@ def encode(document: Document, *, trees: bool) -> Encoded:
     return Encoded(table, tokens, own, rare)
 
 
-def _form(of: Traits) -> int:
-    """Return the pronoun's form (reflexive ones apart), or the type."""
+def _form(of: Traits, quotation: int) -> int:
+    """Return a number for the pronoun's form, or for the type.
+
+    Reflexive pronouns are apart, and so are first and second persons in quotations.
+    """
     if of.pronoun is None:
         return MENTION_TYPES.index(of.type)
-    return len(MENTION_TYPES) + 2 * PRONOUN_FORMS.index(of.pronoun.form) + of.pronoun.reflexive
+    quoted = quotation > 0 and of.person in (1, 2)
+    form = 4 * PRONOUN_FORMS.index(of.pronoun.form) + 2 * quoted + of.pronoun.reflexive
+    return len(MENTION_TYPES) + form
+
+
+def quotations_of(words: Sequence[str]) -> Integers:
+    """Return the number of the quotation that each word is in, from 1, or 0; closing marks are inside."""
+    numbers = np.zeros(len(words), np.int64)
+    number, length = 0, 0
+    for place, word in enumerate(words):
+        if length:
+            numbers[place] = number
+            length = 0 if word in CLOSING or length == LONGEST_QUOTATION else length + 1
+        elif word in OPENING:
+            number, length = number + 1, 1
+            numbers[place] = number
+    return numbers
 
 
 def _speakers(document: Document) -> Integers:
@@ -162,6 +189,7 @@ def _own(
         column = OWN.index(name)
         own[without, column] = rare[without, column] = NOTHING
     own[:, OWN.index("length")] = np.minimum(end - start, LONGEST)
+    own[:, OWN.index("quoted")] = table[:, kernel.QUOTATION] > 0
     own[:, OWN.index("gender")] = table[:, kernel.GENDER]
     own[:, OWN.index("number")] = table[:, kernel.NUMBER]
     return own, rare

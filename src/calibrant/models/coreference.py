@@ -48,8 +48,9 @@ class CoreferenceModel:
     exp(w . f(i, j, x)), independently of all others. Features are those of Durrett and Klein: of the mention
     and of the candidate type, length, head, first and last word, the words before and after, the whole
     string; of both distance in mentions and in sentences, exact and head match, containment, nesting, gender,
-    number, speaker and pair of heads. Each is there alone, with the form of the mention (its type or, of a
-    pronoun, the pronoun), and with the forms of both. Features are hashed to 2^bits weights.
+    number, speaker, pair of heads, and (which is new here) quotations. Each is there alone, with the form of
+    the mention (its type or, of a pronoun, the pronoun), and with the forms of both. They are hashed to
+    2^bits weights.
 
     Training maximizes the likelihood of the gold antecedents together (all earlier mentions of the entity in
     the window, else "new") with AdaGrad. With ``costs`` wrong candidates get their cost added to their score
@@ -119,9 +120,9 @@ class CoreferenceModel:
         window: int = 150,
         least: int = 20,
         costs: tuple[float, float, float] = (0.0, 0.0, 0.0),
-        l1: float = 1e-5,
+        l1: float = 3e-5,
         l2: float = 0.0,
-        rate: float = 0.1,
+        rate: float = 0.05,
         epochs: int = 8,
         batch: int = 64,
         seed: int = 0,
@@ -190,11 +191,8 @@ class CoreferenceModel:
         encoded = self._encoded(documents)
         for document in documents:
             if document.clusters is None:
-                raise InputError(
-                    f"document {document.name!r} has no gold entities",
-                    "train on documents with clusters",
-                    code="empty",
-                )
+                found, hint = f"document {document.name!r} has no gold entities", "give clusters to train on"
+                raise InputError(found, hint, code="empty")
         if not any(len(document.mentions) for document in encoded):
             raise InputError("there are no mentions", "train on documents with mentions", code="empty")
         lexicon = Lexicon.learn(encoded, self.least)
@@ -216,7 +214,8 @@ class CoreferenceModel:
             if self.features == "syntax" and document.trees is None:
                 hint = "parse it, or use a model with surface features"
                 raise InputError(f"document {document.name!r} has no trees", hint, code="empty")
-        return [encode(document, trees=self.features == "syntax") for document in documents]
+        trees, quotations = self.features == "syntax", "quotation" in self.groups
+        return [encode(document, trees=trees, quotations=quotations) for document in documents]
 
     def _coded(self, document: Encoded, lexicon: Lexicon) -> Coded:
         own, frequent_head = lexicon.own_codes(document, self._features.own)

@@ -19,6 +19,7 @@ Integers = NDArray[np.int64]
 Labels = NDArray[np.int32]
 
 DRAWS = 1 << 20  # uniform numbers at a time
+CANDIDATES = 100  # samples that a search may begin with: where it begins matters little
 
 
 class Sampler(Protocol):
@@ -84,7 +85,8 @@ def best_clustering(posterior: AntecedentRows, samples: int, seed: _rng.Seed, th
         candidates[samples] = best[mentions]
         kernels.entities(candidates, candidates)
         drawn = candidates[:samples]
-        labels = candidates[entity_search.mean_f(candidates, drawn).argmax()].copy()
+        start = candidates[-1 - CANDIDATES :]
+        labels = start[entity_search.mean_f(start, drawn).argmax()].copy()
         entity_search.improve(labels, drawn)
         result[mentions] = labels
 

@@ -328,17 +328,17 @@ class AntecedentPosterior(AntecedentRows):
         given = checks.labels_of(labels, int(self.mention_counts[number]))
         return clusters.expected_f(self.document(number), given, samples, seed)
 
-    def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
+    def best_clustering(self, samples: int = 100, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Entities of high expected pairwise F: the best of the samples, improved by a greedy search.
 
-        The samples and the entities of the best antecedents are candidates. From the one with the highest
-        `expected_pairwise_f` on the samples, single mentions and whole entities are moved to other entities
-        as long as that raises it. It is a local optimum.
+        At most 100 of the samples, and the entities of the best antecedents, are candidates. From the one
+        with the highest `expected_pairwise_f` on all samples, single mentions and whole entities are moved to
+        other entities as long as that raises it. It is a local optimum.
 
         Parameters
         ----------
         samples
-            How many are drawn for each document; n mentions take memory and time in proportion to them.
+            How many are drawn for each document; memory and time are in proportion to them.
         seed, threads
             As in `sample`.
 

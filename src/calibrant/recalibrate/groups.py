@@ -128,7 +128,7 @@ class PerClass(ClasswiseRecalibrator):
         if lost and self.unseen == "refuse":
             raise InputError(
                 f"the class {lost[0]!r} was not there at the fit",
-                'leave it out, or set unseen="unchanged"',
+                "leave its scores out, or fit one map for all classes, or groups by frequency",
                 code="class-unknown",
             )
         return np.array([place.get(name, -1) for name in classes], np.int64)

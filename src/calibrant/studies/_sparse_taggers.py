@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from calibrant.exceptions import InputError
-from calibrant.io.saved_models import load_model
+from calibrant.io.saved_models import load_tagger
 from calibrant.io.tagged import TaggedText, read_tagged
 from calibrant.models import SpacyTagger
 from calibrant.models.crf import CRFTagger
@@ -81,7 +81,7 @@ def lextag_crf(epochs: int = EPOCHS) -> CRFTagger:
 
 def _lextag(train: TaggedText, models: Path | None, epochs: int) -> Tagger:
     if models is not None and (models / SAVED).exists():
-        return load_model(models / SAVED)
+        return load_tagger(models / SAVED)
     return lextag_crf(epochs).fit(train.sentences, train.tags or [])
 
 

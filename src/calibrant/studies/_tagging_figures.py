@@ -52,11 +52,11 @@ def _curves(name: str, rows: Sequence[Row]) -> Figure:
         wanted = (name, key, query)
         points = [row for row in rows if (row["set"], row["model"], row["query"]) == wanted]
         label = f"({letter}) {TITLE[key]}, {query}"
-        calibration_curve(*_drawable(points), label=label, index=index, ax=ax)
+        calibration_curve(*drawable(points), label=label, index=index, ax=ax)
     return figure
 
 
-def _drawable(rows: Sequence[Row]) -> tuple[Bins, BinIntervals]:
+def drawable(rows: Sequence[Row]) -> tuple[Bins, BinIntervals]:
     """The bins of a curve and their intervals, from the record's rows."""
     column = {key: np.array([row[key] for row in rows]) for key in COLUMNS}
     n, positives = column["n"], column["positives"]

@@ -66,7 +66,7 @@ def chosen(
             continue
         seen.append(parts)
         for bins in BINS if asked.bins == AUTO else (asked.bins,):
-            said = [f"{groups} groups"] if asked.groups == AUTO else []
+            said = [f"{groups} group{'s' * (groups != 1)}"] if asked.groups == AUTO else []
             said += [f"{bins} bins"] if asked.bins == AUTO else []
             candidates[", ".join(said)] = asked.made(groups, bins)
     data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)

@@ -14,13 +14,29 @@ from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
 from calibrant.io.coreference import iter_documents
 from calibrant.io.coreference_posteriors import read_posteriors
-from calibrant.io.saved_models import load_model
+from calibrant.io.saved_models import load_coreference_model
 from calibrant.models.coreference import CoreferenceModel
 from calibrant.posterior import AntecedentPosterior
 
 Progress = Callable[[str, int, int | None], None]
 Clusters = Sequence[str | None]
 OBJECT = "{"
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Which mentions of a text get a posterior.
+
+    Attributes
+    ----------
+    detect
+        Those detected in its trees; else its own.
+    possessive_endings
+        Whether *'s* belongs to a detected mention.
+    """
+
+    detect: bool = False
+    possessive_endings: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,7 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     if isinstance(model, CoreferenceModel):
         return model, type(model).__name__
     name = os.fspath(model)
-    loaded: Any = load_model(name)
-    if not isinstance(loaded, CoreferenceModel):
-        message = "this is no coreference model but a tagger"
-        hint = "give one by calibrant coref train, or the name of one that ships"
-        raise InputError(message, hint, code="file-mislabelled", file=name)
-    return loaded, name
+    return load_coreference_model(name), name
 
 
 def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Document]:
@@ -90,9 +101,9 @@ def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Docum
     yield from parse(documents, parser)
 
 
-def asked_mentions(document: Document, *, detect: bool, file: str | None) -> Document:
+def asked_mentions(document: Document, how: Mentions, file: str | None) -> Document:
     """The document with its own mentions, or with those detected in its trees and their gold entities."""
-    if not detect:
+    if not how.detect:
         if document.mentions is None:
             message = f"document {document.name!r} has no mentions"
             raise InputError(message, "detect them (--detect)", code="missing-value", file=file)
@@ -102,7 +113,7 @@ def asked_mentions(document: Document, *, detect: bool, file: str | None) -> Doc
         raise InputError(message, "name a parser (--parser)", code="missing-value", file=file)
     from calibrant.models.mentions import detect_mentions
 
-    found = detect_mentions(document)
+    found = detect_mentions(document, possessive_endings=how.possessive_endings)
     clusters = None
     if document.mentions is not None and document.clusters is not None:
         entity = dict(zip(document.mentions, document.clusters, strict=True))
@@ -120,11 +131,11 @@ def gold_of(document: Document, file: str | None) -> Gold:
 
 
 def predicted(
-    model: CoreferenceModel, documents: Sequence[Document], *, detect: bool, file: str | None
+    model: CoreferenceModel, documents: Sequence[Document], how: Mentions, file: str | None
 ) -> Prediction:
     """What a model says of documents with gold entities."""
     gold = [gold_of(document, file) for document in documents]
-    asked = [asked_mentions(document, detect=detect, file=file) for document in documents]
+    asked = [asked_mentions(document, how, file) for document in documents]
     return Prediction(
         model.posterior(asked),
         [document.mentions or () for document in asked],

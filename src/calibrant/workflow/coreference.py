@@ -21,6 +21,7 @@ from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
 from calibrant.results.measurement import Measured, Recipe
 from calibrant.workflow._coreference_source import (
+    Mentions,
     Prediction,
     Progress,
     asked_mentions,
@@ -47,6 +48,7 @@ def predict_coreference(
     output: str | os.PathLike[str],
     *,
     detect: bool = False,
+    possessive_endings: bool = True,
     parser: str | os.PathLike[str] | None = None,
     clusters: str | os.PathLike[str] | None = None,
     clustering: Clustering = "expected",
@@ -66,6 +68,8 @@ def predict_coreference(
         JSON lines, as `calibrant.io.read_posteriors` reads them; ``-`` is standard output.
     detect
         Detect mentions in the trees, instead of taking those of the text.
+    possessive_endings
+        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
     parser
         A spaCy pipeline that makes the trees.
     clusters
@@ -104,6 +108,7 @@ def predict_coreference(
         _check_clusters(clusters, output, model, text)
     trained, _ = open_model(model)
     file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    how = Mentions(detect, possessive_endings)
     mentions = labelled = gold = 0
     has_gold = False
     kept: list[Document] = []
@@ -111,7 +116,7 @@ def predict_coreference(
     with PosteriorWriter(output) as writer:
         number = 0
         for number, document in enumerate(texts(text, parser, progress), 1):
-            asked = asked_mentions(document, detect=detect, file=file)
+            asked = asked_mentions(document, how, file)
             posterior = trained.posterior([asked])
             for each in posterior_documents(posterior, [asked]):
                 writer.write(each)
@@ -143,6 +148,7 @@ def evaluate_coreference(
     *,
     name: str | None = None,
     detect: bool = False,
+    possessive_endings: bool = True,
     parser: str | os.PathLike[str] | None = None,
     clustering: Clustering = "expected",
     singletons: bool = True,
@@ -172,7 +178,7 @@ def evaluate_coreference(
         are there.
     name
         What to call the model in the record; None for its path.
-    detect, parser
+    detect, possessive_endings, parser
         As in `predict_coreference`.
     clustering
         ``"expected"``: entities of high expected pairwise F
@@ -215,7 +221,7 @@ def evaluate_coreference(
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     settings.check()
     check_threads(threads)
-    prediction, called = _prediction(model, text, detect, parser, progress)
+    prediction, called = _prediction(model, text, Mentions(detect, possessive_endings), parser, progress)
     posterior = prediction.posterior
     if progress is not None:
         progress("finding entities", 0, None)
@@ -229,6 +235,7 @@ def evaluate_coreference(
         level=level,
         seed=seed,
     )
+    file = called if text is None else _worded(text)
     reasons: dict[str, str] = {}
 
     def of_pairs(field: str, least: float | None) -> Measured | None:
@@ -236,12 +243,12 @@ def evaluate_coreference(
         if not len(query):
             reasons[field] = NO_PAIRS if least is None else f"no pair has a score of at least {least:g}"
             return None
-        recipe = Recipe(called, "query", len(query), None, query.threshold, __version__, command)
+        recipe = Recipe(file, "query", len(query), None, query.threshold, __version__, command)
         return measured([query_source(query, exact=exact, threads=threads)], recipe, None, settings, progress)
 
     return CoreferenceEvaluation(
         model=name or called,
-        text=called if text is None else _worded(text),
+        text=file,
         documents=posterior.document_count,
         mentions=posterior.mention_count,
         detected=detect,
@@ -275,11 +282,11 @@ def entities_by_document(
 
 
 def _prediction(
-    model: Any, text: Any, detect: bool, parser: Any, progress: Progress | None
+    model: Any, text: Any, how: Mentions, parser: Any, progress: Progress | None
 ) -> tuple[Prediction, str]:
     """What is to be measured, and what the model is called."""
     if is_posteriors(model):
-        if detect or parser is not None:
+        if how.detect or parser is not None:
             message, hint = "posteriors have mentions already", "leave --detect and --parser out"
             raise InputError(message, hint, code="parameter", file=os.fspath(model))
         return read_prediction(os.fspath(model), text, progress), os.fspath(model)
@@ -291,7 +298,7 @@ def _prediction(
     documents = list(texts(text, parser, progress))
     if progress is not None:
         progress("predicting", 0, None)
-    return predicted(trained, documents, detect=detect, file=file), called
+    return predicted(trained, documents, how, file), called
 
 
 def _left_out(prediction: Prediction, window: int | None) -> int:

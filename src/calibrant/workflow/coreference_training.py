@@ -22,6 +22,7 @@ from calibrant.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.posterior import antecedent_losses, fit_antecedent_temperature
 from calibrant.results.coreference import CoreferenceCandidate, TrainedCoreference
 from calibrant.workflow._coreference_source import (
+    Mentions,
     Prediction,
     Progress,
     asked_mentions,
@@ -31,9 +32,9 @@ from calibrant.workflow._coreference_source import (
 )
 from calibrant.workflow.coreference import entities_by_document
 
-L1_PENALTIES = (3e-6, 1e-5, 3e-5)  # to choose from, where nothing else is asked for
+L1_PENALTIES = (1e-5, 3e-5, 1e-4)  # to choose from, where nothing else is asked for
 SETTINGS = ("l1", "l2", "epochs", "window")
-MENTIONS = ("gold", "detected")
+KINDS = ("gold", "detected")
 
 
 def train_coreference(
@@ -42,6 +43,7 @@ def train_coreference(
     *,
     features: FeatureSet = "surface",
     mentions: Literal["gold", "detected"] = "gold",
+    possessive_endings: bool = True,
     parser: str | os.PathLike[str] | None = None,
     l1: float | Sequence[float] | None = None,
     l2: float | Sequence[float] | None = None,
@@ -64,6 +66,8 @@ def train_coreference(
         ``"surface"``: words and mentions are enough. ``"syntax"``: documents need trees.
     mentions
         ``"gold"``: those of the files. ``"detected"``: those found in their trees.
+    possessive_endings
+        As in `predict_coreference`.
     parser
         A spaCy pipeline that makes the trees.
     l1, l2
@@ -105,7 +109,7 @@ def train_coreference(
     (2, True)
     """
     start = time.perf_counter()
-    one_of(mentions, MENTIONS, "mentions")
+    one_of(mentions, KINDS, "mentions")
     sources = _sources(train)
     if output is not None:
         if os.fspath(output) == "-":
@@ -117,9 +121,9 @@ def train_coreference(
     shared: dict[str, Any] = {name: value for name, value in given if value is not None}
     settings = _settings(l1, l2, several=dev is not None)
     models = [CoreferenceModel(features=features, seed=seed, **each, **shared) for each in settings]
-    detect = mentions == "detected"
+    how = Mentions(mentions == "detected", possessive_endings)
     documents = [
-        _with_gold(document, detect=detect, file=_file(source))
+        _with_gold(document, how, _file(source))
         for source in sources
         for document in texts(source, parser, progress)
     ]
@@ -130,7 +134,7 @@ def train_coreference(
             f" ({number} of {len(models)})" if len(models) > 1 else ""
         )
         model.fit(documents, progress=_staged(progress, stage))
-        attempts.append(_Attempt.of(model, values, held_out, detect, _file(dev), seed))
+        attempts.append(_Attempt.of(model, values, held_out, how, _file(dev), seed))
     best = max(attempts, key=lambda attempt: attempt.rank)
     chosen = best.tempered() if temperature and dev is not None else best
     if output is not None:
@@ -194,7 +198,7 @@ class _Attempt:
         model: CoreferenceModel,
         settings: dict[str, Any],
         documents: Sequence[Document] | None,
-        detect: bool,
+        how: Mentions,
         file: str | None,
         seed: int,
     ) -> _Attempt:
@@ -204,7 +208,7 @@ class _Attempt:
                 ("conll_f1", "log_loss", "log_loss_before"), "there is no development data"
             )
             return cls(model, settings, None, None, None, 1.0, reasons)
-        prediction = predicted(model, documents, detect=detect, file=file)
+        prediction = predicted(model, documents, how, file)
         scores = coreference_scores(
             [gold.mentions for gold in prediction.gold],
             [gold.clusters for gold in prediction.gold],
@@ -276,9 +280,9 @@ def _values(given: float | Sequence[float] | None, default: Sequence[float] | No
     return values or [None]
 
 
-def _with_gold(document: Document, *, detect: bool, file: str | None) -> Document:
+def _with_gold(document: Document, how: Mentions, file: str | None) -> Document:
     gold_of(document, file)
-    return asked_mentions(document, detect=detect, file=file)
+    return asked_mentions(document, how, file)
 
 
 def _file(source: Any) -> str | None:

@@ -19,7 +19,7 @@ from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibra
 from calibrant.workflow._choosing import AUTO, Asked, chosen
 from calibrant.workflow._class_parts import labelled_scores
 from calibrant.workflow._map_notes import map_notes
-from calibrant.workflow._mending import Mending, view_of
+from calibrant.workflow._mending import Floats, Integers, Mending, view_of
 from calibrant.workflow._methods import (
     FREQUENCY,
     JOINT,
@@ -203,7 +203,7 @@ def apply_recalibrator(
     source
         A prediction table of the same view (see `calibrant.io.rewriting.open_scores`).
     output
-        The table to write: ``.parquet``, ``.arrow``, ``.csv`` or ``.tsv``.
+        The table to write: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     columns
         Names of columns that are called otherwise; only of scores and classes.
     progress
@@ -236,12 +236,16 @@ def apply_recalibrator(
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
     change = Mending(saved, table)
 
+    def mend(scores: Floats, codes: Integers | None) -> Floats:
+        with of_file(table.name):
+            return change(scores, codes)
+
     def report(rows: int) -> None:
         if progress is not None:
             progress("writing", rows, table.rows)
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
-    rows = table.rewrite(output, change, note=json.dumps(note), progress=report)
+    rows = table.rewrite(output, mend, note=json.dumps(note), progress=report)
     return AppliedRecalibrator(
         model=name,
         source=table.name,

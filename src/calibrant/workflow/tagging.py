@@ -15,7 +15,7 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io._atomic import keep_sources
-from calibrant.io.saved_models import load_model, model_column
+from calibrant.io.saved_models import load_tagger, model_column
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large, critical_value
 from calibrant.results.errors import Estimate
@@ -206,7 +206,7 @@ def evaluate_tagger(
 def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column | None]:
     """Return a tagger, its name, and the column of its tags: as asked for, or as noted with the model."""
     if isinstance(model, (str, os.PathLike)):
-        tagger: Tagger = load_model(model)
+        tagger: Tagger = load_tagger(model)
         return tagger, os.fspath(model), model_column(model) if column is None else column
     return model, type(model).__name__, column
 

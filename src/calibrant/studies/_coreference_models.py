@@ -1,0 +1,120 @@
+"""The coreference study's models: what is trained on which texts, two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel, FeatureSet
+from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
+from calibrant.studies._base import Row
+from calibrant.studies._coreference_data import Texts, clusters_of
+from calibrant.studies._coreference_scores import counted, f1_row, model_labels
+
+L1_PENALTIES = (1e-5, 3e-5, 1e-4)
+NO_COSTS = (0.0, 0.0, 0.0)
+COSTS = {"no costs": NO_COSTS, "small costs": (0.0, 0.5, 0.3), "the paper's costs": PAPER_COSTS}
+NEED_TREES = ("relation", "governor")
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one model is trained with.
+
+    Attributes
+    ----------
+    features, l1, costs, without
+        As `CoreferenceModel` takes them.
+    """
+
+    features: FeatureSet
+    l1: float
+    costs: tuple[float, float, float] = NO_COSTS
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained model with its distributions on dev and test, and its temperature on dev.
+
+    Attributes
+    ----------
+    texts, setting, model
+        What was trained on what.
+    dev, test
+        Antecedents of the mentions of the condition.
+    temperature
+        Of the least loss on dev.
+    """
+
+    texts: Texts
+    setting: Setting
+    model: CoreferenceModel
+    dev: AntecedentPosterior
+    test: AntecedentPosterior
+    temperature: float
+
+    def loss(self, temperature: float = 1.0) -> float:
+        """Mean loss of a test mention, in nats."""
+        clusters = clusters_of(self.texts.split["test"])
+        losses = antecedent_losses(self.test.tempered(temperature), clusters)
+        known = losses[losses == losses]  # NaN: no gold entity
+        return float(known.mean())
+
+
+def fitted(texts: Texts, settings: Sequence[Setting]) -> list[Fitted]:
+    """Train models on one condition's texts; training holds no lock, so two run side by side."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(lambda setting: _fit(texts, setting), settings))
+
+
+def fitted_to_each(conditions: Sequence[Texts], setting: Setting) -> list[Fitted]:
+    """Train one setting on several conditions."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(lambda texts: _fit(texts, setting), conditions))
+
+
+def _fit(texts: Texts, setting: Setting) -> Fitted:
+    model = CoreferenceModel(
+        features=setting.features, l1=setting.l1, costs=setting.costs, without=setting.without
+    )
+    model.fit(texts.split["train"])
+    dev, test = (model.posterior(texts.split[part]) for part in ("dev", "test"))
+    found = fit_antecedent_temperature(dev, clusters_of(texts.split["dev"]))
+    return Fitted(texts, setting, model, dev, test, found.temperature)
+
+
+def dev_f1(found: Fitted, seed: int) -> float:
+    """CoNLL F1 of the best clustering on dev."""
+    documents = found.texts.split["dev"]
+    labels = model_labels(found.dev, seed)["best clustering"]
+    table = counted(found.texts.gold["dev"], documents, labels, singletons=True)
+    return float(f1_row({}, "", table, None, seed)["CoNLL F1"])
+
+
+def chosen(texts: Texts, seed: int) -> tuple[Fitted, list[Row]]:
+    """Train with every penalty and keep the one that is best on dev."""
+    candidates = fitted(texts, [Setting(texts.features, l1) for l1 in L1_PENALTIES])
+    scores = [dev_f1(candidate, seed) for candidate in candidates]
+    best = candidates[scores.index(max(scores))]
+    rows = [
+        {
+            **texts.name,
+            "features": texts.features,
+            "l1": f"{candidate.setting.l1:g}",
+            "weights": candidate.model.weight_count,
+            "dev CoNLL F1": score,
+            "dev temperature": candidate.temperature,
+            "chosen": "yes" if candidate is best else "",
+        }
+        for candidate, score in zip(candidates, scores, strict=True)
+    ]
+    return best, rows
+
+
+def ablation_settings(setting: Setting) -> list[Setting]:
+    """The setting without each feature group in turn."""
+    groups = [name for name in COREFERENCE_GROUPS if setting.features == "syntax" or name not in NEED_TREES]
+    return [Setting(setting.features, setting.l1, setting.costs, (name,)) for name in groups]
