@@ -35,7 +35,9 @@ PUBLIC_MODULES = {
     "calibrant.posterior.queries": "Queries",
     "calibrant.posterior.coreference_queries": "Queries of coreference",
     "calibrant.evaluate": "Evaluate",
+    "calibrant.propagate": "Propagate",
     "calibrant.models": "Models",
+    "calibrant.events": "Events",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",
 }

@@ -12,6 +12,8 @@ from calibrant.io.coreference_posteriors import (
     read_posteriors,
     write_posteriors,
 )
+from calibrant.io.estimation import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
+from calibrant.io.lexicons import read_lexicon
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_coreference_model, load_model, load_tagger, save_model
@@ -23,12 +25,14 @@ from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
+    "DocumentLabels",
     "PairWriter",
     "PosteriorDocument",
     "PosteriorWriter",
     "PredictionWriter",
     "Predictions",
     "SavedRecalibrator",
+    "ScoredDocuments",
     "TaggedText",
     "iter_documents",
     "load_coreference_model",
@@ -39,9 +43,12 @@ __all__ = [
     "open_predictions",
     "posterior_documents",
     "read_class_table",
+    "read_document_labels",
     "read_documents",
     "read_folds",
+    "read_lexicon",
     "read_posteriors",
+    "read_scored",
     "read_tagged",
     "save_model",
     "save_recalibrator",

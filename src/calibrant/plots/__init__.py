@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
     from calibrant.plots._log_odds import log_odds_curve
+    from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._svg import inline_svg, render
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "error_intervals",
     "inline_svg",
     "log_odds_curve",
+    "quantile_calibration",
     "reliability_bars",
     "render",
     "smooth_curve",
@@ -44,6 +46,7 @@ _HOME = {
     "_error_curves": ("error_against_size",),
     "_error_intervals": ("error_intervals",),
     "_log_odds": ("log_odds_curve",),
+    "_quantiles": ("quantile_calibration",),
     "_svg": ("inline_svg", "render"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

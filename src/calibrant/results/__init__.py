@@ -27,6 +27,7 @@ from calibrant.results.errors import (
     SmoothCurve,
     SmoothError,
 )
+from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
@@ -39,6 +40,13 @@ from calibrant.results.measurement import (
     SmoothedError,
 )
 from calibrant.results.ordering import OrderEffect
+from calibrant.results.propagation import (
+    CentralSets,
+    CountInterval,
+    Exceedance,
+    Propagated,
+    QuantileCalibration,
+)
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.scores import (
     BrierDecomposition,
@@ -58,6 +66,7 @@ __all__ = [
     "BrierDecomposition",
     "CalibrationInTheLarge",
     "CalibrationTest",
+    "CentralSets",
     "ChainTemperature",
     "ClassErrors",
     "ClassMean",
@@ -66,6 +75,9 @@ __all__ = [
     "CoreferenceEvaluation",
     "CoreferenceScores",
     "CorpDecomposition",
+    "CorrectedCounts",
+    "CorrectedMean",
+    "CountInterval",
     "CoxCalibration",
     "DocumentCoreference",
     "Drawing",
@@ -74,6 +86,7 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "Exceedance",
     "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
@@ -86,7 +99,9 @@ __all__ = [
     "OrderEffect",
     "PlugInErrors",
     "PrecisionRecall",
+    "Propagated",
     "ProperScoreDecomposition",
+    "QuantileCalibration",
     "RecalibratorCandidate",
     "RecalibratorChoice",
     "Recipe",
