@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,3 +230,21 @@ def test_a_constant_score_is_noted(run: Run, tmp_path: Path) -> None:
     path.write_text("score,label\n" + "0.4,0\n0.4,1\n" * 20, encoding="utf-8")
     ran = run("fit", path, "-o", tmp_path / "model.json")
     assert "note: all scores are equal" in ran.out
+
+
+def test_a_command_that_is_told_to_end_leaves_nothing_behind(
+    run: Run, tags: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("fit", tags, "-o", tmp_path / "model.json").code == 0
+    there = sorted(tmp_path.iterdir())
+
+    def end(self: Any, scores: Any, codes: Any) -> Any:
+        assert any(path.name.endswith(".tmp") for path in tmp_path.iterdir())
+        os.kill(os.getpid(), signal.SIGTERM)
+        return scores
+
+    monkeypatch.setattr("calibrant.workflow._mending.Mending.__call__", end)
+    ran = run("apply", tmp_path / "model.json", tags, "-o", tmp_path / "mended.parquet")
+    assert (ran.code, ran.err.strip()) == (1, "calibrant: stopped")
+    assert sorted(tmp_path.iterdir()) == there
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -198,8 +198,8 @@ def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
         assert done.new_classes == ("UH",)
     for grouping in ("class", {"N": "a", "V": "a", "D": "b", "X": "b"}):
         pq.write_table(new, tmp_path / "new.parquet")
+        model = fit_recalibrator(dev, group=grouping)
         with pytest.raises(InputError, match="UH") as caught:
-            model = fit_recalibrator(dev, group=grouping)
             apply_recalibrator(model, tmp_path / "new.parquet", tmp_path / "none.parquet")
         assert caught.value.file == str(tmp_path / "new.parquet")
         assert caught.value.code == "class-unknown"

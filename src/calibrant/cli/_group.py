@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
@@ -70,7 +74,8 @@ class CommandGroup(click.Group):
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
         try:
-            code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+            with _terminable():
+                code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader has had enough; what the interpreter flushes at exit must go somewhere.
@@ -82,6 +87,23 @@ class CommandGroup(click.Group):
             _say("stopped")
             sys.exit(1)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a request to end (SIGTERM) end the command as Ctrl-C does: what was half written is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def _fail(error: Exception) -> NoReturn:

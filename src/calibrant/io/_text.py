@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -45,7 +46,7 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
             data = gzip.decompress(data)
     elif name.endswith(".gz") and data:
         raise _not_packed(name, data)
-    if not data.strip():
+    if not data.removeprefix(BOM_UTF8).strip():
         raise _empty(name)
     _check_head(name, data[:HEAD])
     try:
@@ -106,7 +107,7 @@ def _lines(name: str, raw: Iterable[bytes], packed: bool) -> Iterator[str]:
             line = line.removesuffix("\n").removesuffix("\r")
             if "\r" in line:
                 _check_line_ends(name, [line], number)
-            blank = blank and not line.strip()
+            blank = blank and not (data.removeprefix(BOM_UTF8) if number == 1 else data).strip()
             yield line
     if blank:
         raise _empty(name)

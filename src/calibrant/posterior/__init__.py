@@ -6,6 +6,7 @@ from calibrant.posterior._paths import BestSequences
 from calibrant.posterior.antecedent import AntecedentPosterior
 from calibrant.posterior.antecedent_tempering import antecedent_losses, fit_antecedent_temperature
 from calibrant.posterior.chain import ChainPosterior
+from calibrant.posterior.probable_entities import probable_entities
 from calibrant.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
 from calibrant.posterior.tempering import fit_temperature, tempered
 
@@ -19,6 +20,7 @@ __all__ = [
     "fit_temperature",
     "gold_spans",
     "likely_spans",
+    "probable_entities",
     "span_probabilities",
     "tempered",
 ]

@@ -328,7 +328,7 @@ class AntecedentPosterior(AntecedentRows):
         given = checks.labels_of(labels, int(self.mention_counts[number]))
         return clusters.expected_f(self.document(number), given, samples, seed)
 
-    def best_clustering(self, samples: int = 100, *, seed: Seed = None, threads: int | None = None) -> Labels:
+    def best_clustering(self, samples: int = 200, *, seed: Seed = None, threads: int | None = None) -> Labels:
         """Entities of high expected pairwise F: the best of the samples, improved by a greedy search.
 
         At most 100 of the samples, and the entities of the best antecedents, are candidates. From the one
@@ -338,7 +338,8 @@ class AntecedentPosterior(AntecedentRows):
         Parameters
         ----------
         samples
-            How many are drawn for each document; memory and time are in proportion to them.
+            How many are drawn for each document; memory and time are in proportion to them. Documents with
+            few mentions, whose F varies most, need and can afford thousands.
         seed, threads
             As in `sample`.
 

@@ -221,6 +221,8 @@ def evaluate_coreference(
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     settings.check()
     check_threads(threads)
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
     prediction, called = _prediction(model, text, Mentions(detect, possessive_endings), parser, progress)
     posterior = prediction.posterior
     if progress is not None:
