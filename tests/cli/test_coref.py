@@ -148,6 +148,7 @@ def test_pairs_say_what_was_written(run: Run, posteriors: Path, tmp_path: Path) 
     [
         [],
         ["--clustering", "antecedents", "--no-singletons"],
+        ["--clustering", "expected"],
         ["--threshold", "0.2", "--window", "3"],
         ["--bin-size", "50", "--level", "0.9", "--smooth", "--threads", "1"],
         ["--interval", "sampling", "--samples", "50", "--exact"],
@@ -229,7 +230,10 @@ def test_a_model_that_is_none_is_refused(
     run: Run, trained: Path, narrated: Path, tagged: Path, tmp_path: Path
 ) -> None:
     text = narrated / "test.conll"
-    refused(run("coref", "eval", tmp_path / "none.model", text), "none.model: ")
+    refused(
+        run("coref", "eval", tmp_path / "none.model", text),
+        "none.model: no such file: check the path, or name a model that ships: ",
+    )
     refused(run("coref", "eval", text, text), "test.conll: this is no saved model")
     other = tmp_path / "tagger.model"
     run("tag", "train", tagged / "train.tsv", "--model", "hmm", "-o", other)

@@ -23,7 +23,7 @@ from calibrant.io import (
 )
 from calibrant.io.saved_models import load_coreference_model
 from calibrant.models import CoreferenceModel
-from calibrant.posterior import antecedent_losses
+from calibrant.posterior import antecedent_losses, probable_entities
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.workflow import (
     evaluate_coreference,
@@ -282,11 +282,16 @@ def test_evaluation_is_that_of_its_parts(model: CoreferenceModel, posteriors: Pa
     assert found.pairs["mention pairs"].clusters == 12
 
 
-def test_the_best_antecedents_make_other_entities(model: CoreferenceModel, narrated: Path) -> None:
-    found = evaluate_coreference(model, narrated / "test.conll", clustering="antecedents")
+@pytest.mark.parametrize("clustering", ["probable", "expected", "antecedents"])
+def test_entities_are_made_as_asked_for(model: CoreferenceModel, narrated: Path, clustering: Any) -> None:
+    found = evaluate_coreference(model, narrated / "test.conll", clustering=clustering)
     documents = read_documents(narrated / "test.conll")
     posterior = model.posterior(documents)
-    labels = posterior.clusters_of(posterior.best_antecedents())
+    labels = {
+        "probable": probable_entities(posterior),
+        "expected": posterior.best_clustering(seed=0),
+        "antecedents": posterior.clusters_of(posterior.best_antecedents()),
+    }[clustering]
     parts = np.split(labels, posterior.document_offsets[1:-1])
     scores = coreference_scores(
         [each.mentions or () for each in documents],

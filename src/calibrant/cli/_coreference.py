@@ -52,10 +52,11 @@ _COREFERENCE = (
     ),
     click.option(
         "--clustering",
-        type=click.Choice(["expected", "antecedents"]),
-        default="expected",
+        type=click.Choice(["probable", "expected", "antecedents"]),
+        default="probable",
         show_default=True,
-        help="Entities of high expected pairwise F, or those of each mention's best antecedent.",
+        help="Entities of high probability, of high expected pairwise F, or those of each mention's best "
+        "antecedent.",
     ),
 )
 

@@ -39,7 +39,7 @@ def command(
     detect: bool,
     possessive_endings: bool,
     parser: str | None,
-    clustering: Literal["expected", "antecedents"],
+    clustering: Literal["probable", "expected", "antecedents"],
     output: str,
     clusters: str | None,
     as_json: bool,

@@ -310,8 +310,8 @@ class CoreferenceEvaluation(Result):
     detected
         Whether these were detected; they are those of gold otherwise.
     clustering
-        How entities were made of a posterior: ``expected`` (high expected pairwise F) or ``antecedents`` (the
-        best antecedent of each mention).
+        How entities were made of a posterior: ``probable`` (high probability), ``expected`` (high expected
+        pairwise F) or ``antecedents`` (the best antecedent of each mention).
     left_out
         Pairs of a mention without a gold entity: they have no label, and are not measured.
     scores

@@ -39,12 +39,12 @@ def _f1(name: str, tables: Tables) -> Iterator[Finding]:
     for singletons, words in (("yes", ""), ("no", ", without singletons")):
         wanted = {"set": name, "mentions": "gold", "trees": trees, "singletons": singletons}
         for row in _rows(tables, "f1", **wanted, model="best clustering"):
-            antecedents = _rows(tables, "f1", **wanted, model="best antecedents")[0]
-            rules = _rows(tables, "f1", **wanted, model="rules")[0]
-            note = (
-                f"entities of high expected F; of the best antecedents {antecedents['CoNLL F1']:.1f}, "
-                f"of the rules {rules['CoNLL F1']:.1f}"
-            )
+            others = [
+                f"{of['model']} {of['CoNLL F1']:.1f}"
+                for of in _rows(tables, "f1", **wanted)
+                if of["model"] != "best clustering"
+            ]
+            note = f"entities of high expected F; {', '.join(others)}"
             key = f"{name}/f1/{'all' if singletons == 'yes' else 'linked'}"
             text = f"{name}, gold mentions{words}: CoNLL F1"
             yield Finding(key, text, row["CoNLL F1"], row["low"], row["high"], note=note)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel, FeatureSet
+from calibrant.models.coreference import PAPER_COSTS, CoreferenceModel, FeatureSet
 from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
 from calibrant.studies._base import Row
 from calibrant.studies._coreference_data import Texts, clusters_of
@@ -15,7 +15,17 @@ from calibrant.studies._coreference_scores import counted, f1_row, model_labels
 L1_PENALTIES = (1e-5, 3e-5, 1e-4)
 NO_COSTS = (0.0, 0.0, 0.0)
 COSTS = {"no costs": NO_COSTS, "small costs": (0.0, 0.5, 0.3), "the paper's costs": PAPER_COSTS}
-NEED_TREES = ("relation", "governor")
+BUNDLES = {
+    "words of mentions": ("head", "edges", "string"),
+    "words around": ("context",),
+    "pairs of heads": ("head pairs",),
+    "match, containment": ("match", "containment"),
+    "gender, number": ("gender", "number"),
+    "distance": ("distance",),
+    "length, nesting": ("length", "nesting"),
+    "speaker, quotation": ("speaker", "quotation"),
+    "relation, governor": ("relation", "governor"),  # these need trees
+}
 WORKERS = 2
 
 
@@ -114,7 +124,10 @@ def chosen(texts: Texts, seed: int) -> tuple[Fitted, list[Row]]:
     return best, rows
 
 
-def ablation_settings(setting: Setting) -> list[Setting]:
-    """The setting without each feature group in turn."""
-    groups = [name for name in COREFERENCE_GROUPS if setting.features == "syntax" or name not in NEED_TREES]
-    return [Setting(setting.features, setting.l1, setting.costs, (name,)) for name in groups]
+def ablation_settings(setting: Setting) -> dict[str, Setting]:
+    """The whole setting, and the same without each bundle of feature groups in turn."""
+    found = {"(all are there)": setting}
+    for name, groups in BUNDLES.items():
+        if setting.features == "syntax" or "governor" not in groups:
+            found[name] = replace(setting, without=groups)
+    return found

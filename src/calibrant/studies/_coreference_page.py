@@ -148,6 +148,7 @@ def _costs(row: Row) -> Row:
         "costs": row["costs"],
         **{key: value for key, value in _tempered(row).items() if key not in ("set", "CoNLL F1")},
         "F1 of best antecedents": f"{row['F1 of best antecedents']:.1f}",
+        "F1 of probable entities": f"{row['F1 of probable entities']:.1f}",
         "F1 of best clustering": f"{row['F1 of best clustering']:.1f}",
         "above the rules": interval(row, "above the rules", "above, low", "above, high", ".1f"),
     }

@@ -83,11 +83,11 @@ def costs(texts: Texts, seed: int) -> Tables:
 
 def ablation(texts: Texts, seed: int) -> Tables:
     """Each group of features left out: F1 of the best clustering, error of pairs that are not trivial."""
-    whole = Setting(texts.features, PENALTY)
+    settings = models.ablation_settings(Setting(texts.features, PENALTY))
     rows = []
     full: Labels | None = None
     test, gold = texts.split["test"], texts.gold["test"]
-    for found in models.fitted(texts, [whole, *models.ablation_settings(whole)]):
+    for without, found in zip(settings, models.fitted(texts, list(settings.values())), strict=True):
         labels = model_labels(found.test, seed)["best clustering"]
         if full is None:
             full = labels
@@ -100,7 +100,7 @@ def ablation(texts: Texts, seed: int) -> Tables:
         rows.append(
             {
                 **texts.name,
-                "without": ", ".join(found.setting.without) or "(all are there)",
+                "without": without,
                 "weights": found.model.weight_count,
                 "dev CoNLL F1": models.dev_f1(found, seed),
                 "CoNLL F1": row["CoNLL F1"],
@@ -141,7 +141,7 @@ def all_folds(splits: Sequence[Texts], seed: int) -> Tables:
 
 
 def f1_rows(found: Fitted, seed: int) -> list[Row]:
-    """Rules, best antecedents and best clustering, with singletons and without."""
+    """The rules and what the model finds, with singletons and without."""
     texts = found.texts
     test = texts.split["test"]
     labels = {"rules": rule_labels(test, trees=texts.trees != "none"), **model_labels(found.test, seed)}
@@ -256,6 +256,7 @@ def temperature_rows(found: Fitted, costs_name: str, seed: int) -> list[Row]:
                     "temperature": temperature,
                     "loss of a mention": found.loss(temperature),
                     "F1 of best antecedents": f1["best antecedents"]["CoNLL F1"],
+                    "F1 of probable entities": f1["probable entities"]["CoNLL F1"],
                     "F1 of best clustering": best["CoNLL F1"],
                     "above the rules": best["above the rules"],
                     "above, low": best["above, low"],

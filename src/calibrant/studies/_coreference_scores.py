@@ -14,7 +14,7 @@ from calibrant.documents import Document
 from calibrant.evaluate._coreference_counts import counts, overlap
 from calibrant.evaluate.coreference import conll, expanded, scores_of
 from calibrant.models.coreference_baseline import rule_antecedents
-from calibrant.posterior import AntecedentPosterior
+from calibrant.posterior import AntecedentPosterior, probable_entities
 from calibrant.results.coreference import METRICS
 from calibrant.studies._base import Row
 
@@ -39,13 +39,17 @@ def rule_labels(documents: Sequence[Document], *, trees: bool) -> Labels:
 
 
 def model_labels(posterior: AntecedentPosterior, seed: int) -> dict[str, Labels]:
-    """Entities of the best antecedents, and those of high expected pairwise F."""
+    """Entities of the best antecedents, of high probability, and of high expected pairwise F."""
     best = posterior.clusters_of(posterior.best_antecedents())
     expected = posterior.best_clustering(seed=seed)
     ends = posterior.document_offsets.tolist()
     return {
         name: [labels[start:end].tolist() for start, end in pairwise(ends)]
-        for name, labels in (("best antecedents", best), ("best clustering", expected))
+        for name, labels in (
+            ("best antecedents", best),
+            ("probable entities", probable_entities(posterior)),
+            ("best clustering", expected),
+        )
     }
 
 

@@ -16,6 +16,7 @@ from calibrant.io.coreference import iter_documents
 from calibrant.io.coreference_posteriors import read_posteriors
 from calibrant.io.saved_models import load_coreference_model
 from calibrant.models.coreference import CoreferenceModel
+from calibrant.models.shipped import shipped_models
 from calibrant.posterior import AntecedentPosterior
 
 Progress = Callable[[str, int, int | None], None]
@@ -83,7 +84,16 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
     if isinstance(model, CoreferenceModel):
         return model, type(model).__name__
     name = os.fspath(model)
-    return load_coreference_model(name), name
+    shipped = shipped_models()
+    if name in shipped and not Path(name).exists():
+        return load_coreference_model(shipped[name]), name
+    try:
+        return load_coreference_model(name), name
+    except InputError as error:
+        if error.code != "file-missing":
+            raise
+        hint = f"check the path, or name a model that ships: {', '.join(shipped) or 'none does'}"
+        raise InputError(error.message, hint, code=error.code, file=name) from error
 
 
 def texts(source: Any, parser: Any, progress: Progress | None) -> Iterator[Document]:

@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.io._atomic import check_place, keep_sources
 from calibrant.io.coreference_posteriors import PosteriorWriter, posterior_documents
 from calibrant.io.writing_coreference import write_coreference
-from calibrant.posterior import AntecedentPosterior
+from calibrant.posterior import AntecedentPosterior, probable_entities
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
 from calibrant.results.measurement import Measured, Recipe
@@ -35,8 +35,8 @@ from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._query_source import query_source
 from calibrant.workflow.measuring import measured
 
-Clustering = Literal["expected", "antecedents"]
-CLUSTERINGS = ("expected", "antecedents")
+Clustering = Literal["probable", "expected", "antecedents"]
+CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
 SAMPLES = 200  # of each document, by which entities of high expected F are found
 TRIVIAL = 0.01
@@ -51,7 +51,7 @@ def predict_coreference(
     possessive_endings: bool = True,
     parser: str | os.PathLike[str] | None = None,
     clusters: str | os.PathLike[str] | None = None,
-    clustering: Clustering = "expected",
+    clustering: Clustering = "probable",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> WrittenPosteriors:
@@ -150,7 +150,7 @@ def evaluate_coreference(
     detect: bool = False,
     possessive_endings: bool = True,
     parser: str | os.PathLike[str] | None = None,
-    clustering: Clustering = "expected",
+    clustering: Clustering = "probable",
     singletons: bool = True,
     threshold: float = TRIVIAL,
     window: int | None = None,
@@ -181,7 +181,8 @@ def evaluate_coreference(
     detect, possessive_endings, parser
         As in `predict_coreference`.
     clustering
-        ``"expected"``: entities of high expected pairwise F
+        ``"probable"``: entities of high probability (`calibrant.posterior.probable_entities`).
+        ``"expected"``: of high expected pairwise F
         (`calibrant.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: those of each
         mention's best antecedent.
     singletons
@@ -268,10 +269,13 @@ def entities_of(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[int]:
     """The entity of each mention of all documents, one after another."""
-    if clustering == "expected":
-        labels: list[int] = posterior.best_clustering(SAMPLES, seed=seed, threads=threads).tolist()
-        return labels
-    found: list[int] = posterior.clusters_of(posterior.best_antecedents()).tolist()
+    if clustering == "probable":
+        labels = probable_entities(posterior)
+    elif clustering == "expected":
+        labels = posterior.best_clustering(SAMPLES, seed=seed, threads=threads)
+    else:
+        labels = posterior.clusters_of(posterior.best_antecedents())
+    found: list[int] = labels.tolist()
     return found
 
 

@@ -134,7 +134,7 @@ def train_coreference(
             f" ({number} of {len(models)})" if len(models) > 1 else ""
         )
         model.fit(documents, progress=_staged(progress, stage))
-        attempts.append(_Attempt.of(model, values, held_out, how, _file(dev), seed))
+        attempts.append(_Attempt.of(model, values, held_out, how, _file(dev)))
     best = max(attempts, key=lambda attempt: attempt.rank)
     chosen = best.tempered() if temperature and dev is not None else best
     if output is not None:
@@ -200,7 +200,6 @@ class _Attempt:
         documents: Sequence[Document] | None,
         how: Mentions,
         file: str | None,
-        seed: int,
     ) -> _Attempt:
         """Measure a model on the development data."""
         if documents is None:
@@ -213,7 +212,7 @@ class _Attempt:
             [gold.mentions for gold in prediction.gold],
             [gold.clusters for gold in prediction.gold],
             prediction.mentions,
-            entities_by_document(prediction.posterior, "expected", seed),
+            entities_by_document(prediction.posterior, "probable"),
             samples=1,
         )
         losses = antecedent_losses(prediction.posterior, prediction.clusters)
