@@ -12,6 +12,8 @@ from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.events import RULES, Candidates, candidates, count, default_lexicon, document_samples
 from calibrant.exceptions import InputError
+from calibrant.posterior.antecedent import AntecedentPosterior
+from calibrant.propagate import propagate
 
 SENTENCES = [
     "Iraqi/2/amod troops/3/nsubj crossed/cross/VERB/0/root the/5/det border/3/obj",
@@ -99,6 +101,24 @@ def test_a_document_counts_where_an_entity_does_and_says_why(text: Document) -> 
     assert why[0].probability == pytest.approx(together)
     itself = [item for item in found.evidence if item.mention == item.agent]
     assert [(item.mention, item.probability) for item in itself] == [(5, 1.0)]
+
+
+def test_sampled_shares_are_the_probabilities_over_all_clusterings(text: Document) -> None:
+    rng = np.random.default_rng(1)
+    mentions = len(MENTIONS)
+    posterior = AntecedentPosterior(rng.normal(size=mentions * (mentions + 1) // 2), [mentions], names=["d"])
+    rows = np.split(np.exp(posterior.log_probabilities), posterior.row_offsets[1:-1])
+    picks = itertools.product(*(range(number + 1) for number in range(mentions)))
+    chances = [np.prod([row[place] for row, place in zip(rows, pick, strict=True)]) for pick in picks]
+    found = candidates(text, default_lexicon(), RULES["paper"])
+    exact = chances @ (count(found, Every(mentions).labels) > 0)
+    sampled = document_samples(text, posterior, default_lexicon(), RULES["paper"], samples=4000, seed=2)
+    assert sampled.countries == found.countries
+    assert sampled.bits.mean(axis=0) == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 4000))
+    propagated = propagate(lambda labels: count(found, labels)[0] > 0, posterior, 4000, seed=2)
+    assert propagated.mean.tolist() == sampled.bits.mean(axis=0).tolist()  # the same samples
+    again = document_samples(text, posterior, default_lexicon(), RULES["paper"], samples=10, seed=2)
+    assert again.bits.shape == (10, len(again.countries))
 
 
 def test_a_document_without_agents_draws_nothing(document: Callable[..., Document]) -> None:

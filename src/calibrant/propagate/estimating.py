@@ -19,10 +19,11 @@ from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
 FEWEST = 2
+ENOUGH = 10  # labels of each kind, below which intervals were seen to miss more often than they say
 EQUAL = 1e-9
 UNEQUAL = "documents were not equally likely to be labelled: see dsl"
 POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labelled"
-FEW = "there are fewer than 10 labels, or labels of one kind only: the interval may be too narrow"
+FEW = "fewer than 10 labelled documents are positive, or negative: the interval may be too narrow"
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,8 @@ def _estimate(
         return CorrectedMean(period, method, documents, labelled, None, None, None, undefined)
     half = quantile(level, found.units) * math.sqrt(found.variance)
     mean = min(1.0, max(0.0, found.mean))
-    few = labelled < 10 or sample.label.min() == sample.label.max()
+    positives = int(sample.label.sum())
+    few = min(positives, labelled - positives) < ENOUGH
     if method not in ("uncorrected", "prior-shift") and few:
         reasons = {**reasons, "few_warning": FEW}
     low, high = max(0.0, found.mean - half), min(1.0, found.mean + half)
