@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant.propagate import corrected_counts
+from calibrant.cli import estimate
+from calibrant.propagate import METHODS, corrected_counts
 
 Run = Callable[..., Any]
 
@@ -89,3 +90,7 @@ def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path
     assert "row 2, column date: '3rd of May' is no date" in ran.err
     scores.write_text("item,score\n0,0.5\n1,0.5\n", encoding="utf-8")
     assert "there is no column 'date'" in run("estimate", scores, "--labelled", labels, "--by", "month").err
+
+
+def test_the_command_offers_every_method() -> None:
+    assert estimate.METHODS == METHODS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -19,6 +20,7 @@ from calibrant.events import (
     may_count,
 )
 from calibrant.exceptions import InputError
+from calibrant.io import read_documents
 
 Found = set[tuple[int, str]]
 Make = Callable[..., Document]
@@ -273,3 +275,14 @@ def test_a_text_that_may_not_count_is_known_before_parsing() -> None:
     assert not may_count([["Iraq"], ["They", "left"]], lexicon, default)
     assert not may_count([["They", "attacked"]], lexicon, default)
     assert may_count([["Iraq", "broke", "it"]], lexicon, default.with_verbs(["break"]))
+
+
+def test_on_real_text_the_look_before_parsing_loses_nothing(data: Path) -> None:
+    documents = read_documents(data / "ud-english-gum" / "en_gum-ud-dev.conllu.gz")
+    possible = 0
+    for rules in (*RULES.values(), RULES["default"].with_verbs(["win", "take", "write"])):
+        for text in documents:
+            counts = candidates(text, default_lexicon(), rules).can_count
+            possible += counts
+            assert may_count(text.sentences, default_lexicon(), rules) or not counts
+    assert possible
