@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sklearn.base import clone
-
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
 from calibrant.recalibrate import LabelledScores
@@ -34,9 +32,8 @@ class Asked:
 
     def made(self, groups: int | Auto, bins: int | Auto | None) -> Any:
         """An estimator with these numbers."""
-        alone = clone(self.estimator)
-        if isinstance(bins, int):
-            alone.set_params(bins=bins)
+        numbers = {"bins": bins} if isinstance(bins, int) else {}
+        alone = type(self.estimator)(**self.estimator.get_params(deep=False) | numbers)
         number = groups if isinstance(groups, int) else 1
         if not self.classes:
             return alone

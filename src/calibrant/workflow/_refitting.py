@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
@@ -43,7 +41,7 @@ def refitted(
         message = f"the recalibrator is of {VIEWS[model.view]}, and this is {VIEWS[view_of(dev)]}"
         raise InputError(message, "give the table that it was fitted on (--dev)", code="event", file=dev.name)
     least = model.threshold or 0.0
-    recalibrator: Any = clone(model.recalibrator)
+    recalibrator: Any = model.recalibrator  # copies of it are fitted
     both = [_scores(table, model.threshold, progress) for table in (dev, test)]
     return resampled_changes(
         recalibrator, both[0], both[1], threshold=least, level=level, seed=seed, progress=progress
