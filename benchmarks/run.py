@@ -21,13 +21,20 @@ from typing import Any
 
 import chain_parts
 import coreference_parts
+import events_parts
 import parts
 import recalibrate_parts
 
 from calibrant.studies._base import fill
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = {**parts.PARTS, **chain_parts.PARTS, **coreference_parts.PARTS, **recalibrate_parts.PARTS}
+PARTS = {
+    **parts.PARTS,
+    **chain_parts.PARTS,
+    **coreference_parts.PARTS,
+    **events_parts.PARTS,
+    **recalibrate_parts.PARTS,
+}
 PEERS = (
     "scikit-learn",
     "model-diagnostics",
