@@ -47,6 +47,8 @@ BOTH = (
 )
 SLOW = "uncertainty-calibration HistogramCalibrator"  # a Python loop: fitted to a tenth of the pairs
 APPLIED = ("isotonic", "platt")
+GROUPED = "isotonic, a map for each of 5 groups of 300 classes"
+CLASSES = 300
 
 
 def _installed(peer: str) -> bool:
@@ -181,7 +183,8 @@ import json, sys, time
 import pyarrow.parquet as pq
 start = time.perf_counter()
 table = pq.read_table(sys.argv[1])
-pq.write_table(table, sys.argv[2], compression="zstd", use_dictionary=["label"])
+repeated = [name for name in table.column_names if name != "score"]
+pq.write_table(table, sys.argv[2], compression="zstd", use_dictionary=repeated)
 print(json.dumps(time.perf_counter() - start))
 """
 
@@ -191,36 +194,58 @@ def apply(scale: Scale) -> Found:
     n = scale.rows
     for rows_made in (n, scale.clustered_pairs):
         data.prepare("beta", rows_made)
-    path, labelled = str(data.table("beta", n)), str(data.table("beta", scale.clustered_pairs))
-    rows: list[Row] = []
+    path, labelled = data.table("beta", n), data.table("beta", scale.clustered_pairs)
     bars: list[Bar] = []
-    copies: list[float] = []
-    times: dict[str, list[Timing]] = {method: [] for method in APPLIED}
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory(dir=data.FOLDER) as folder:
-        output = str(Path(folder) / "out.parquet")
-        for method in APPLIED:
-            model = str(Path(folder) / f"{method}.json")
-            run_command([COMMAND, "fit", labelled, "-o", model, "--method", method], threads=2, repeats=1)
-        for threads in THREADS:
-            copying = [
-                run_command([sys.executable, "-c", REWRITE, path, output], threads=threads, repeats=1)
-                for _ in range(3)
-            ]
-            copies.append(statistics.median(json.loads(timing.result) for timing in copying))
-            rows.append(_timing("pyarrow reads and writes two columns (process)", n, threads, copying[1]))
-            for method, found in times.items():
-                model = str(Path(folder) / f"{method}.json")
-                command = [COMMAND, "apply", model, path, "-o", output, "--json"]
-                found.append(run_command(command, threads=threads, repeats=2))
-                rows.append(_timing(f"calibrant apply, {method}", n, threads, found[-1]))
-    for method, found in times.items():
-        text = f"apply, {n:,} rows of Parquet, {method}"
-        peak = [(timing.memory or 0) / MIB for timing in found]
-        bars += [
-            _ratio(f"{text}: time / reading and writing", 2, found, copies),
-            Bar(f"{text}: peak memory", 1024, "MiB", *peak),
+        output = Path(folder) / "out.parquet"
+        with_classes = [
+            _with_classes(table, Path(folder) / f"{table.stem}.tags.parquet") for table in (path, labelled)
         ]
+        cases = [(method, path, labelled, ["--method", method]) for method in APPLIED]
+        cases.append((GROUPED, with_classes[0], with_classes[1], ["--group", "frequency"]))
+        for called, table, dev, options in cases:
+            model = str(Path(folder) / "model.json")
+            run_command([COMMAND, "fit", str(dev), "-o", model, *options], threads=2, repeats=1)
+            copies, found = [], []
+            for threads in THREADS:
+                copying = [
+                    run_command(
+                        [sys.executable, "-c", REWRITE, str(table), str(output)], threads=threads, repeats=1
+                    )
+                    for _ in range(3)
+                ]
+                copies.append(statistics.median(json.loads(timing.result) for timing in copying))
+                command = [COMMAND, "apply", model, str(table), "-o", str(output), "--json"]
+                found.append(run_command(command, threads=threads, repeats=2))
+                rows += [
+                    _timing(
+                        f"pyarrow reads and writes what apply does, {called} (process)",
+                        n,
+                        threads,
+                        copying[1],
+                    ),
+                    _timing(f"calibrant apply, {called}", n, threads, found[-1]),
+                ]
+            text = f"apply, {n:,} rows of Parquet, {called}"
+            bars += [
+                _ratio(f"{text}: time / reading and writing", 2, found, copies),
+                Bar(f"{text}: peak memory", 1024, "MiB", *[(each.memory or 0) / MIB for each in found]),
+            ]
     return bars, rows
+
+
+def _with_classes(source: Path, target: Path) -> Path:
+    """The same table with a column of classes, a few of them frequent and most of them rare."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    table = pq.read_table(source)
+    code = np.minimum(np.random.default_rng(0).zipf(1.5, len(table)) - 1, CLASSES - 1).astype(np.int32)
+    names = pa.DictionaryArray.from_arrays(pa.array(code), pa.array([f"T{k:03d}" for k in range(CLASSES)]))
+    pq.write_table(table.append_column("class", names), target)
+    return target
 
 
 PARTS: dict[str, Callable[[Scale], Found]] = {
