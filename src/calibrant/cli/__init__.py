@@ -19,6 +19,7 @@ main = CommandGroup(
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
         "coref": "calibrant.cli.coref",
+        "events": "calibrant.cli.events",
     },
 )
 

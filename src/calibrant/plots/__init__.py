@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
+    from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._svg import inline_svg, render
@@ -30,6 +31,7 @@ __all__ = [
     "error_against_size",
     "error_changes",
     "error_intervals",
+    "event_series",
     "inline_svg",
     "log_odds_curve",
     "quantile_calibration",
@@ -45,6 +47,7 @@ _HOME = {
     "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
     "_error_curves": ("error_against_size",),
     "_error_intervals": ("error_intervals",),
+    "_events": ("event_series",),
     "_log_odds": ("log_odds_curve",),
     "_quantiles": ("quantile_calibration",),
     "_svg": ("inline_svg", "render"),

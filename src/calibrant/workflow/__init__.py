@@ -6,6 +6,9 @@ from calibrant.workflow.coreference import evaluate_coreference, predict_corefer
 from calibrant.workflow.coreference_pairs import export_pairs
 from calibrant.workflow.coreference_training import train_coreference
 from calibrant.workflow.estimating import estimate
+from calibrant.workflow.event_extraction import extract_events
+from calibrant.workflow.event_figures import draw_events
+from calibrant.workflow.event_tables import event_table, uncertain_documents
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
@@ -17,10 +20,13 @@ from calibrant.workflow.tallying import tally
 __all__ = [
     "Columns",
     "apply_recalibrator",
+    "draw_events",
     "estimate",
     "evaluate_coreference",
     "evaluate_tagger",
+    "event_table",
     "export_pairs",
+    "extract_events",
     "fit_recalibrator",
     "measure",
     "plan",
@@ -30,4 +36,5 @@ __all__ = [
     "tally",
     "train_coreference",
     "train_tagger",
+    "uncertain_documents",
 ]
