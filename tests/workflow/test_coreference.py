@@ -20,9 +20,10 @@ from calibrant.io import (
     open_predictions,
     read_documents,
     read_posteriors,
+    save_model,
 )
 from calibrant.io.saved_models import load_coreference_model
-from calibrant.models import CoreferenceModel
+from calibrant.models import CoreferenceModel, shipped
 from calibrant.posterior import antecedent_losses, probable_entities
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.workflow import (
@@ -355,6 +356,19 @@ def test_documents_without_pairs_have_scores_and_a_reason(model: CoreferenceMode
     assert (record["pairs"], record["pairs_above"]) == (None, None)
     assert set(record["reasons"]) == {"pairs", "pairs_above"}
     assert found.scores.b_cubed.f1.estimate == 1
+
+
+def test_a_model_that_ships_goes_by_its_name(
+    model: CoreferenceModel, narrated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    save_model(model, tmp_path / "tiny.model")
+    text = narrated / "test.conll"
+    found, expected = evaluate_coreference("tiny", text), evaluate_coreference(model, text)
+    assert (found.model, found.scores) == ("tiny", expected.scores)
+    with pytest.raises(InputError, match=r"huge: no such file: check the path, or .* that ships: tiny"):
+        evaluate_coreference("huge", text)
 
 
 # What cannot be used.
