@@ -1,6 +1,6 @@
-"""Predictions that ship with the package: numbers that calibrant's own models computed, no text.
+"""What ships with the package: predictions that its own models computed, and a few dated texts of its own.
 
-Each file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
+Each prediction file is a long table (``item``, ``score``, ``label``) of one of two classifiers of
 tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
 ``README.md`` beside the files says how they were made.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 
-__all__ = ["MODELS", "SETS", "SPLITS", "predictions"]
+__all__ = ["MODELS", "SETS", "SPLITS", "dated_documents", "predictions"]
 
 FOLDER = Path(__file__).parent
 SETS = ("dated", "100k")
@@ -53,3 +53,17 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
             raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
+
+
+def dated_documents() -> Path:
+    """Path of a small dated corpus in CoNLL-U: 14 short texts on wars at sea, 1864 to 1866.
+
+    They were written for this project, and have trees, mentions and entities. One holds markup that is
+    hostile to whoever shows it without escaping.
+
+    Examples
+    --------
+    >>> dated_documents().name
+    'events.conllu'
+    """
+    return FOLDER / "events.conllu"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.events.count import Candidates, DocumentSamples, Evidence, candidates, count, document_samples
+from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.lexicon import Conflict, Entry, Lexicon, Match, default_lexicon, parse_lexicon
 from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
 
@@ -11,6 +12,7 @@ __all__ = [
     "VERBS_OF_FORCE",
     "Candidates",
     "Conflict",
+    "DocumentEvents",
     "DocumentSamples",
     "Entry",
     "Evidence",
@@ -21,6 +23,7 @@ __all__ = [
     "count",
     "default_lexicon",
     "document_samples",
+    "extract",
     "label_scheme",
     "may_count",
     "parse_lexicon",

@@ -131,6 +131,17 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
     -------
     int or None
         None for standard input, which is read once only.
+
+    Raises
+    ------
+    InputError
+        As `iter_dated`; of CoNLL-U only what is wrong with the file as a whole.
+
+    Examples
+    --------
+    >>> from calibrant.data import dated_documents
+    >>> check_dated(dated_documents())
+    14
     """
     if os.fspath(path) == STDIN:
         return None

@@ -100,6 +100,19 @@ def extract_events(
     References
     ----------
     Nguyen and O'Connor (2015), section 6.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.data import dated_documents
+    >>> from calibrant.io import read_documents, save_model
+    >>> from calibrant.models import CoreferenceModel
+    >>> model = CoreferenceModel(bits=10, least=1, epochs=5).fit(read_documents(dated_documents()))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     found = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
+    >>> found.documents, found.skipped
+    (14, 1)
     """
     began = time.monotonic()
     positive_integer(workers, "workers")

@@ -45,6 +45,18 @@ def draw_events(
     ------
     InputError
         If the store is none or holds no events, an argument is bad, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").rows)
+    1
     """
     name = os.fspath(output)
     kind = name.rpartition(".")[2].lower()

@@ -132,6 +132,19 @@ def event_table(
     References
     ----------
     Nguyen and O'Connor (2015), section 6.2.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     row = event_table(f"{folder}/s", by="year").rows[0]
+    >>> row.country, row.period, row.mean, row.low, row.high, row.best
+    ('ESP', '1866', 0.5, 0.0, 1.0, 1)
     """
     one_of(interval, INTERVALS, "interval")
     proportion(level, "level")
@@ -270,6 +283,19 @@ def uncertain_documents(
     ------
     InputError
         If the store is none, or the documents cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     found = uncertain_documents(f"{folder}/s").rows
+    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    [('d', '1866-05-02', 'ESP', 0.5)]
     """
     positive_integer(most, "most")
     opened = store if isinstance(store, EventStore) else EventStore(store)
