@@ -19,6 +19,7 @@ main = CommandGroup(
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
         "coref": "calibrant.cli.coref",
+        "explore": "calibrant.cli.explore",
         "events": "calibrant.cli.events",
     },
 )
