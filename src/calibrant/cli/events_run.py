@@ -79,4 +79,7 @@ def command(documents: str, executor: str, workers: int | None, as_json: bool, *
             progress=progress,
             **options,
         )
-    show([found.to_json(indent=2)] if as_json else run_lines(found))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    show(run_lines(found))
