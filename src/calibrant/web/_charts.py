@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from calibrant.results.events import EventCount
 from calibrant.web.pages import PeriodComparison, Series
@@ -100,7 +101,7 @@ class Scale:
 
     highest: float
 
-    @property
+    @cached_property
     def step(self) -> float:
         """Between lines of the grid: 1, 2 or 5 times a power of ten, so that there are two to five."""
         if self.highest <= 0:
@@ -108,7 +109,7 @@ class Scale:
         power = 10.0 ** math.floor(math.log10(self.highest))
         return next(part * power for part in (0.2, 0.5, 1.0, 2.0) if self.highest / (part * power) <= 5.0)
 
-    @property
+    @cached_property
     def top(self) -> float:
         """The highest value that fits."""
         return max(self.step, self.highest * 1.02)

@@ -17,6 +17,7 @@ from calibrant.io.dated import iter_dated
 from calibrant.io.store import EventStore, StoredDocument
 from calibrant.propagate.counts import compare_counts, joint_probabilities
 from calibrant.propagate.periods import By
+from calibrant.results.propagation import Exceedance
 from calibrant.web._documents import PartReader
 from calibrant.web._text import note_of, pairs_of, pieces_of
 from calibrant.web.pages import (
@@ -36,6 +37,7 @@ from calibrant.workflow.event_tables import Calendar, Counting, _codes, _recalib
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 TOP = 20
 LEVEL = 0.95
@@ -50,6 +52,27 @@ class Text:
 
     title: str
     text: str
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Two countries in the documents that may count for one of them."""
+
+    names: tuple[str, str]
+    first_rows: Rows
+    second_rows: Rows
+    documents: Rows
+    only_first: Floats
+    only_second: Floats
+
+    def compared(self, part: slice) -> Exceedance:
+        """How probable it is that the first has more, among some of the documents."""
+        return compare_counts(self.only_first[part], self.only_second[part], names=self.names, level=LEVEL)
+
+    @cached_property
+    def all(self) -> Exceedance:
+        """The same among all of them."""
+        return self.compared(slice(None))
 
 
 class Explorer:
@@ -115,6 +138,7 @@ class Explorer:
         self._texts = {} if documents is None else _texts(documents, set(self._counts.names), progress)
         self._calendars: dict[By, Calendar] = {}
         self._series = lru_cache(REMEMBERED)(self._count)
+        self._joint = lru_cache(REMEMBERED)(self._join)
         self._comparison = lru_cache(REMEMBERED)(self._compare)
         self.countries = _codes(None, self._counts)
 
@@ -140,6 +164,11 @@ class Explorer:
         """The finest cut of time that a chart shows well."""
         fitting: list[By] = [by for by in get_args(By) if len(self._calendar(by).periods) <= MOST_PERIODS]
         return fitting[0] if fitting else "year"
+
+    def prepare(self) -> None:
+        """Count what overviews show, so that nobody waits for it."""
+        for by in get_args(By):
+            self.overview(by=by)
 
     def overview(self, *, by: By | None = None, rates: bool = False) -> OverviewPage:
         """The countries with the most documents.
@@ -325,33 +354,35 @@ class Explorer:
     def _compare(
         self, first: str, second: str, by: By
     ) -> tuple[tuple[PeriodComparison, ...], PeriodComparison, int]:
-        counts, calendar = self._counts, self._calendar(by)
-        one, other = counts.rows_of(first), counts.rows_of(second)
-        documents = np.union1d(counts.document[one], counts.document[other])
-        both = len(one) + len(other) - len(documents)
-        bits = [self._bits_of(rows, documents) for rows in (one, other)]
-        _, only_first, only_second, _ = joint_probabilities(*bits)
+        calendar = self._calendar(by)
+        joint = self._joint(first, second)
         best = [
-            np.bincount(calendar.place[rows], counts.best[rows], len(calendar.periods))
-            for rows in (one, other)
+            np.bincount(calendar.place[rows], self._counts.best[rows], len(calendar.periods)).astype(int)
+            for rows in (joint.first_rows, joint.second_rows)
         ]
-        place = self._period_of_document(by)[documents]  # in order: documents are sorted by day
-
-        def comparison(period: str, rows: slice | Rows, tally: tuple[float, float]) -> PeriodComparison:
-            found = compare_counts(only_first[rows], only_second[rows], names=(first, second), level=LEVEL)
-            return PeriodComparison(period, int(tally[0]), int(tally[1]), found)
-
+        place = self._period_of_document(by)[joint.documents]  # in order: documents are sorted by day
         starts = np.searchsorted(place, np.arange(len(calendar.periods) + 1))
         periods = tuple(
-            comparison(
+            PeriodComparison(
                 calendar.periods[number],
-                slice(int(starts[number]), int(starts[number + 1])),
-                (best[0][number], best[1][number]),
+                int(best[0][number]),
+                int(best[1][number]),
+                joint.compared(slice(int(starts[number]), int(starts[number + 1]))),
             )
             for number in np.unique(place)
         )
-        whole = comparison("all periods", slice(None), (best[0].sum(), best[1].sum()))
+        whole = PeriodComparison("all periods", int(best[0].sum()), int(best[1].sum()), joint.all)
+        both = len(joint.first_rows) + len(joint.second_rows) - len(joint.documents)
         return periods, whole, both
+
+    def _join(self, first: str, second: str) -> Joint:
+        counts = self._counts
+        one, other = counts.rows_of(first), counts.rows_of(second)
+        documents = np.union1d(counts.document[one], counts.document[other])
+        _, only_first, only_second, _ = joint_probabilities(
+            self._bits_of(one, documents), self._bits_of(other, documents)
+        )
+        return Joint((first, second), one, other, documents, only_first, only_second)
 
     def _bits_of(self, rows: Rows, documents: Rows) -> NDArray[np.bool_]:
         """(S, D) whether each sample of some documents counts."""

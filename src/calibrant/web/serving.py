@@ -113,6 +113,7 @@ def serve(
         token = secrets.token_urlsafe(24)
     guarded = application(explorer, host=host, token=token)
     with bound(host, port) as listening:
+        explorer.prepare()
         warm(explorer.overview())
         listening.listen(128)
         settings = uvicorn.Config(
