@@ -15,12 +15,12 @@ from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.dated import iter_dated
 from calibrant.io.store import EventStore, StoredDocument
-from calibrant.propagate.counts import compare_counts, joint_probabilities
 from calibrant.propagate.periods import By
-from calibrant.results.propagation import Exceedance
+from calibrant.web._comparing import Joint
 from calibrant.web._documents import PartReader
 from calibrant.web._text import note_of, pairs_of, pieces_of
 from calibrant.web.pages import (
+    LEVEL,
     LISTED,
     About,
     ComparisonPage,
@@ -37,10 +37,8 @@ from calibrant.workflow.event_tables import Calendar, Counting, _codes, _recalib
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 TOP = 20
-LEVEL = 0.95
 MOST_PERIODS = 60  # of the charts that are shown first
 ORDERS = ("uncertain", "probability", "date")
 REMEMBERED = 400
@@ -52,27 +50,6 @@ class Text:
 
     title: str
     text: str
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Two countries in the documents that may count for one of them."""
-
-    names: tuple[str, str]
-    first_rows: Rows
-    second_rows: Rows
-    documents: Rows
-    only_first: Floats
-    only_second: Floats
-
-    def compared(self, part: slice) -> Exceedance:
-        """How probable it is that the first has more, among some of the documents."""
-        return compare_counts(self.only_first[part], self.only_second[part], names=self.names, level=LEVEL)
-
-    @cached_property
-    def all(self) -> Exceedance:
-        """The same among all of them."""
-        return self.compared(slice(None))
 
 
 class Explorer:
@@ -227,7 +204,7 @@ class Explorer:
         if self._known(first) == self._known(second):
             raise InputError("the two countries are the same", "choose another one", code="parameter")
         by = by or self.default_by
-        periods, together, both = self._comparison(first, second, by)
+        joint = self._joint(first, second)
         return ComparisonPage(
             about=self.about,
             by=by,
@@ -235,9 +212,9 @@ class Explorer:
             countries=self.countries,
             first=self._series(first, by),
             second=self._series(second, by),
-            both=both,
-            together=together,
-            periods=periods,
+            both=joint.both,
+            together=joint.together,
+            periods=self._comparison(first, second, by),
         )
 
     def documents(
@@ -351,49 +328,11 @@ class Explorer:
             rows=rows,
         )
 
-    def _compare(
-        self, first: str, second: str, by: By
-    ) -> tuple[tuple[PeriodComparison, ...], PeriodComparison, int]:
-        calendar = self._calendar(by)
-        joint = self._joint(first, second)
-        best = [
-            np.bincount(calendar.place[rows], self._counts.best[rows], len(calendar.periods)).astype(int)
-            for rows in (joint.first_rows, joint.second_rows)
-        ]
-        place = self._period_of_document(by)[joint.documents]  # in order: documents are sorted by day
-        starts = np.searchsorted(place, np.arange(len(calendar.periods) + 1))
-        periods = tuple(
-            PeriodComparison(
-                calendar.periods[number],
-                int(best[0][number]),
-                int(best[1][number]),
-                joint.compared(slice(int(starts[number]), int(starts[number + 1]))),
-            )
-            for number in np.unique(place)
-        )
-        whole = PeriodComparison("all periods", int(best[0].sum()), int(best[1].sum()), joint.all)
-        both = len(joint.first_rows) + len(joint.second_rows) - len(joint.documents)
-        return periods, whole, both
-
     def _join(self, first: str, second: str) -> Joint:
-        counts = self._counts
-        one, other = counts.rows_of(first), counts.rows_of(second)
-        documents = np.union1d(counts.document[one], counts.document[other])
-        _, only_first, only_second, _ = joint_probabilities(
-            self._bits_of(one, documents), self._bits_of(other, documents)
-        )
-        return Joint((first, second), one, other, documents, only_first, only_second)
+        return Joint.of(self._counts, first, second)
 
-    def _bits_of(self, rows: Rows, documents: Rows) -> NDArray[np.bool_]:
-        """(S, D) whether each sample of some documents counts."""
-        bits = np.zeros((self._store.sample_count, len(documents)), np.bool_)
-        bits[:, np.searchsorted(documents, self._counts.document[rows])] = self._counts.bits(rows)
-        return bits
-
-    def _period_of_document(self, by: By) -> Rows:
-        found = np.zeros(len(self._counts.names), np.int64)
-        found[self._counts.document] = self._calendar(by).place
-        return found
+    def _compare(self, first: str, second: str, by: By) -> tuple[PeriodComparison, ...]:
+        return self._joint(first, second).periods(self._calendar(by))
 
     def _listed(self, row: int) -> ListedDocument:
         name = self._counts.names[self._counts.document[row]]

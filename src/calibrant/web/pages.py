@@ -9,6 +9,7 @@ from calibrant.results._base import Result, plain
 from calibrant.results.events import EventCount
 from calibrant.results.propagation import Exceedance
 
+LEVEL = 0.95
 LISTED = 50  # documents a page
 
 
