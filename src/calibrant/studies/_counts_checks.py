@@ -23,6 +23,7 @@ from calibrant.studies._counts_numbers import Counts, spread
 Floats = NDArray[np.float64]
 
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+SIZE_LEVELS = (0.5, 0.8, 0.95)
 LEVEL = 0.95
 RESAMPLES = 2_000
 BINS = 10
@@ -242,23 +243,23 @@ def interval_row(name: Row, part: Counts) -> Row:
 
 
 def size_rows(name: Row, parts: Sequence[Counts], seed: int) -> list[Row]:
-    """How often tests reject at 5 % where gold is replaced by one more sample: right is one in twenty."""
+    """How often tests reject at 5 % where gold is one more sample: all counts of a document together."""
     samples, _, documents = together(parts)
-    clusters = documents if len(parts) > 1 else None
     kept = samples[:, :CHECKED_SAMPLES]
     ranks, hits = [], []
     for replication in range(REPLICATIONS):
         true = samples[:, CHECKED_SAMPLES + replication]
-        found = quantile_calibration(kept, true, clusters=clusters, levels=LEVELS, seed=seed + replication)
+        found = quantile_calibration(
+            kept, true, clusters=documents, levels=SIZE_LEVELS, seed=seed + replication
+        )
         ranks.append(found.p_value)
-        hits.append(central_set_hits(kept, true, clusters=clusters, levels=LEVELS).p_value)
-    kind = TOGETHER if len(parts) > 1 else parts[0].name
-    return rejected({**name, "count": kind}, np.array(ranks, np.float64), np.array(hits))
+        hits.append(central_set_hits(kept, true, clusters=documents, levels=SIZE_LEVELS).p_value)
+    return rejected({**name, "count": TOGETHER}, np.array(ranks, np.float64), np.array(hits))
 
 
 def rejected(name: Row, ranks: Floats, hits: Floats, alpha: float = 0.05) -> list[Row]:
     """Shares of p-values of at most ``alpha``, with their intervals."""
-    tests = {"ranks": ranks, **{f"hits at {level:.0%}": hits[:, k] for k, level in enumerate(LEVELS)}}
+    tests = {"ranks": ranks, **{f"hits at {level:.0%}": hits[:, k] for k, level in enumerate(SIZE_LEVELS)}}
     rows = []
     for test, values in tests.items():
         share = float((values <= alpha).mean())

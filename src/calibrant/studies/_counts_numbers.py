@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SAMPLES = 1_000
+DEV_SAMPLES = 200
 REFITS = 50
 TRIED = np.geomspace(
     1 / 4, 4, 81
@@ -177,7 +178,7 @@ def counted(predicted: Predicted, possible: Mapping[str, Candidates], seed: int)
     counts = []
     for when, of in zip(WHENS, (1.0, temperature), strict=True):
         dev, test = predicted.dev.tempered(of), predicted.test.tempered(of)
-        on_dev = _Drawn(dev, dev.sample(SAMPLES, seed), None, starts)
+        on_dev = _Drawn(dev, dev.sample(DEV_SAMPLES, seed), None, starts)
         factors = {
             one.name: max(1.0, spread(one)) for one in on_dev.counts(when, predicted.dev_documents, possible)
         }

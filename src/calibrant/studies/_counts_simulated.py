@@ -11,7 +11,7 @@ from calibrant.posterior import AntecedentPosterior
 from calibrant.propagate import central_set_hits, quantile_calibration
 from calibrant.studies._base import Row
 from calibrant.studies._counts_checks import (
-    LEVELS,
+    SIZE_LEVELS,
     TOGETHER,
     interval_of_share,
     rejected,
@@ -91,9 +91,9 @@ def _replication(known: AntecedentPosterior, true: AntecedentPosterior, seed: in
         samples = np.concatenate([drawn[each] for each in some])
         truth = np.concatenate([gold[each] for each in some])
         clusters = np.tile(np.arange(known.document_count), len(some)) if len(some) > 1 else None
-        ranks = quantile_calibration(samples, truth, clusters=clusters, levels=LEVELS, seed=seed)
+        ranks = quantile_calibration(samples, truth, clusters=clusters, levels=SIZE_LEVELS, seed=seed)
         found.ranks[name] = ranks.p_value
-        found.hits[name] = central_set_hits(samples, truth, clusters=clusters, levels=LEVELS).p_value
+        found.hits[name] = central_set_hits(samples, truth, clusters=clusters, levels=SIZE_LEVELS).p_value
     for name in SHAPES:
         sums = np.stack([drawn[name][:size].sum(axis=0) for size in SIZES])
         low, high = whole_interval(sums)

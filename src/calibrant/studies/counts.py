@@ -165,11 +165,7 @@ def measured(found: dict[str, list[Counts]], seed: int) -> Tables:
             rows["sums"] = [row for part in parts for row in checks.sum_rows({"set": title}, part, seed)]
             rows["intervals"] = [checks.interval_row({"set": title}, part) for part in parts]
             if when == "after" and title != BOTH:
-                rows["sizes"] = [
-                    row
-                    for some in [*([part] for part in parts), parts]
-                    for row in checks.size_rows({"set": title}, some, seed)
-                ]
+                rows["sizes"] = checks.size_rows({"set": title}, parts, seed)
             for key, some_rows in rows.items():
                 tables.setdefault(key, []).extend(some_rows)
     return tables
