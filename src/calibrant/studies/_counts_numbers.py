@@ -20,9 +20,8 @@ Integers = NDArray[np.int64]
 SAMPLES = 1_000
 DEV_SAMPLES = 200
 REFITS = 50
-TRIED = np.geomspace(
-    1 / 4, 4, 81
-)  # temperatures among which refits choose, and between which they interpolate
+# Temperatures at which refits know the loss; between them they interpolate.
+TRIED = np.geomspace(1 / 2, 2, 31)
 SHAPES = ("entities", "singletons", "largest entity")
 ACTING = "acting countries"
 WHENS = ("before", "after")
