@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -155,7 +155,8 @@ class Guarded:
         given = next((value for name, value in query if name == "token"), None)
         if self._guard.token is not None and self._guard.is_token(given):
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+            path = "/" + quote(scope["path"].lstrip("/"))  # two slashes would name another host
+            answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(COOKIE, given or "", httponly=True, samesite="lax")
             await answer(scope, receive, send_with_headers)
             return

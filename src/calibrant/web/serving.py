@@ -15,6 +15,7 @@ from calibrant.web.explorer import Explorer
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+    from uvicorn import Server
 
 HOST = "127.0.0.1"
 PORT = 8765
@@ -105,19 +106,33 @@ def serve(
     KeyboardInterrupt
         When it was told to end.
     """
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise _missing() from error
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
-    guarded = application(explorer, host=host, token=token)
+    server = server_of(application(explorer, host=host, token=token))
     with bound(host, port) as listening:
         explorer.prepare()
         warm(explorer.overview())
         listening.listen(128)
-        settings = uvicorn.Config(
-            guarded,
+        if ready is not None:
+            ready(address_of(host, listening.getsockname()[1], token))
+        server.run(sockets=[listening])
+
+
+def server_of(application: ASGIApp) -> Server:
+    """A server that says nothing of itself and ends soon when it is told to.
+
+    Raises
+    ------
+    MissingExtraError
+        If Uvicorn is not installed.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise _missing() from error
+    return uvicorn.Server(
+        uvicorn.Config(
+            application,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -126,9 +141,7 @@ def serve(
             ws="none",
             timeout_graceful_shutdown=SECONDS_TO_END,
         )
-        if ready is not None:
-            ready(address_of(host, listening.getsockname()[1], token))
-        uvicorn.Server(settings).run(sockets=[listening])
+    )
 
 
 def address_of(host: str, port: int, token: str | None) -> str:
