@@ -23,12 +23,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
 import coreference_cases
 import data
+import event_store_cases
 import events_cases
 import recalibrate_cases
 
 Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
-MORE = (*chain_cases.CASES, *coreference_cases.CASES, *events_cases.CASES, *recalibrate_cases.CASES)
+MORE = (
+    *chain_cases.CASES,
+    *coreference_cases.CASES,
+    *event_store_cases.CASES,
+    *events_cases.CASES,
+    *recalibrate_cases.CASES,
+)
 
 
 def case(make: Callable[..., Call]) -> Callable[..., Call]:

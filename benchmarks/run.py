@@ -21,6 +21,7 @@ from typing import Any
 
 import chain_parts
 import coreference_parts
+import event_store_parts
 import events_parts
 import parts
 import recalibrate_parts
@@ -33,6 +34,7 @@ PARTS = {
     **chain_parts.PARTS,
     **coreference_parts.PARTS,
     **events_parts.PARTS,
+    **event_store_parts.PARTS,
     **recalibrate_parts.PARTS,
 }
 PEERS = (
