@@ -22,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
 import coreference_cases
+import coreference_model_cases
 import data
 import event_store_cases
 import events_cases
@@ -34,6 +35,7 @@ MORE = (
     *coreference_cases.CASES,
     *event_store_cases.CASES,
     *events_cases.CASES,
+    *coreference_model_cases.CASES,
     *recalibrate_cases.CASES,
 )
 

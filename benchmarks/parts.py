@@ -223,8 +223,8 @@ print(json.dumps(time.perf_counter() - start))
 def parquet(scale: Scale) -> Found:
     """The command on a Parquet file, start to end, against reading its two columns (imports left out)."""
     n = scale.rows
-    data.prepare("beta", n)
-    path = str(data.table("beta", n))
+    data.aside(data.prepare, "beta", n)
+    path = str(data.aside(data.table, "beta", n))
     rows: list[Row] = []
     reads: list[float] = []
     times: dict[str, list[Timing]] = {"--compressed": [], "--exact": []}

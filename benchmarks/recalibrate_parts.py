@@ -193,14 +193,15 @@ def apply(scale: Scale) -> Found:
     """The command on a Parquet file, start to end, against reading and writing it (imports left out)."""
     n = scale.rows
     for rows_made in (n, scale.clustered_pairs):
-        data.prepare("beta", rows_made)
-    path, labelled = data.table("beta", n), data.table("beta", scale.clustered_pairs)
+        data.aside(data.prepare, "beta", rows_made)
+    path, labelled = (data.aside(data.table, "beta", made) for made in (n, scale.clustered_pairs))
     bars: list[Bar] = []
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(dir=data.FOLDER) as folder:
         output = Path(folder) / "out.parquet"
         with_classes = [
-            _with_classes(table, Path(folder) / f"{table.stem}.tags.parquet") for table in (path, labelled)
+            data.aside(_with_classes, table, Path(folder) / f"{table.stem}.tags.parquet")
+            for table in (path, labelled)
         ]
         cases = [(method, path, labelled, ["--method", method]) for method in APPLIED]
         cases.append((GROUPED, with_classes[0], with_classes[1], ["--group", "frequency"]))

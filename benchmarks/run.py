@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import chain_parts
+import coreference_model_parts
 import coreference_parts
 import event_store_parts
 import events_parts
@@ -35,6 +36,7 @@ PARTS = {
     **coreference_parts.PARTS,
     **events_parts.PARTS,
     **event_store_parts.PARTS,
+    **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,
 }
 PEERS = (

@@ -45,14 +45,17 @@ def test_parts_that_need_tagged_text_say_so_where_it_is_missing(
     assert capsys.readouterr().out.count("skipped: CALIBRANT_DATA") == len(chain_parts.PARTS) == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "folder"), [("coreference", "litbank-coref"), ("coreference_model", "ud-english-gum")]
+)
 def test_coreference_says_so_where_its_texts_are_missing(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, folder: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.syspath_prepend(str(root / "benchmarks"))
     monkeypatch.delenv("CALIBRANT_DATA", raising=False)
-    part = importlib.import_module("coreference_parts").PARTS["coreference"]
+    part = importlib.import_module(f"{name}_parts").PARTS[name]
     assert part(None) == ([], [])
-    assert "skipped: CALIBRANT_DATA names no folder with litbank-coref" in capsys.readouterr().out
+    assert f"skipped: CALIBRANT_DATA names no folder with {folder}" in capsys.readouterr().out
 
 
 def test_events_say_so_where_their_texts_are_missing(

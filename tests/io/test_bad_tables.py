@@ -257,14 +257,6 @@ def test_arrays_of_an_archive_cannot_be_renamed(tmp_path: Path) -> None:
         open_predictions(tmp_path / "a.npz", score="probs")
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
-        open_predictions(tmp_path / "none.csv")
-    (tmp_path / "a.csv").mkdir()
-    with pytest.raises(InputError, match="is a directory"):
-        open_predictions(tmp_path / "a.csv")
-
-
 def test_a_column_that_is_named_must_be_there() -> None:
     table = pa.table({"score": [0.1], "label": [0]})
     for part in ("score", "label", "cluster", "weight", "item"):
@@ -294,3 +286,18 @@ def test_frames_whose_columns_cannot_be_told_apart_by_text_are_refused() -> None
         open_predictions(pd.DataFrame([[0.1, 0.2, 1]], columns=["score", "score", "label"]))
     with pytest.raises(InputError, match="the name of column 0 is no text: rename it"):
         open_predictions(pd.DataFrame({0: [0.1], "label": [1]}))
+
+
+@pytest.mark.parametrize("name", ["nothing", "nothing.xlsx", "nothing.csv"])
+def test_a_file_that_is_not_there_is_missing_whatever_its_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="no such file") as caught:
+        open_predictions(tmp_path / name)
+    assert caught.value.code == "file-missing"
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.parquet"])
+def test_a_folder_is_called_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="this is a folder") as caught:
+        open_predictions(tmp_path / name)
+    assert caught.value.code == "file-missing"

@@ -113,6 +113,7 @@ def slow_pair(this: Any, other: Any, distance: int, tokens: list[int]) -> Iterat
         yield f.QUOTATIONS, 2 if quoted else 3 if other_quoted else 0
     if this[f.RELATION] >= 0:
         yield f.RELATIONS, slow_mix(this[f.RELATION], other[f.RELATION]) & (2**63 - 1)
+        yield f.ARC, slow_arc(this, other)
     if this[f.TYPE] != f.PRONOUN:
         words, other_words = ([tokens[t] for t in places] for places in (span, span_of_other))
         yield f.STRING_MATCH, int(words == other_words)
@@ -123,6 +124,18 @@ def slow_pair(this: Any, other: Any, distance: int, tokens: list[int]) -> Iterat
         yield f.CONTAINS_HEAD, inside([other[f.HEAD]], words)
         if this[f.HEAD_WORD] > 0 and other[f.HEAD_WORD] > 0 and other[f.TYPE] != f.PRONOUN:
             yield f.HEAD_WORDS, slow_mix(this[f.HEAD_WORD], other[f.HEAD_WORD]) & (2**63 - 1)
+
+
+def slow_arc(this: Any, other: Any) -> int:
+    f = features
+    if this[f.GOVERNOR_PLACE] == other[f.TOP_PLACE]:
+        return slow_mix(1, this[f.RELATION]) & (2**63 - 1)
+    if other[f.GOVERNOR_PLACE] == this[f.TOP_PLACE]:
+        return slow_mix(2, other[f.RELATION]) & (2**63 - 1)
+    if this[f.GOVERNOR_PLACE] == other[f.GOVERNOR_PLACE] != -1:
+        both = slow_mix(slow_mix(3, this[f.RELATION]), other[f.RELATION])
+        return both & (2**63 - 1)
+    return 0
 
 
 def slow_features(document: Any, i: int, j: int, on: Any, bits: int) -> list[int]:
@@ -161,11 +174,29 @@ def test_features_are_those_of_a_slow_writer(of: Any, without: tuple[str, ...]) 
             assert found == slow_features(document, i, first + c, on, 14)
 
 
+def test_appositions_and_predicates_hang_on_what_they_are_said_of() -> None:
+    """In "Ann, a queen, met Bob; Bob is a king" arcs join Ann and a queen, Bob and a king."""
+    words = ["Ann", "a", "queen", "met", "Bob"], ["Bob", "is", "a", "king"]
+    trees = [
+        Tree([4, 3, 1, 0, 4], ["nsubj", "det", "appos", "root", "obj"], [""] * 5, ["NOUN"] * 5, [""] * 5),
+        Tree([4, 4, 4, 0], ["nsubj", "cop", "det", "root"], [""] * 4, ["NOUN"] * 4, [""] * 4),
+    ]
+    spans = [(0, 0, 1), (0, 1, 3), (0, 4, 5), (1, 0, 1), (1, 2, 4)]
+    document = Document("d", words, [Mention(*span) for span in spans], list("aabbb"), trees)
+    table = encode(document, trees=True).mentions
+    arc = {(i, j): features.arc_value(table[i], table[j]) for i in range(5) for j in range(i)}
+    appos, nsubj, obj = (code_of(name) for name in ("appos", "nsubj", "obj"))
+    top = 2**63 - 1
+    expected = {(1, 0): slow_mix(1, appos) & top, (4, 3): slow_mix(2, nsubj) & top}
+    expected[2, 0] = slow_mix(slow_mix(3, obj), nsubj) & top
+    assert {pair: value for pair, value in arc.items() if value} == expected
+
+
 def test_own_features_are_mixtures_of_kind_and_value() -> None:
     values, kinds = np.array([[5, -1], [0, 7]]), np.array([2, 9])
     code = np.zeros((2, 2), np.int64)
     features.own_codes(values, kinds, code)
-    base = features.PAIR_TEMPLATES
+    base = features.OWN_TEMPLATES
     assert code.tolist() == [[slow_mix(base + 2, 5), 0], [slow_mix(base + 2, 0), slow_mix(base + 9, 7)]]
 
 

@@ -204,6 +204,11 @@ def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
         assert caught.value.file == str(tmp_path / "new.parquet")
         assert caught.value.code == "class-unknown"
         assert not (tmp_path / "none.parquet").exists()
+        labelled = new.append_column("label", pa.array([0, 1]))
+        pq.write_table(labelled, tmp_path / "test.parquet")
+        with pytest.raises(InputError, match="UH") as caught:
+            report(tmp_path / "test.parquet", model=model)
+        assert caught.value.file == str(tmp_path / "test.parquet")
 
 
 @pytest.mark.parametrize("fitted", ["binary", "classes", "wide"])
@@ -319,6 +324,14 @@ def test_a_constant_score_gives_a_constant_map_with_a_note(method: Any) -> None:
     assert [
         said.startswith("all scores are equal") for said in fit_recalibrator(CONSTANT, method=method).notes
     ] == [True]
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_fit_to_one_label_is_noted_where_it_is_not_refused(label: int) -> None:
+    table = pa.table({"score": np.linspace(0.1, 0.9, 50), "label": np.full(50, label)})
+    (note,) = fit_recalibrator(table, method="venn-abers").notes
+    assert note.startswith(f"all labels are {label}")
+    assert fit_recalibrator(binary(400, 22), method="venn-abers").notes == ()
 
 
 def test_groups_whose_maps_are_odd_are_named() -> None:

@@ -31,8 +31,10 @@ Integers = NDArray[np.int64]
     HEAD,
     HEAD_WORD,
     RELATION,
-) = range(14)
-COLUMN_COUNT = 14
+    TOP_PLACE,
+    GOVERNOR_PLACE,
+) = range(16)
+COLUMN_COUNT = 16
 PRONOUN = 0  # in TYPE
 
 # Templates of pairs.
@@ -53,8 +55,10 @@ PRONOUN = 0  # in TYPE
     QUOTATIONS,
     HEAD_WORDS,
     RELATIONS,
-) = range(16)
-PAIR_TEMPLATES = 16
+    ARC,
+) = range(17)
+PAIR_TEMPLATES = 17
+OWN_TEMPLATES = 16  # where those of single mentions begin; their codes have marks of their own
 FURTHEST_QUOTATION = 4
 # What the codes of a mention's own features are told apart by: of the mention itself, before a link or as a
 # new entity, and of the candidate.
@@ -101,7 +105,7 @@ def own_codes(values: Integers, template: Integers, code: Integers) -> None:
     """Write the codes of mentions' own features, (M, U); a negative value is no feature, and has code 0."""
     for i in range(values.shape[0]):
         for u in range(values.shape[1]):
-            code[i, u] = mix(PAIR_TEMPLATES + template[u], values[i, u]) if values[i, u] >= 0 else 0
+            code[i, u] = mix(OWN_TEMPLATES + template[u], values[i, u]) if values[i, u] >= 0 else 0
 
 
 @jit
@@ -144,6 +148,21 @@ def quotation_value(this: int, other: int) -> int:
 
 
 @jit
+def arc_value(this: Integers, other: Integers) -> int:
+    """Return a number for the arc between the heads of two mentions, or for two on one governor, else 0.
+
+    An apposition hangs on what it renames, a subject on the noun that is said of it.
+    """
+    if this[GOVERNOR_PLACE] == other[TOP_PLACE]:
+        return mix(1, this[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    if other[GOVERNOR_PLACE] == this[TOP_PLACE]:
+        return mix(2, other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    if this[GOVERNOR_PLACE] >= 0 and this[GOVERNOR_PLACE] == other[GOVERNOR_PLACE]:
+        return mix(mix(3, this[RELATION]), other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    return 0
+
+
+@jit
 def pair_values(
     mentions: Integers, tokens: Integers, i: int, j: int, active: NDArray[np.bool_], values: Integers
 ) -> None:
@@ -169,6 +188,7 @@ def pair_values(
     values[QUOTATIONS] = quotation_value(this[QUOTATION], other[QUOTATION])
     if this[RELATION] >= 0:
         values[RELATIONS] = mix(this[RELATION], other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+        values[ARC] = arc_value(this, other)
     if this[TYPE] != PRONOUN:
         values[STRING_MATCH] = 1 if this[STRING] == other[STRING] else 0
         values[HEAD_MATCH] = 1 if this[HEAD] == other[HEAD] else 0

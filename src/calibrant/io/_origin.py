@@ -85,10 +85,12 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             )
         return _stdin(data)
     file = Path(name)
+    if file.is_dir():
+        raise InputError("this is a folder", "name a file", code="file-missing", file=name)
     suffixes = [suffix.lower().lstrip(".") for suffix in file.suffixes]
     packed = suffixes[-1:] == ["gz"]
     kind = suffixes[-2:-1] if packed else suffixes[-1:]
-    if not kind or kind[0] not in (TEXT if packed else FORMATS):
+    if file.exists() and (not kind or kind[0] not in (TEXT if packed else FORMATS)):
         known = (
             ", ".join(f".{each}" for each in FORMATS)
             + "; gz for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
+from calibrant.models.coreference_baseline import rule_antecedents
 from calibrant.models.crf import L2_PENALTIES, CRFTagger
 from calibrant.models.features import (
     FEATURE_GROUPS,
@@ -13,6 +14,8 @@ from calibrant.models.features import (
     feature_groups,
 )
 from calibrant.models.hmm import HMMTagger
+from calibrant.models.mentions import MentionRecall, Traits, detect_mentions, mention_recall, traits
+from calibrant.models.parsing import parse
 from calibrant.models.spacy_tagger import SpacyTagger
 from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
 from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
@@ -29,14 +32,21 @@ __all__ = [
     "Choice",
     "CoreferenceModel",
     "HMMTagger",
+    "MentionRecall",
     "SpacyTagger",
     "Template",
+    "Traits",
     "UnigramClassifier",
     "Words",
     "attribute_lists",
     "choose",
+    "detect_mentions",
     "feature_groups",
+    "mention_recall",
+    "parse",
+    "rule_antecedents",
     "token_accuracy",
+    "traits",
     "tweet_tokenizer",
     "words",
 ]

@@ -44,10 +44,11 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType
         "quotation": (("quoted",), (kernel.QUOTATIONS,)),
         "head pairs": ((), (kernel.HEAD_WORDS,)),
         "relation": (("relation",), (kernel.RELATIONS,)),
+        "arc": ((), (kernel.ARC,)),
         "governor": (("governor",), ()),
     }
 )
-NEED_TREES = ("relation", "governor")
+NEED_TREES = ("relation", "arc", "governor")
 LONGEST_QUOTATION = 300  # words; a quotation mark that is not closed ends here
 LONGEST = 20  # words; longer mentions count as this long
 LARGEST_CODE = (1 << 32) - 1
@@ -125,7 +126,7 @@ def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encod
         table[:, column] = values
     own, rare = _own(words, tokens, table, base, sentence_start[spans[:, 0] + 1])
     if trees:
-        _add_syntax(document, spans, found, table, own, rare)
+        _add_syntax(document, spans, found, table, own, rare, base)
     return Encoded(table, tokens, own, rare)
 
 
@@ -202,6 +203,7 @@ def _add_syntax(
     table: Integers,
     own: Integers,
     rare: Integers,
+    base: Integers,
 ) -> None:
     """Fill in the relation of each mention to its governor, the governor's word and part of speech."""
     trees = document.trees or ()
@@ -211,6 +213,8 @@ def _add_syntax(
         while start <= tree.heads[top] - 1 < end:
             top = tree.heads[top] - 1
         governor = tree.heads[top] - 1
+        table[row, kernel.TOP_PLACE] = base[row] + top
+        table[row, kernel.GOVERNOR_PLACE] = base[row] + governor if governor >= 0 else NOTHING
         table[row, kernel.RELATION] = own[row, OWN.index("relation")] = code_of(tree.relations[top])
         word, tag = "", ""
         if governor >= 0:

@@ -60,7 +60,8 @@ class CoreferenceModel:
     ----------
     features
         ``"surface"``: words and mentions are enough; heads are found by rules. ``"syntax"``: documents need
-        trees, which give heads and traits, the relation of each mention to its governor, and the governor.
+        trees, which give heads and traits, the relation of each mention to its governor, the governor, and
+        the arcs between mentions (of appositions, of predicate nouns).
     without
         Feature groups to leave out, of `COREFERENCE_GROUPS`.
     bits

@@ -66,7 +66,7 @@ def _by_distance(rows: Sequence[Row]) -> Figure:
         _bars(ax, ends, "gap, low", "gap, high", look.color)
         ax.plot(place, gap, label=name, marker=look.marker, markersize=5, linestyle="none", color=look.color)
     ax.axhline(0, color="black", linewidth=0.8)
-    ax.set_ylim(-0.6, 0.4)
+    ax.set_ylim(-0.4, 0.3)
     ax.set_xticks(range(len(kinds)), kinds)
     ax.set_xlabel("mentions apart")
     ax.set_ylabel("frequency minus score")

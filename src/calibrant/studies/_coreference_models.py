@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from calibrant.models._coreference_encoding import NEED_TREES
 from calibrant.models.coreference import PAPER_COSTS, CoreferenceModel, FeatureSet
 from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
 from calibrant.studies._base import Row
 from calibrant.studies._coreference_data import Texts, clusters_of
-from calibrant.studies._coreference_scores import counted, f1_row, model_labels
+from calibrant.studies._coreference_scores import HEADLINE, counted, f1_row, model_labels
 
 L1_PENALTIES = (1e-5, 3e-5, 1e-4)
 NO_COSTS = (0.0, 0.0, 0.0)
@@ -24,7 +25,8 @@ BUNDLES = {
     "distance": ("distance",),
     "length, nesting": ("length", "nesting"),
     "speaker, quotation": ("speaker", "quotation"),
-    "relation, governor": ("relation", "governor"),  # these need trees
+    "relation, governor": ("relation", "governor"),  # these and the next need trees
+    "arcs between mentions": ("arc",),
 }
 WORKERS = 2
 
@@ -35,7 +37,7 @@ class Setting:
 
     Attributes
     ----------
-    features, l1, costs, without
+    features, l1, costs, without, epochs
         As `CoreferenceModel` takes them.
     """
 
@@ -43,6 +45,7 @@ class Setting:
     l1: float
     costs: tuple[float, float, float] = NO_COSTS
     without: tuple[str, ...] = ()
+    epochs: int = 8
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,7 @@ def fitted_to_each(conditions: Sequence[Texts], setting: Setting) -> list[Fitted
 
 
 def _fit(texts: Texts, setting: Setting) -> Fitted:
-    model = CoreferenceModel(
-        features=setting.features, l1=setting.l1, costs=setting.costs, without=setting.without
-    )
+    model = CoreferenceModel(**vars(setting))
     model.fit(texts.split["train"])
     dev, test = (model.posterior(texts.split[part]) for part in ("dev", "test"))
     found = fit_antecedent_temperature(dev, clusters_of(texts.split["dev"]))
@@ -97,9 +98,9 @@ def _fit(texts: Texts, setting: Setting) -> Fitted:
 
 
 def dev_f1(found: Fitted, seed: int) -> float:
-    """CoNLL F1 of the best clustering on dev."""
+    """CoNLL F1 on dev of the entities that count."""
     documents = found.texts.split["dev"]
-    labels = model_labels(found.dev, seed)["best clustering"]
+    labels = model_labels(found.dev, seed, (HEADLINE,))[HEADLINE]
     table = counted(found.texts.gold["dev"], documents, labels, singletons=True)
     return float(f1_row({}, "", table, None, seed)["CoNLL F1"])
 
@@ -128,6 +129,6 @@ def ablation_settings(setting: Setting) -> dict[str, Setting]:
     """The whole setting, and the same without each bundle of feature groups in turn."""
     found = {"(all are there)": setting}
     for name, groups in BUNDLES.items():
-        if setting.features == "syntax" or "governor" not in groups:
+        if setting.features == "syntax" or not set(groups) & set(NEED_TREES):
             found[name] = replace(setting, without=groups)
     return found

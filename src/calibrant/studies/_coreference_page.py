@@ -136,7 +136,7 @@ def _tempered(row: Row) -> Row:
         "when": row["when"],
         "temperature": f"{row['temperature']:.3f}",
         "loss of a mention": row["loss of a mention"],
-        "CoNLL F1": f"{row['F1 of best clustering']:.1f}",
+        "CoNLL F1": f"{row['F1 of probable entities']:.1f}",
         "query": row["query"],
         **_errors(row),
     }
@@ -149,7 +149,6 @@ def _costs(row: Row) -> Row:
         **{key: value for key, value in _tempered(row).items() if key not in ("set", "CoNLL F1")},
         "F1 of best antecedents": f"{row['F1 of best antecedents']:.1f}",
         "F1 of probable entities": f"{row['F1 of probable entities']:.1f}",
-        "F1 of best clustering": f"{row['F1 of best clustering']:.1f}",
         "above the rules": interval(row, "above the rules", "above, low", "above, high", ".1f"),
     }
 

@@ -28,6 +28,7 @@ Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 TRIVIAL = 0.01
 RESAMPLES = 1_000
+DRAWN = 40  # bins of a curve, at most
 DISTANCES = {"1": 1, "2 to 5": 5, "6 to 20": 20, "21 to 50": 50, "51 to 150": 150, "more": None}
 GONE = -1
 
@@ -148,7 +149,7 @@ def curve_rows(pairs: Pairs) -> list[Row]:
     assert pairs.cluster is not None
     codes, cluster = np.unique(pairs.cluster[kept], return_inverse=True)
     high = Pairs(pairs.score[kept], pairs.label[kept], None, cluster.astype(np.int64), len(codes))
-    bins = adaptive(high, size=default_bin_size(len(high)))
+    bins = adaptive(high, size=max(default_bin_size(len(high)), len(high) // DRAWN))
     clustered = Tally.from_pairs(high, exact=True, names=np.arange(len(codes)))
     limits = bin_intervals(bins, clustered=clustered)
     return [{**row, **end} for row, end in zip(bins.to_rows(), limits.to_rows(), strict=True)]

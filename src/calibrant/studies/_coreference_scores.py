@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,12 @@ from calibrant.studies._base import Row
 
 Floats = NDArray[np.float64]
 Labels = list[list[int]]
+CLUSTERINGS: dict[str, Callable[[AntecedentPosterior, int], NDArray[np.int32]]] = {
+    "best antecedents": lambda posterior, _: posterior.clusters_of(posterior.best_antecedents()),
+    "probable entities": lambda posterior, _: probable_entities(posterior),
+    "best clustering": lambda posterior, seed: posterior.best_clustering(seed=seed),
+}
+HEADLINE = "probable entities"  # as in the commands
 RESAMPLES = 2_000
 LEVEL = 0.95
 F1 = 2
@@ -38,18 +44,14 @@ def rule_labels(documents: Sequence[Document], *, trees: bool) -> Labels:
     return found
 
 
-def model_labels(posterior: AntecedentPosterior, seed: int) -> dict[str, Labels]:
-    """Entities of the best antecedents, of high probability, and of high expected pairwise F."""
-    best = posterior.clusters_of(posterior.best_antecedents())
-    expected = posterior.best_clustering(seed=seed)
+def model_labels(
+    posterior: AntecedentPosterior, seed: int, wanted: Sequence[str] = tuple(CLUSTERINGS)
+) -> dict[str, Labels]:
+    """Entities that follow from a distribution over antecedents, by some of the ways of `CLUSTERINGS`."""
     ends = posterior.document_offsets.tolist()
+    found = {name: CLUSTERINGS[name](posterior, seed) for name in wanted}
     return {
-        name: [labels[start:end].tolist() for start, end in pairwise(ends)]
-        for name, labels in (
-            ("best antecedents", best),
-            ("probable entities", probable_entities(posterior)),
-            ("best clustering", expected),
-        )
+        name: [labels[start:end].tolist() for start, end in pairwise(ends)] for name, labels in found.items()
     }
 
 

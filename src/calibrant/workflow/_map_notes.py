@@ -12,6 +12,7 @@ from calibrant.recalibrate import BinaryRecalibrator, VectorScaling, VennAbers
 POINTS = 1001
 EQUAL = "all scores are equal, so that the map is constant: it tells the share of positives and no more"
 CONSTANT = "the map is constant: the scores do not rise with the share of positives"
+ONE_LABEL = "all labels are {}: the map says how little that shows, not how likely the event is"
 FALLING = "the map falls where the score rises: the scores run against the labels"
 
 
@@ -52,6 +53,8 @@ def _behaviour(part: BinaryRecalibrator) -> str | None:
     low, high = part.score_range_
     if low == high:
         return EQUAL
+    if isinstance(part, VennAbers) and (part.p1_[0] == 1 or part.p0_[-1] == 0):
+        return ONE_LABEL.format(int(part.p1_[0] == 1))
     mapped = part.transform(np.linspace(low, high, POINTS))
     if np.ptp(mapped) <= 1 / part.pair_count_:
         return CONSTANT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -48,6 +49,17 @@ def view_of(table: Scored) -> View:
     return "classes" if table.has_classes else "binary"
 
 
+@contextmanager
+def of_file(name: str) -> Iterator[None]:
+    """Name the file in errors of those who only know its content."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is None:
+            error.file = name
+        raise
+
+
 class Mending:
     """Maps the scores of one table, batch by batch, and counts what it meets.
 
@@ -88,13 +100,17 @@ class Mending:
         kept = scores if taken is None else scores[taken]
         self.below += scores.size - kept.size
         self.beyond += int(np.count_nonzero((kept < self._low) | (kept > self._high)))
+        with of_file(self._table.name):
+            return self._mapped(scores, codes, taken)
+
+    def _mapped(self, scores: Floats, codes: Integers | None, taken: NDArray[np.bool_] | None) -> Floats:
         if self._model.view == "wide":
             return self._wide(scores)
         if taken is None or taken.all():
             return self._long(scores, codes)
         new = scores.copy()
         if taken.any():
-            new[taken] = self._long(kept, None if codes is None else codes[taken])
+            new[taken] = self._long(scores[taken], None if codes is None else codes[taken])
         return new
 
     def _long(self, scores: Floats, codes: Integers | None) -> Floats:

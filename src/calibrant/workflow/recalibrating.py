@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from calibrant import __version__
@@ -19,7 +18,7 @@ from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibra
 from calibrant.workflow._choosing import AUTO, Asked, chosen
 from calibrant.workflow._class_parts import labelled_scores
 from calibrant.workflow._map_notes import map_notes
-from calibrant.workflow._mending import Floats, Integers, Mending, view_of
+from calibrant.workflow._mending import Mending, of_file, view_of
 from calibrant.workflow._methods import (
     FREQUENCY,
     JOINT,
@@ -236,16 +235,12 @@ def apply_recalibrator(
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
     change = Mending(saved, table)
 
-    def mend(scores: Floats, codes: Integers | None) -> Floats:
-        with of_file(table.name):
-            return change(scores, codes)
-
     def report(rows: int) -> None:
         if progress is not None:
             progress("writing", rows, table.rows)
 
     note = {"by": saved.recalibrator.method, "fitted_on": saved.source, "sha256": saved.digest}
-    rows = table.rewrite(output, mend, note=json.dumps(note), progress=report)
+    rows = table.rewrite(output, change, note=json.dumps(note), progress=report)
     return AppliedRecalibrator(
         model=name,
         source=table.name,
@@ -310,17 +305,6 @@ def _check(predictions: Predictions, method: str, group: str, *, joint: bool) ->
     if group != SHARED and (joint or not predictions.has_classes):
         message = f"{method} maps all classes of a row at once" if joint else "the table has no classes"
         raise InputError(message, "leave the group out", code="parameter", file=name)
-
-
-@contextmanager
-def of_file(name: str) -> Iterator[None]:
-    """Name the file in errors of those who only know its content."""
-    try:
-        yield
-    except InputError as error:
-        if error.file is None:
-            error.file = name
-        raise
 
 
 def _threshold(predictions: Predictions, asked: float | None) -> float | None:
