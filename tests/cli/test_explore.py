@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -33,7 +32,13 @@ def store(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGINT, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.slow),
+    ],
+)
 def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signal.Signals) -> None:
     damaged = store / "documents" / "part-000001.parquet"
     damaged.write_bytes(damaged.read_bytes()[:50])
@@ -45,6 +50,7 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     client = HTTPConnection("127.0.0.1", int(address.port or 0), timeout=30)
     client.request("GET", "/?format=json")
     found = json.loads(client.getresponse().read())
+    client.close()
     process.send_signal(how)
     out, err = process.communicate(timeout=30)
     assert found["about"]["documents"] == 1
@@ -99,10 +105,11 @@ def test_help_has_an_example(run: Run) -> None:
     assert "Example: calibrant explore events.store" in run("explore", "--help").out
 
 
-def test_without_the_extra_it_says_what_to_install(store: Path) -> None:
-    code = "import sys; sys.modules['duckdb'] = None; from calibrant.cli import main; main()"
-    command = [sys.executable, "-c", code, "explore", str(store), "--no-browser"]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ.copy(), check=False)
-    assert ran.returncode == 1
-    assert "pip install 'calibrant[web]'" in ran.stderr
-    assert ran.stderr.count("\n") == 1
+def test_without_the_extra_it_says_what_to_install(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    ran = run("explore", store, "--no-browser")
+    assert ran.code == 1
+    assert "pip install 'calibrant[web]'" in ran.err
+    assert ran.err.count("\n") == 1

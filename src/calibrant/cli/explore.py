@@ -61,7 +61,8 @@ def command(
 
     with Progress() as progress:
         explorer = Explorer(store, documents=documents, dev=dev, progress=progress)
-    show([f"calibrant: not shown: {problem}" for problem in explorer.about.problems], err=True)
+    for problem in explorer.about.problems:
+        show([f"calibrant: not shown: {problem}"], err=True)
 
     def ready(address: str) -> None:
         show([f"Explore {store} at {address} (Ctrl-C ends)"])
