@@ -336,3 +336,10 @@ def test_memory_does_not_hold_the_documents(tmp_path: Path, small_model: Path, m
         )
     assert len(written) == 25
     assert most <= 16 * 4 * 2
+
+
+def test_the_model_that_ships_goes_by_its_name(tmp_path: Path) -> None:
+    found = extract_events(dated_documents(), tmp_path / "s")
+    assert found.matched >= 8
+    with pytest.raises(InputError, match="a model that ships: .*litbank"):
+        extract_events(dated_documents(), tmp_path / "t", coref="litbonk")

@@ -17,10 +17,10 @@ from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
 from calibrant.io.dated import DatedText, joined
 from calibrant.io.lexicons import read_lexicon
-from calibrant.io.saved_models import load_coreference_model
 from calibrant.io.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.models.coreference import CoreferenceModel
 from calibrant.posterior import AntecedentPosterior
+from calibrant.workflow._coreference_source import open_model
 
 Places = list[list[tuple[int, int]]]
 
@@ -61,7 +61,7 @@ class Extractor:
         self.lexicon: Lexicon = (
             default_lexicon() if settings.lexicon is None else read_lexicon(settings.lexicon)
         )
-        self.model: CoreferenceModel = load_coreference_model(settings.coref)
+        self.model: CoreferenceModel = open_model(settings.coref)[0]
         self._parser = None
         if settings.parser is not None:
             from calibrant.models.raw_text import TextParser
