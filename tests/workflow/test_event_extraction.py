@@ -341,5 +341,5 @@ def test_memory_does_not_hold_the_documents(tmp_path: Path, small_model: Path, m
 def test_the_model_that_ships_goes_by_its_name(tmp_path: Path) -> None:
     found = extract_events(dated_documents(), tmp_path / "s")
     assert found.matched >= 8
-    with pytest.raises(InputError, match="a model that ships: .*litbank"):
+    with pytest.raises(InputError, match=r"a model that ships: .*litbank"):
         extract_events(dated_documents(), tmp_path / "t", coref="litbonk")
