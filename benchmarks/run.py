@@ -24,6 +24,7 @@ import coreference_model_parts
 import coreference_parts
 import event_store_parts
 import events_parts
+import explorer_parts
 import parts
 import recalibrate_parts
 
@@ -35,6 +36,7 @@ PARTS = {
     **chain_parts.PARTS,
     **coreference_parts.PARTS,
     **events_parts.PARTS,
+    **explorer_parts.PARTS,
     **event_store_parts.PARTS,
     **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,

@@ -30,6 +30,7 @@ PUBLIC_MODULES = {
     "calibrant.documents": "Documents",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.report": "Report",
+    "calibrant.web": "Explorer",
     "calibrant.studies": "Studies",
     "calibrant.posterior": "Posteriors",
     "calibrant.posterior.queries": "Queries",

@@ -33,7 +33,7 @@ def evidence(country: str, probability: float) -> StoredEvidence:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """600 documents of three years, and one whose every text is hostile."""
-    folder = tmp_path_factory.mktemp("explorer") / "events <b>store</b>"
+    folder = tmp_path_factory.mktemp("explorer") / "events <b>store & co"
     rng = np.random.default_rng(7)
     countries = ["USA", "IRQ", "ISR", "GBR", "x" * 60]
     with StoreWriter(folder, {"samples": 100, "with_text": True}) as writer:
@@ -132,13 +132,15 @@ def test_pages_are_drawn_in_light_and_in_dark(address: str, profile: Path, look:
     assert (red > 0.3).mean() > 0.0005  # and so is the 1-best line
 
 
-WIDE = """<!doctype html><style>body {{ margin: 0 }} iframe {{ border: 0; width: {width}px; height: 3000px }}</style>
+WIDE = """<!doctype html>
+<style>body {{ margin: 0 }} iframe {{ border: 0; width: {width}px; height: 3000px }}</style>
 <iframe src="page.html"></iframe><pre id="facts"></pre><script>
 onmessage = e => document.getElementById("facts").textContent = e.data</script>"""
 PROBE = """<script>onload = () => { const page = document.documentElement;
-const outside = [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right >
-  page.clientWidth + 1 && !e.closest(".scroll, svg, .skip")).slice(0, 5).map(e => e.tagName + "." + e.className);
-parent.postMessage([page.scrollWidth <= page.clientWidth + 1, ...outside].join(" "), "*") }</script>"""
+const outside = [...document.querySelectorAll("body *")].filter(e =>
+  e.getBoundingClientRect().right > page.clientWidth + 1 && !e.closest(".scroll, svg, .skip"));
+const names = outside.slice(0, 5).map(e => e.tagName + "." + e.className);
+parent.postMessage([page.scrollWidth <= page.clientWidth + 1, ...names].join(" "), "*") }</script>"""
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])

@@ -105,6 +105,12 @@ def serve(
         If the server's libraries are not installed.
     KeyboardInterrupt
         When it was told to end.
+
+    Examples
+    --------
+    >>> serve(None, token="secret")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: the token is short: give a token of at least 16 characters
     """
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)
