@@ -12,6 +12,7 @@ from calibrant.web.pages import PeriodComparison, Series
 
 WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8
+LAST_LABEL = 88  # per cent of the width, from where a label still has room
 YEAR = 4  # characters
 Value = Callable[[EventCount], float | None]
 
@@ -22,7 +23,6 @@ class Label:
 
     place: float
     text: str
-    anchor: str = "start"
 
 
 @dataclass(frozen=True)
@@ -171,9 +171,8 @@ def across(periods: Sequence[str]) -> tuple[Label, ...]:
     labels = []
     for place in places[::step]:
         at = place * width if whole or len(periods) > 1 else 0.0
-        if at <= 96:
-            text = periods[place][:YEAR] if whole else periods[place]
-            labels.append(Label(round(at, 2), text, "end" if at > 88 else "start"))
+        if at <= LAST_LABEL:
+            labels.append(Label(round(at, 2), periods[place][:YEAR] if whole else periods[place]))
     return tuple(labels)
 
 

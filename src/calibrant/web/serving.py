@@ -174,7 +174,8 @@ def bound(host: str, port: int | None) -> socket.socket:
         raise InputError(f"there is no address {host!r:.60}", hint, code="parameter") from error
     reason: OSError | None = None
     for number in ports:
-        found = socket.socket(family, socket.SOCK_STREAM)
+        # With its protocol named, asyncio lets it send at once what is small (TCP_NODELAY).
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind((place[0], number))
