@@ -73,7 +73,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="the studies are coverage, sentiment, sparse, synthetic"):
+    with pytest.raises(InputError, match="the studies are counts, coverage, sentiment, sparse, synthetic"):
         run("sentimental")
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ def measured() -> dict[str, list[dict[str, Any]]]:
         found[title] = numbers.counted(predicted(seed, title), {}, seed).counts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checks, "REPLICATIONS", 3)
+        patch.setattr(checks, "GROUPS", 100)
         tables = counts.measured(found, 1)
     return tables | example.tables() | simulated.tables(1, replications=3)
 
@@ -210,7 +212,7 @@ def test_where_gold_is_a_sample_nothing_is_rejected(measured: dict[str, list[dic
 
 def test_where_gold_is_of_another_model_it_is_rejected() -> None:
     one = numbers.counted(predicted(1, "x"), {}, 1).counts[0]
-    shifted = numbers.replace(one, gold=one.gold + 2)
+    shifted = replace(one, gold=one.gold + 2)
     rows = checks.check_rows({"set": "x"}, [shifted], 1)
     assert rows["ranks"][0]["p_value"] < 1e-4
     assert rows["errors"][0]["error, low"] > 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
-NAMES = ("coverage", "sentiment", "sparse", "synthetic", "tagging")
+NAMES = ("counts", "coverage", "sentiment", "sparse", "synthetic", "tagging")
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
@@ -46,7 +46,7 @@ def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Stud
     --------
     >>> run("sentimental")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are coverage, ...
+    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are counts, ...
     """
     module = _module(name)
     found: Study = module.run(data=data, seed=module.SEED if seed is None else seed)

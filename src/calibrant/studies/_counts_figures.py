@@ -72,7 +72,7 @@ def _coverage(ax: Axes, rows: Sequence[Row]) -> None:
             elinewidth=0.9,
         )
     ax.set_xlim(0.4, 1.01)
-    ax.set_ylim(0.2, 1.03)
+    ax.set_ylim(0, 1.03)
     ax.set_xlabel("mass that the model states")
     ax.set_ylabel("share of gold counts inside")
 

@@ -13,7 +13,7 @@ Tables = Mapping[str, Sequence[Row]]
 def arrange(tables: Tables) -> dict[str, list[Row]]:
     """Tables for the page, from those of the record."""
     return {
-        "page-hits": _hits(tables["hits"]),
+        "page-hits": _hits([row for row in tables["hits"] if row["set"] != "both"]),
         "page-ranks": [_ranks(row) for row in tables["ranks"]],
         "page-errors": [_errors(row) for row in tables["errors"]],
         "page-sums": [_sums(row) for row in tables["sums"]],

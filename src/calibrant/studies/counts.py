@@ -42,7 +42,7 @@ Tables = dict[str, list[Row]]
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Train on ten splits of LitBank and of GUM, and count; about twenty minutes on two processors.
+    """Train on ten splits of LitBank and of GUM, and count; ten minutes on two free processors.
 
     Parameters
     ----------
