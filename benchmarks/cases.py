@@ -24,6 +24,8 @@ import chain_cases
 import coreference_cases
 import coreference_model_cases
 import data
+import event_store_cases
+import events_cases
 import recalibrate_cases
 
 Call = Callable[[], Any]
@@ -31,6 +33,8 @@ CASES: dict[str, Callable[..., Call]] = {}
 MORE = (
     *chain_cases.CASES,
     *coreference_cases.CASES,
+    *event_store_cases.CASES,
+    *events_cases.CASES,
     *coreference_model_cases.CASES,
     *recalibrate_cases.CASES,
 )

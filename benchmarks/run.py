@@ -22,6 +22,9 @@ from typing import Any
 import chain_parts
 import coreference_model_parts
 import coreference_parts
+import event_store_parts
+import events_parts
+import explorer_parts
 import parts
 import recalibrate_parts
 
@@ -32,6 +35,9 @@ PARTS = {
     **parts.PARTS,
     **chain_parts.PARTS,
     **coreference_parts.PARTS,
+    **events_parts.PARTS,
+    **explorer_parts.PARTS,
+    **event_store_parts.PARTS,
     **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,
 }

@@ -58,6 +58,15 @@ def test_coreference_says_so_where_its_texts_are_missing(
     assert f"skipped: CALIBRANT_DATA names no folder with {folder}" in capsys.readouterr().out
 
 
+def test_events_say_so_where_their_texts_are_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    monkeypatch.delenv("CALIBRANT_DATA", raising=False)
+    assert importlib.import_module("events_parts").PARTS["events"](None) == ([], [])
+    assert "skipped: CALIBRANT_DATA names no folder with ud-english-gum" in capsys.readouterr().out
+
+
 def test_tags_of_the_text_that_is_tagged_are_all_known_to_the_models(
     chain_parts: ModuleType, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

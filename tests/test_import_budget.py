@@ -12,6 +12,7 @@ import pytest
 HEAVY = {
     "click",
     "conllu",
+    "duckdb",
     "jinja2",
     "matplotlib",
     "narwhals",
@@ -26,6 +27,8 @@ HEAVY = {
     "scipy.stats",
     "sklearn",
     "spacy",
+    "starlette",
+    "uvicorn",
 }
 # Reading the command line takes click, and nothing else that is heavy.
 ALLOWED = {"import calibrant": set[str](), "import calibrant.cli": {"click"}}

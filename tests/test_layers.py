@@ -43,13 +43,16 @@ NARROW = {
 # Libraries that only some blocks may know.
 CONFINED = {
     "click": {"cli", "__main__"},
-    "jinja2": {"report"},
+    "duckdb": {"web"},
+    "jinja2": {"report", "web"},
     "matplotlib": {"plots", "studies", "report"},
     "nltk": {"models", "studies"},
     "pyarrow": {"io", "studies"},
     "pycrfsuite": {"models"},
     "sklearn": {"models", "recalibrate", "studies"},
     "spacy": {"models"},
+    "starlette": {"web"},
+    "uvicorn": {"web"},
 }
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

@@ -12,6 +12,7 @@ main = CommandGroup(
         "demo": "calibrant.cli.demo",
         "measure": "calibrant.cli.measure",
         "plan": "calibrant.cli.plan",
+        "estimate": "calibrant.cli.estimate",
         "report": "calibrant.cli.report",
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",
@@ -21,6 +22,8 @@ main = CommandGroup(
         "study": "calibrant.cli.study",
         "tag": "calibrant.cli.tag",
         "coref": "calibrant.cli.coref",
+        "explore": "calibrant.cli.explore",
+        "events": "calibrant.cli.events",
     },
 )
 

@@ -8,6 +8,7 @@ from types import TracebackType
 
 PATIENCE = 2.0  # seconds before anything is shown
 INTERVAL = 0.2
+WIDTH = 20
 
 
 class Progress:
@@ -44,3 +45,55 @@ class Progress:
         if self._shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+class Bar(Progress):
+    """A bar for a known amount of work, with the rate and the time left.
+
+    Examples
+    --------
+    >>> with Bar() as progress:
+    ...     progress("extracting", 5, 10)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun: tuple[str, float, int] = ("", self._start, 0)
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        now = time.monotonic()
+        if stage != self._begun[0]:
+            self._begun = (stage, now, done)  # what was there before is no work done now
+        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
+            return
+        self._last = now
+        self._shown = True
+        rate = (done - self._begun[2]) / max(now - self._begun[1], INTERVAL)
+        sys.stderr.write(f"\r\033[K{bar_text(stage, done, total, rate)}")
+        sys.stderr.flush()
+
+
+def bar_text(stage: str, done: int, total: int | None, rate: float) -> str:
+    """Word how far work has come.
+
+    Examples
+    --------
+    >>> bar_text("extracting", 300, 1200, 10.0)
+    'extracting [#####---------------] 300 of 1,200 (25 %), 10 a second, 1:30 left'
+    >>> bar_text("reading", 300, None, 0.0)
+    'reading: 300'
+    """
+    speed = f", {rate:,.0f} a second" if rate >= 1 else ""
+    if total is None:
+        return f"{stage}: {done:,}{speed}"
+    share = min(1.0, done / max(total, 1))
+    filled = int(WIDTH * share)
+    left = f", {_clock((total - done) / rate)} left" if rate > 0 else ""
+    bar = "#" * filled + "-" * (WIDTH - filled)
+    return f"{stage} [{bar}] {done:,} of {total:,} ({100 * share:.0f} %){speed}{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,4 +1,4 @@
-"""What ships with the package: predictions of calibrant's own models, and an evaluation to start from.
+"""What ships with the package: predictions of its own models, evaluations to start from, dated texts of its own.
 
 Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
 tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 
-__all__ = ["EXAMPLES", "MODELS", "SETS", "SPLITS", "example", "predictions"]
+__all__ = ["EXAMPLES", "MODELS", "SETS", "SPLITS", "dated_documents", "example", "predictions"]
 
 FOLDER = Path(__file__).parent
 SETS = ("dated", "100k")
@@ -86,3 +86,17 @@ def example(name: str = "summaries") -> Path:
     if name not in EXAMPLES:
         raise InputError(f"name is {name!r}", f"use one of {', '.join(EXAMPLES)}", code="parameter")
     return EXAMPLES[name]
+
+
+def dated_documents() -> Path:
+    """Path of a small dated corpus in CoNLL-U: 14 short texts on wars at sea, 1864 to 1866.
+
+    They were written for this project, and have trees, mentions and entities. One holds markup that is
+    hostile to whoever shows it without escaping.
+
+    Examples
+    --------
+    >>> dated_documents().name
+    'events.conllu'
+    """
+    return FOLDER / "events.conllu"

@@ -12,18 +12,29 @@ from calibrant.io.coreference_posteriors import (
     read_posteriors,
     write_posteriors,
 )
+from calibrant.io.dated import DatedText, check_dated, iter_dated
+from calibrant.io.estimation import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
 from calibrant.io.evaluation_tables import RatingTable, ResultTable, read_ratings, read_results
+from calibrant.io.lexicons import read_lexicon
 from calibrant.io.predictions import Predictions, open_predictions
 from calibrant.io.saved import load_tally, save_tally
 from calibrant.io.saved_models import load_coreference_model, load_model, load_tagger, save_model
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
+from calibrant.io.store import Counts, EventStore, Manifest, StoredCount, StoredDocument, StoredEvidence
+from calibrant.io.store_writing import StoreWriter
 from calibrant.io.tagged import TaggedText, read_tagged
+from calibrant.io.verbs import read_verbs
 from calibrant.io.writing_coreference import write_coreference
 from calibrant.io.writing_pairs import PairWriter
 from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
+    "Counts",
+    "DatedText",
+    "DocumentLabels",
+    "EventStore",
+    "Manifest",
     "PairWriter",
     "PosteriorDocument",
     "PosteriorWriter",
@@ -32,7 +43,14 @@ __all__ = [
     "RatingTable",
     "ResultTable",
     "SavedRecalibrator",
+    "ScoredDocuments",
+    "StoreWriter",
+    "StoredCount",
+    "StoredDocument",
+    "StoredEvidence",
     "TaggedText",
+    "check_dated",
+    "iter_dated",
     "iter_documents",
     "load_coreference_model",
     "load_model",
@@ -42,12 +60,16 @@ __all__ = [
     "open_predictions",
     "posterior_documents",
     "read_class_table",
+    "read_document_labels",
     "read_documents",
     "read_folds",
+    "read_lexicon",
     "read_posteriors",
     "read_ratings",
     "read_results",
+    "read_scored",
     "read_tagged",
+    "read_verbs",
     "save_model",
     "save_recalibrator",
     "save_tally",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
     from calibrant.plots._evaluation import risk_coverage_curves, score_intervals
+    from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
+    from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._svg import inline_svg, render
 
 __all__ = [
@@ -30,8 +32,10 @@ __all__ = [
     "error_against_size",
     "error_changes",
     "error_intervals",
+    "event_series",
     "inline_svg",
     "log_odds_curve",
+    "quantile_calibration",
     "reliability_bars",
     "render",
     "risk_coverage_curves",
@@ -47,7 +51,9 @@ _HOME = {
     "_error_curves": ("error_against_size",),
     "_error_intervals": ("error_intervals",),
     "_evaluation": ("risk_coverage_curves", "score_intervals"),
+    "_events": ("event_series",),
     "_log_odds": ("log_odds_curve",),
+    "_quantiles": ("quantile_calibration",),
     "_svg": ("inline_svg", "render"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

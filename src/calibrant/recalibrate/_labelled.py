@@ -91,6 +91,12 @@ class Rows:
             return fitted.fit(self.score, self.label, self.code, names=self.names)
         return fitted.fit(self.score, self.label)
 
+    def resampled(self, rng: np.random.Generator) -> Rows:
+        """As many clusters, or rows, drawn with replacement."""
+        count = self.unit_count
+        times = np.bincount(rng.integers(0, count, count), minlength=count)
+        return self.at(np.repeat(np.arange(len(self.score)), times[self.units]))
+
     def mended(self, fitted: Single) -> Floats:
         """Their scores after a fitted recalibrator."""
         if isinstance(fitted, ClasswiseRecalibrator):

@@ -118,7 +118,7 @@ def resampled_changes(
     found: list[Floats] = []
     rng = generator(seed)
     for done in range(1, draws + 1):
-        drawn = _resampled(some, rng)
+        drawn = some.resampled(rng)
         try:
             fitted = drawn.fit(recalibrator)
         except InputError:  # a draw in which a group lacks a label, or all of its scores
@@ -158,13 +158,6 @@ class _Setting(NamedTuple):
         return np.array(
             [one.squares(self.bin_count) for one in subjects(scores, self.groups, self.min_scores)]
         )
-
-
-def _resampled(rows: Rows, rng: np.random.Generator) -> Rows:
-    """As many clusters, or rows, drawn with replacement."""
-    count = rows.unit_count
-    times = np.bincount(rng.integers(0, count, count), minlength=count)
-    return rows.at(np.repeat(np.arange(len(rows.score)), times[rows.units]))
 
 
 def _record(

@@ -35,6 +35,7 @@ from calibrant.results.errors import (
     SmoothCurve,
     SmoothError,
 )
+from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
@@ -55,6 +56,12 @@ from calibrant.results.protocol import (
     Protocol,
     Reference,
     SystemEvaluation,
+from calibrant.results.propagation import (
+    CentralSets,
+    CountInterval,
+    Exceedance,
+    Propagated,
+    QuantileCalibration,
 )
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.resampled import ResampledEstimate
@@ -89,6 +96,7 @@ __all__ = [
     "BrierDecomposition",
     "CalibrationInTheLarge",
     "CalibrationTest",
+    "CentralSets",
     "ChainTemperature",
     "ClassAgreement",
     "ClassErrors",
@@ -103,6 +111,9 @@ __all__ = [
     "CoreferenceScores",
     "CorpDecomposition",
     "CoveragePoint",
+    "CorrectedCounts",
+    "CorrectedMean",
+    "CountInterval",
     "CoxCalibration",
     "Detectable",
     "DisputedItem",
@@ -114,6 +125,7 @@ __all__ = [
     "ErrorInterval",
     "Estimate",
     "Finding",
+    "Exceedance",
     "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
@@ -132,8 +144,10 @@ __all__ = [
     "PairedTest",
     "PlugInErrors",
     "PrecisionRecall",
+    "Propagated",
     "ProperScoreDecomposition",
     "Protocol",
+    "QuantileCalibration",
     "RecalibratorCandidate",
     "RecalibratorChoice",
     "Recipe",

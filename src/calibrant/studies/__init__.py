@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
-NAMES = ("coreference", "coverage", "sentiment", "significance", "sparse", "synthetic", "tagging")
+NAMES = (
+    "coreference",
+    "counts",
+    "coverage",
+    "sentiment",
+    "significance",
+    "sparse",
+    "synthetic",
+    "tagging",
+)
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
 from calibrant.workflow.coreference_pairs import export_pairs
 from calibrant.workflow.coreference_training import train_coreference
+from calibrant.workflow.estimating import estimate
 from calibrant.workflow.evaluating import agree, compare
+from calibrant.workflow.event_extraction import extract_events
+from calibrant.workflow.event_figures import draw_events
+from calibrant.workflow.event_tables import event_table, uncertain_documents
 from calibrant.workflow.measuring import Columns, measure
 from calibrant.workflow.planning import plan
 from calibrant.workflow.protocol import protocol, write_example
@@ -20,9 +24,13 @@ __all__ = [
     "agree",
     "apply_recalibrator",
     "compare",
+    "draw_events",
+    "estimate",
     "evaluate_coreference",
     "evaluate_tagger",
+    "event_table",
     "export_pairs",
+    "extract_events",
     "fit_recalibrator",
     "measure",
     "plan",
@@ -33,5 +41,6 @@ __all__ = [
     "tally",
     "train_coreference",
     "train_tagger",
+    "uncertain_documents",
     "write_example",
 ]

@@ -1,0 +1,107 @@
+"""`calibrant estimate`: counts that a labelled subsample corrects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calibrant.cli._options import AS_JSON, LEVEL, command_line
+
+if TYPE_CHECKING:
+    from calibrant.results.estimates import CorrectedCounts, CorrectedMean
+
+MOST = 3  # estimates that a note names
+METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
+
+
+@click.command(
+    "estimate",
+    short_help="Correct a count by a labelled subsample.",
+    epilog="Example: calibrant estimate scores.parquet --labelled labels.csv --by year",
+)
+@click.argument("predictions", metavar="PRED")
+@click.option(
+    "--labelled",
+    required=True,
+    metavar="LABELS",
+    help="Table of a random subsample: item, label (0 / 1); chance where documents were chosen with unequal "
+    "probabilities; cluster where labels are dependent.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["week", "month", "quarter", "year"]),
+    help="Period of the column date.  [default: the column period, if there is one]",
+)
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(METHODS),
+    help="May be repeated.  [default: all]",
+)
+@click.option(
+    "--population",
+    type=click.Choice(["corpus", "superpopulation"]),
+    default="corpus",
+    show_default=True,
+    help="What is estimated: the number in these documents, or in what they were drawn from.",
+)
+@LEVEL
+@click.option("--score", metavar="NAME", default="score", show_default=True, help="Column of probabilities.")
+@click.option("--label", metavar="NAME", default="label", show_default=True, help="Column of labels.")
+@click.option(
+    "--item", metavar="NAME", default="item", show_default=True, help="Column that names documents."
+)
+@AS_JSON
+def command(predictions: str, labelled: str, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Estimate how many documents have something, by period, from scores of all and labels of some.
+
+    PRED is a table with item and score, and period or date. The labels must be of a random subsample.
+    """
+    from calibrant.workflow import estimate
+
+    given = {"methods": methods or METHODS, "command": command_line(), **options}
+    found = estimate(predictions, labelled, **given)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    from calibrant.cli import _text as text
+
+    text.show(_lines(found))
+
+
+def _lines(found: CorrectedCounts) -> list[str]:
+    from calibrant.cli import _text as text
+
+    share = text.percent(found.level)
+    lines = [
+        f"{found.documents:,} documents, {found.labelled:,} of them labelled; intervals of {share}, "
+        f"of the {found.population}",
+        "",
+    ]
+    rows = [["period", "method", "labels", "documents", "count", "interval", "share"]]
+    rows += [_row(one) for one in found.estimates]
+    lines += text.table(rows, left=2)
+    reasons: dict[str, list[str]] = {}
+    for one in found.estimates:
+        for reason in dict.fromkeys(one.reasons.values()):
+            reasons.setdefault(reason, []).append(f"{one.period or 'all'} {one.method}")
+    notes = [f"  {_where(names)}: {reason}" for reason, names in reasons.items()]
+    return lines + (["", *notes] if notes else [])
+
+
+def _where(names: list[str]) -> str:
+    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
+
+
+def _row(one: CorrectedMean) -> list[str]:
+    from calibrant.cli import _text as text
+
+    period = "all" if one.period is None else one.period
+    labels = "-" if one.method == "uncorrected" else f"{one.labelled:,}"
+    if one.count is None or one.count_low is None or one.count_high is None:
+        return [period, one.method, labels, f"{one.documents:,}", "-", "-", "-"]
+    interval = f"[{one.count_low:,.1f}, {one.count_high:,.1f}]"
+    share = text.number(one.mean)
+    return [period, one.method, labels, f"{one.documents:,}", f"{one.count:,.1f}", interval, share]

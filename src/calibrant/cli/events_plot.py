@@ -1,0 +1,38 @@
+"""`calibrant events plot`: counts over time as a figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._events import table_settings, tabulating
+from calibrant.cli._options import AS_JSON
+
+
+@click.command(
+    "plot",
+    short_help="Draw counts over time: mean, interval, and the 1-best line.",
+    epilog="Example: calibrant events plot store -o countries.svg --by year --most 6",
+)
+@click.argument("store", metavar="STORE")
+@click.option(
+    "-o", "--output", metavar="FIGURE", required=True, help="A name that ends in .svg, .pdf or .png."
+)
+@tabulating
+@click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Countries drawn.")
+@click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels a row.")
+@click.option("--rates", is_flag=True, help="Shares of the period's documents instead of counts.")
+@AS_JSON
+def command(store: str, output: str, as_json: bool, **options: Any) -> None:
+    """Draw the counts of STORE over time, a panel a country. --json prints the numbers drawn."""
+    from calibrant.cli._text import show
+    from calibrant.workflow import draw_events
+
+    found = draw_events(store, output, **table_settings(options))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    countries = len({row.country for row in found.rows})
+    drawn = min(options["most"], countries)
+    show([f"Wrote {output}: {drawn} of {countries} countries", *(f"note: {each}" for each in found.problems)])

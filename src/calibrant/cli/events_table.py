@@ -1,0 +1,35 @@
+"""`calibrant events table`: counts by country and period."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli._events import table_settings, tabulating
+from calibrant.cli._options import AS_JSON
+
+
+@click.command(
+    "table",
+    short_help="Counts by country and period, with intervals.",
+    epilog="Example: calibrant events table store --by quarter --country IRQ --country USA --json",
+)
+@click.argument("store", metavar="STORE")
+@tabulating
+@AS_JSON
+def command(store: str, as_json: bool, **options: Any) -> None:
+    """Count the documents of STORE by country and period.
+
+    low and high hold what the documents' entities leave open under the model. low_total and high_total hold
+    also how well the probabilities are calibrated; they need --dev.
+    """
+    from calibrant.cli._events import table_lines
+    from calibrant.cli._text import show
+    from calibrant.workflow import event_table
+
+    found = event_table(store, **table_settings(options))
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    show(table_lines(found))

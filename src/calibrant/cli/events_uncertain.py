@@ -1,0 +1,37 @@
+"""`calibrant events uncertain`: documents near 50 %."""
+
+from __future__ import annotations
+
+import click
+
+from calibrant.cli._events import COUNTRY
+from calibrant.cli._options import AS_JSON
+
+
+@click.command(
+    "uncertain",
+    short_help="Documents nearest 50 %, with the evidence.",
+    epilog="Example: calibrant events uncertain store --country IRQ --documents news.jsonl",
+)
+@click.argument("store", metavar="STORE")
+@COUNTRY
+@click.option(
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Documents that are shown."
+)
+@click.option(
+    "--documents",
+    metavar="DOCS",
+    help="The documents of the run, for the words of the mentions, if the store has no texts.",
+)
+@AS_JSON
+def command(store: str, countries: tuple[str, ...], most: int, documents: str | None, as_json: bool) -> None:
+    """List the documents of STORE that the model is least sure of, and why they may count."""
+    from calibrant.cli._events import uncertain_lines
+    from calibrant.cli._text import show
+    from calibrant.workflow import uncertain_documents
+
+    found = uncertain_documents(store, countries=countries or None, most=most, documents=documents)
+    if as_json:
+        click.echo(found.to_json(indent=2))
+        return
+    show(uncertain_lines(found))

@@ -1,0 +1,108 @@
+"""All that is kept of a document's events: samples, the 1-best structure, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.documents import Document
+from calibrant.events.count import Evidence, _evidence, candidates, count
+from calibrant.events.lexicon import Lexicon
+from calibrant.events.rules import Rules, acts
+from calibrant.models.mentions import detect_mentions
+from calibrant.posterior import AntecedentPosterior
+
+MOST_EVIDENCE = 10
+
+
+@dataclass(frozen=True)
+class DocumentEvents:
+    """For which countries a document counts.
+
+    Attributes
+    ----------
+    document
+        The document, with the mentions that the evidence names.
+    countries
+        Codes, sorted, of those that count in some sample or in the 1-best structure.
+    bits
+        (samples, countries) whether the document counts.
+    best
+        (countries,) whether it counts with each mention's most probable antecedent.
+    evidence
+        Pairs of mentions, at most 10 a country, the most probable first.
+    """
+
+    document: Document
+    countries: tuple[str, ...]
+    bits: NDArray[np.bool_]
+    best: NDArray[np.bool_]
+    evidence: tuple[Evidence, ...]
+
+
+def extract(
+    document: Document,
+    posterior_of: Callable[[Document], AntecedentPosterior],
+    lexicon: Lexicon,
+    rules: Rules,
+    *,
+    samples: int,
+    seed: int,
+) -> DocumentEvents | None:
+    """Find the events of a parsed document; entities are asked for only if the document can count.
+
+    Parameters
+    ----------
+    document
+        With trees. Mentions are detected where it has none.
+    posterior_of
+        Gives the entities of one document with mentions; `calibrant.models.CoreferenceModel.posterior` does.
+    lexicon, rules
+        As in `calibrant.events.document_samples`.
+    samples, seed
+        How many samples, and what they are drawn from, together with the document's name.
+
+    Returns
+    -------
+    DocumentEvents or None
+        None if the document counts in no sample and not in the 1-best structure.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.events.candidates`.
+
+    Examples
+    --------
+    >>> from calibrant.documents import Mention, Tree
+    >>> from calibrant.events import RULES, default_lexicon
+    >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
+    >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
+    >>> alone = AntecedentPosterior([0.0], [1], names=["d"])
+    >>> settings = default_lexicon(), RULES["paper"]
+    >>> found = extract(document, lambda _: alone, *settings, samples=3, seed=0)
+    >>> found.countries, found.bits.shape, found.best.tolist()
+    (('USA',), (3, 1), [True])
+    """
+    if not acts(document, rules):
+        return None
+    if document.mentions is None:
+        document = replace(document, mentions=detect_mentions(document))
+    found = candidates(document, lexicon, rules)
+    if not found.can_count:
+        return None
+    posterior = posterior_of(document)
+    labels = posterior.sample(samples, seed=seed, threads=1)
+    bits = count(found, labels) > 0
+    best = count(found, posterior.clusters_of(posterior.best_antecedents()))[0] > 0
+    kept = np.flatnonzero(bits.any(axis=0) | best)
+    if not len(kept):
+        return None
+    evidence: list[Evidence] = []
+    for place in kept:
+        evidence += _evidence(found, labels, np.array([place]))[:MOST_EVIDENCE]
+    countries = tuple(found.countries[place] for place in kept)
+    return DocumentEvents(document, countries, bits[:, kept], best[kept], tuple(evidence))

@@ -1,0 +1,335 @@
+"""Names of countries and organisations, and where they stand in a sentence."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from calibrant._checks import one_of
+from calibrant.exceptions import InputError
+
+DEFAULT = Path(__file__).with_name("lexicon.csv")
+SHORTEST_STEM = 4
+REMEMBERED = 1 << 16
+STEMMED = ("any", "capitalised")
+YES_NO = {"": False, "0": False, "1": True}
+
+Stemmed = Literal["any", "capitalised"]
+
+
+class Entry(NamedTuple):
+    """A name and the code of what it names.
+
+    Attributes
+    ----------
+    code
+        ISO 3166 alpha-3 of a country, or a code that begins with ``IGO`` of an organisation.
+    name
+        One or several words.
+    cased
+        The name counts only as it is written: ``US`` is no ``us``.
+    line
+        Where it stands in its file, from 1; 0 if in none.
+    """
+
+    code: str
+    name: str
+    cased: bool = False
+    line: int = 0
+
+
+class Match(NamedTuple):
+    """A name in a sentence: ``words[start:end]`` name ``code``."""
+
+    start: int
+    end: int
+    code: str
+
+
+class Conflict(NamedTuple):
+    """A name that a lexicon gives to two codes; the first one is kept."""
+
+    name: str
+    kept: str
+    dropped: str
+    line: int
+
+
+class Lexicon:
+    """Names of countries and organisations.
+
+    Names are matched without regard to case, the longest first. If a word is no name, its last character and
+    then its last two are taken off ("Americans", "Israelis"); in a name of several words those of the last.
+
+    Parameters
+    ----------
+    entries
+        Names with their codes. Blanks, hyphens and apostrophes in a name match however the text is cut.
+    stemmed
+        ``"any"``: any word may be stemmed, as the paper has it. ``"capitalised"``: only words that begin
+        with a capital, so that "malice" is not Mali.
+    shortest_stem
+        Characters that must be left.
+
+    Attributes
+    ----------
+    codes
+        All codes, in the order of their first names.
+    conflicts
+        Names with two codes; the first code is kept.
+
+    Raises
+    ------
+    InputError
+        If there is no entry, or a code or a name is empty.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), appendix, section 3.
+
+    Examples
+    --------
+    >>> lexicon = Lexicon([Entry("USA", "American"), Entry("KOR", "South Korea")])
+    >>> lexicon.matches("The Americans left South Korea .".split())
+    [Match(start=1, end=2, code='USA'), Match(start=3, end=5, code='KOR')]
+    """
+
+    def __init__(self, entries: Iterable[Entry], *, stemmed: Stemmed = "any", shortest_stem: int = 1) -> None:
+        one_of(stemmed, STEMMED, "stemmed")
+        self.stemmed = stemmed
+        self.shortest_stem = shortest_stem
+        self._words: dict[str, str] = {}
+        self._known: dict[str, str | None] = {}  # words that were looked up
+        self._cased: dict[str, str] = {}
+        self._longer: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        names: dict[tuple[str, ...], str] = {}
+        codes: dict[str, None] = {}
+        conflicts = []
+        for entry in entries:
+            if not entry.code.strip() or not _pieces(entry.name):
+                message = f"an entry has the code {entry.code!r} and the name {entry.name!r}"
+                raise InputError(message, "give both", code="missing-value", line=entry.line or None)
+            kept = self._add(entry, names)
+            codes.setdefault(entry.code)
+            if kept != entry.code:
+                conflicts.append(Conflict(entry.name, kept, entry.code, entry.line))
+        if not codes:
+            raise InputError("the lexicon has no names", "give at least one", code="empty")
+        for found in self._longer.values():
+            found.sort(key=lambda name: (-len(name[0]), name[0]))
+        self.codes = tuple(codes)
+        self.conflicts = tuple(conflicts)
+
+    def _add(self, entry: Entry, names: dict[tuple[str, ...], str]) -> str:
+        """Add all ways of cutting a name into words; return the code that the name has."""
+        if entry.cased:
+            return self._cased.setdefault(entry.name, entry.code)
+        kept = entry.code
+        for number, words in enumerate(_cuts(entry.name)):
+            code = names.setdefault(words, entry.code)
+            kept = code if number == 0 else kept
+            if code != entry.code:
+                continue
+            if len(words) == 1:
+                self._words[words[0]] = code
+            elif (words[1:], code) not in (longer := self._longer.setdefault(words[0], [])):
+                longer.append((words[1:], code))
+        return kept
+
+    def __len__(self) -> int:
+        longer = sum(len(found) for found in self._longer.values())
+        return len(self._words) + len(self._cased) + longer
+
+    def code_of(self, word: str) -> str | None:
+        """The code that one word names, None if none.
+
+        Parameters
+        ----------
+        word
+            As it stands in the text.
+
+        Examples
+        --------
+        >>> Lexicon([Entry("ISR", "Israel")]).code_of("ISRAELI")
+        'ISR'
+        """
+        try:
+            return self._known[word]
+        except KeyError:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            code = self._known[word] = self._look_up(word)
+            return code
+
+    def _look_up(self, word: str) -> str | None:
+        lower = word.lower()
+        code = self._words.get(lower) or self._cased.get(word)
+        if code is None:
+            for stem in self._stems(word, lower):
+                if stem in self._words:
+                    return self._words[stem]
+        return code
+
+    def matches(self, words: Sequence[str]) -> list[Match]:
+        """Names in a sentence, from left to right, none inside another.
+
+        Parameters
+        ----------
+        words
+            Of the sentence.
+        """
+        lower = [word.lower() for word in words]
+        found = []
+        place = 0
+        while place < len(words):
+            match = self._longest(words, lower, place) if lower[place] in self._longer else None
+            if match is None and (code := self.code_of(words[place])) is not None:
+                match = Match(place, place + 1, code)
+            if match is not None:
+                found.append(match)
+            place = place + 1 if match is None else match.end
+        return found
+
+    def _longest(self, words: Sequence[str], lower: list[str], place: int) -> Match | None:
+        for rest, code in self._longer[lower[place]]:
+            last = place + len(rest)
+            if last >= len(words) or tuple(lower[place + 1 : last]) != rest[:-1]:
+                continue
+            if lower[last] == rest[-1] or rest[-1] in self._stems(words[last], lower[last]):
+                return Match(place, last + 1, code)
+        return None
+
+    def _stems(self, word: str, lower: str) -> Iterator[str]:
+        if self.stemmed == "any" or word[:1].isupper():
+            for cut in (1, 2):
+                if len(lower) - cut >= self.shortest_stem:
+                    yield lower[:-cut]
+
+
+def _pieces(name: str) -> list[str]:
+    return name.replace("_", " ").split()
+
+
+def _cuts(name: str) -> Iterator[tuple[str, ...]]:
+    """A name in lower case as tokenizers cut it: at blanks; also at hyphens and apostrophes."""
+    lower = " ".join(_pieces(name)).lower().replace("’", "'")
+    yield tuple(lower.split())
+    if "-" in lower:
+        yield tuple(lower.replace("-", " - ").split())
+        yield tuple(lower.replace("-", " ").split())
+    if "'" in lower:
+        yield tuple(re.sub("'", "' ", lower).split())
+        yield tuple(re.sub("'", " '", lower).split())
+
+
+def parse_lexicon(text: str, *, file: str | None = None) -> Lexicon:
+    r"""Read a lexicon from text, in one of two formats.
+
+    A CSV whose first line names the columns ``code``, ``name`` and, if wanted, ``cased`` (1: the name counts
+    only as it is written). Or the format of ``country_igos.txt``: a code, a tab and a name in each line,
+    ``_`` for blanks, and heads that begin with ``===``.
+
+    Parameters
+    ----------
+    text
+        Of the whole file.
+    file
+        Its name, for messages.
+
+    Returns
+    -------
+    Lexicon
+        Of a CSV: stems only words with a capital, and leaves four characters. Of the other format: as the
+        paper, any word.
+
+    Raises
+    ------
+    InputError
+        If a line has not a code and a name, or there is none; with file, line and what to do.
+
+    References
+    ----------
+    O'Connor, Stewart and Smith (2013), "Learning to extract international relations from political context",
+    whose list is ``country_igos.txt``.
+
+    Examples
+    --------
+    >>> lexicon = parse_lexicon("=== countrycode=ABW\nABW\tARUBA\nARE\tUNITED_ARAB_EMIRATES\n")
+    >>> lexicon.matches("the united Arab Emirates".split())
+    [Match(start=1, end=4, code='ARE')]
+    >>> parse_lexicon("code,name,cased\nUSA,US,1\n").matches(["Let", "us", "leave", "the", "US"])
+    [Match(start=4, end=5, code='USA')]
+    """
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if "\t" in first or first.startswith("==="):
+        return _checked(_tabbed(lines, file), file, "any", 1)
+    return _checked(_comma_separated(text, file), file, "capitalised", SHORTEST_STEM)
+
+
+def _checked(entries: Iterator[Entry], file: str | None, stemmed: Stemmed, shortest: int) -> Lexicon:
+    try:
+        return Lexicon(entries, stemmed=stemmed, shortest_stem=shortest)
+    except InputError as error:
+        error.file = error.file or file
+        raise
+
+
+def _tabbed(lines: list[str], file: str | None) -> Iterator[Entry]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("==="):
+            continue
+        code, tab, name = line.partition("\t")
+        if not tab:
+            message = f"{line[:60]!r} has no tab"
+            hint = "write a code, a tab and a name"
+            raise InputError(message, hint, code="file-row", file=file, line=number)
+        yield Entry(code.strip(), name.strip(), line=number)
+
+
+def _comma_separated(text: str, file: str | None) -> Iterator[Entry]:
+    rows = csv.reader(StringIO(text, newline=""))
+    header = [name.strip() for name in next(rows, [])]
+    missing = [name for name in ("code", "name") if name not in header]
+    if missing:
+        hint = f"the first line must name the columns code and name; it has {', '.join(header)[:60]!r}"
+        message = f"there is no column {missing[0]!r}"
+        raise InputError(message, hint, code="column-missing", file=file, line=1)
+    for row in rows:
+        if not any(row):
+            continue
+        line = rows.line_num
+        if len(row) != len(header):
+            message = f"the line has {len(row)} fields, not {len(header)}"
+            raise InputError(message, "quote names with commas", code="file-row", file=file, line=line)
+        fields = dict(zip(header, (value.strip() for value in row), strict=True))
+        cased = fields.get("cased", "")
+        if cased not in YES_NO:
+            message = f"cased is {cased!r:.40}"
+            raise InputError(
+                message, "write 1 or 0", code="column-type", file=file, line=line, column="cased"
+            )
+        yield Entry(fields["code"], fields["name"], YES_NO[cased], line)
+
+
+@cache
+def default_lexicon() -> Lexicon:
+    """The lexicon that ships: countries, their people, historical states, and some organisations.
+
+    Written by ``scripts/lexicon.py`` from ISO 3166 (pycountry), Unicode CLDR (Babel) and the project's own
+    list of demonyms, historical states and organisations. Abbreviations count as they are written only.
+    Names of several countries are given to one of them: "Korean" to South Korea, "Congo" to the Democratic
+    Republic, "Guinea" to the republic of that name. No capitals, rulers or nicknames.
+
+    Examples
+    --------
+    >>> lexicon = default_lexicon()
+    >>> lexicon.matches("Soviet and East German troops let US forces pass".split())
+    [Match(start=0, end=1, code='SUN'), Match(start=2, end=4, code='DDR'), Match(start=6, end=7, code='USA')]
+    """
+    return parse_lexicon(DEFAULT.read_text(encoding="utf-8"), file=DEFAULT.name)

@@ -1,0 +1,279 @@
+"""Parts of a store of events: their columns, and rows as records."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._atomic import writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KIND = "calibrant events"
+VERSION = 1
+MANIFEST = "manifest.json"
+DOCUMENTS = "documents"
+PATTERN = "part-*.parquet"
+LIGHT = ("id", "date", "counts")
+
+
+class StoredCount(NamedTuple):
+    """Whether a document counts for a country.
+
+    Attributes
+    ----------
+    country
+        Its code.
+    probability
+        Share of the samples in which the document counts.
+    best
+        Whether it counts with the most probable antecedents (the 1-best structure).
+    samples
+        A bit a sample, the first in the lowest bit of the first byte: ``numpy.unpackbits(...,
+        bitorder="little")`` undoes it.
+    """
+
+    country: str
+    probability: float
+    best: bool
+    samples: bytes
+
+
+class StoredEvidence(NamedTuple):
+    """Two mentions, of a country and of an agent, that may be of one entity.
+
+    Attributes
+    ----------
+    country
+        Code.
+    verb
+        Lemma of what the agent does.
+    probability
+        Share of the samples in which the two are one entity.
+    mention_sentence, mention_from, mention_to
+        Where the mention of the country is: the sentence's number from 0, and characters of the text, the
+        end exclusive: ``text[mention_from:mention_to]``.
+    agent_sentence, agent_from, agent_to
+        The same of the agent; it may be the same mention.
+    """
+
+    country: str
+    verb: str
+    probability: float
+    mention_sentence: int
+    mention_from: int
+    mention_to: int
+    agent_sentence: int
+    agent_from: int
+    agent_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What a store says of one document.
+
+    Attributes
+    ----------
+    id
+        Its name, unique in the store.
+    date
+        Its day.
+    skipped
+        Whether it was not parsed, since without a name or a verb of the rules it cannot count.
+    counts
+        Countries for which it counts in some sample or in the 1-best structure, by code.
+    evidence
+        For each of them the most probable pairs of mentions, the most probable first.
+    title, text
+        None unless the store holds texts and the document counts for some country. The text of a document in
+        CoNLL-U is its words between blanks, a sentence a line.
+    """
+
+    id: str
+    date: date
+    skipped: bool = False
+    counts: Sequence[StoredCount] = ()
+    evidence: Sequence[StoredEvidence] = ()
+    title: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a store holds, and what made it.
+
+    Attributes
+    ----------
+    settings
+        All that decides what is in it; runs of other settings are not mixed. Models, lexicons and parsers
+        stand as digests of their contents.
+    sources
+        Names of those, for people.
+    finished
+        Whether the last run came to the end of its documents.
+    version
+        Of the format.
+    calibrant
+        The release that began the store.
+    """
+
+    settings: Mapping[str, Any]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    finished: bool = False
+    version: int = VERSION
+    calibrant: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Of the settings."""
+        return blake2b(canonical(self.settings), digest_size=16).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """JSON of one way of writing it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """Read the manifest of a store; None if there is none."""
+    file = folder / MANIFEST
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(
+            "the manifest cannot be read", str(error), code="file-broken", file=str(file)
+        ) from error
+    try:
+        values = json.loads(text)
+        kind, version = values["kind"], values["version"]
+        if kind == KIND and isinstance(version, int) and version > VERSION:
+            message = f"the store has version {version}, and this release reads up to {VERSION}"
+            raise FormatError(message, "update calibrant", code="file-newer", file=os.fspath(folder))
+        if kind != KIND:
+            raise KeyError
+        return Manifest(
+            dict(values["settings"]),
+            dict(values["sources"]),
+            bool(values["finished"]),
+            version,
+            values["calibrant"],
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        hint = "name a folder that `calibrant events run` wrote"
+        message = "this is no manifest of a store of events"
+        raise FormatError(message, hint, code="file-broken", file=str(file)) from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest whole."""
+    values = {"kind": KIND, **asdict(manifest), "settings_digest": manifest.digest}
+    with writing(folder / MANIFEST) as file:
+        file.write(json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def schema() -> pa.Schema:
+    """The columns of a part."""
+    import pyarrow as pa
+
+    count = [
+        ("country", pa.string()),
+        ("probability", pa.float64()),
+        ("best", pa.bool_()),
+        ("samples", pa.binary()),
+    ]
+    place = [
+        (f"{of}_{what}", pa.int32()) for of in ("mention", "agent") for what in ("sentence", "from", "to")
+    ]
+    evidence = [("country", pa.string()), ("verb", pa.string()), ("probability", pa.float64()), *place]
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("date", pa.date32(), nullable=False),
+            pa.field("skipped", pa.bool_(), nullable=False),
+            pa.field("counts", pa.list_(pa.struct(count)), nullable=False),
+            pa.field("evidence", pa.list_(pa.struct(evidence)), nullable=False),
+            pa.field("title", pa.string()),
+            pa.field("text", pa.string()),
+        ]
+    )
+
+
+def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
+    """A part as Parquet, in memory: a full disk is then met by plain writing."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rows = [
+        {
+            "id": each.id,
+            "date": each.date,
+            "skipped": each.skipped,
+            "counts": [count._asdict() for count in each.counts],
+            "evidence": [evidence._asdict() for evidence in each.evidence],
+            "title": each.title,
+            "text": each.text,
+        }
+        for each in documents
+    ]
+    sink = pa.BufferOutputStream()
+    table = pa.Table.from_pylist(rows, schema())
+    parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    return sink.getvalue()
+
+
+def read_part(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read columns of a part; raise if it is damaged."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        found = parquet.read_table(
+            file, columns=None if columns is None else list(columns), page_checksum_verification=True
+        )
+        return found.cast(pa.schema([schema().field(name) for name in found.column_names]))
+    except (OSError, pa.ArrowException, KeyError) as error:
+        message = f"the part is cut short or damaged ({str(error).splitlines()[0][:80]})"
+        hint = "run `calibrant events run` again: its documents are then done again"
+        raise FormatError(message, hint, code="file-truncated", file=str(file)) from error
+
+
+def documents_of(table: pa.Table) -> list[StoredDocument]:
+    """Rows of a part as records."""
+    return [
+        StoredDocument(
+            row["id"],
+            row["date"],
+            row["skipped"],
+            tuple(StoredCount(**count) for count in row["counts"]),
+            tuple(StoredEvidence(**evidence) for evidence in row["evidence"]),
+            row["title"],
+            row["text"],
+        )
+        for row in table.to_pylist()
+    ]
+
+
+def document_digest(document: StoredDocument) -> int:
+    """A number of 256 bits for all that is stored of a document."""
+    values = [
+        document.id,
+        document.date.isoformat(),
+        document.skipped,
+        [[*count[:3], count.samples.hex()] for count in document.counts],
+        document.evidence,
+        document.title,
+        document.text,
+    ]
+    return int.from_bytes(blake2b(canonical(values), digest_size=32).digest(), "big")

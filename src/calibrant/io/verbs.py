@@ -1,0 +1,39 @@
+"""Lists of verbs, from files."""
+
+from __future__ import annotations
+
+import os
+
+from calibrant.exceptions import InputError
+from calibrant.io._text import open_lines
+
+
+def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    r"""Read lemmas, one a line, in lower case; blank lines and what follows ``#`` are left out.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or a line has more than one word; it names the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "verbs.txt")
+    ...     _ = file.write_text("attack\ninvade  # by land\n")
+    ...     read_verbs(file)
+    ('attack', 'invade')
+    """
+    found = []
+    with open_lines(path) as (name, lines):
+        for number, line in enumerate(lines, 1):
+            words = line.partition("#")[0].split()
+            if len(words) > 1 or any(word != word.lower() for word in words):
+                message = f"{' '.join(words)!r:.40} is no verb"
+                hint = "write one lemma a line, in lower case"
+                raise InputError(message, hint, code="file-row", file=name, line=number)
+            found += words
+        if not found:
+            raise InputError("there are no verbs", "write one lemma a line", code="empty", file=name)
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,113 @@
+"""Counts of events over time: the paper's figure 6."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from calibrant._checks import positive_integer
+from calibrant.exceptions import InputError
+from calibrant.plots import _style as style
+from calibrant.results.events import EventCount, EventTable
+
+PANEL = (3.6, 2.1)
+COLUMNS = 3
+MOST = 20
+TICKS = 4
+
+
+def event_series(
+    table: EventTable, *, columns: int = COLUMNS, most: int = MOST, rates: bool = False
+) -> Figure:
+    """Draw each country's counts over time: mean, interval, and the 1-best counts for contrast.
+
+    Parameters
+    ----------
+    table
+        From `calibrant.workflow.event_table`.
+    columns
+        Panels a row.
+    most
+        Countries that are drawn, the first of the table.
+    rates
+        Divide by the number of documents of the period; periods without documents are gaps.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A panel a country.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), figure 6.
+
+    Examples
+    --------
+    >>> row = EventCount("IRQ", "2001", 9, 2, 1.2, 0.4, 1.0, 2.0, None, None, 0.13, 2)
+    >>> table = EventTable("s", "year", "normal", 0.95, 100, False, True, (), (row,))
+    >>> event_series(table).axes[0].get_title(loc="left")
+    'IRQ'
+    """
+    by_country: dict[str, list[EventCount]] = {}
+    for row in table.rows:
+        by_country.setdefault(row.country, []).append(row)
+    if not by_country:
+        raise InputError("the table has no rows", "no document counts for a country", code="empty")
+    drawn = list(by_country.items())[: positive_integer(most, "most")]
+    across = min(positive_integer(columns, "columns"), len(drawn))
+    down = math.ceil(len(drawn) / across)
+    figure, axes = style.new_figure(PANEL[0] * across, PANEL[1] * down + 0.5, across, down)
+    for ax, (country, rows) in zip(axes, drawn, strict=False):
+        _panel(ax, country, rows, rates)
+    for ax in axes[len(drawn) :]:
+        ax.set_visible(False)
+    what = "documents" if not rates else "share of documents"
+    for ax in axes[::across]:
+        ax.set_ylabel(what)
+    band = f"{style.percent(table.level)} interval under the model"
+    handles, labels = axes[0].get_legend_handles_labels()
+    named = [band if label == "band" else label for label in labels]
+    figure.legend(handles, named, loc="outside upper left", ncols=len(named), frameon=False)
+    return figure
+
+
+def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> None:
+    size = np.array([row.documents if rates else 1 for row in rows], np.float64)
+    size[size == 0] = np.nan
+    place = np.arange(len(rows))
+    mean, low, high, best = (
+        np.array([getattr(row, name) for row in rows], np.float64) / size
+        for name in ("mean", "low", "high", "best")
+    )
+    totals = [(row.low_total, row.high_total) for row in rows]
+    first, second = style.series(0), style.series(1)
+    style.grid(ax, "y")
+    lone: dict[str, Any] = {"marker": "o", "markersize": 3} if len(rows) < 3 else {}
+    if all(one is not None for one, _ in totals):
+        wide = np.array(totals, np.float64) / size[:, None]
+        ax.fill_between(
+            place,
+            wide[:, 0],
+            wide[:, 1],
+            color=first.color,
+            alpha=0.12,
+            linewidth=0,
+            label="with shared doubt",
+        )
+    ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
+    ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
+    ax.plot(place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **lone)
+    ax.set_ylim(bottom=0)
+    shown = np.unique(np.linspace(0, len(rows) - 1, min(TICKS, len(rows))).round().astype(int))
+    ax.set_xticks(shown, [rows[at].period for at in shown])
+    style.plain_title(ax, style.shown(country))

@@ -1,0 +1,96 @@
+"""Periods of dates: years, quarters, months and weeks, named so that they sort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Literal
+
+from calibrant._checks import one_of
+from calibrant.exceptions import InputError
+
+By = Literal["week", "month", "quarter", "year"]
+PERIODS = ("week", "month", "quarter", "year")
+
+
+def parse_date(text: str) -> date:
+    """Read ``YYYY-MM-DD``; a time of day after it is left out.
+
+    Parameters
+    ----------
+    text
+        As it stands in a file.
+
+    Raises
+    ------
+    InputError
+        If it is none (code ``date``).
+
+    Examples
+    --------
+    >>> parse_date("2001-09-11T08:46").year
+    2001
+    """
+    day = text.strip()
+    try:
+        if len(day) > 10 and day[10] not in "T ":
+            raise ValueError
+        return date.fromisoformat(day[:10]) if day[4:5] == "-" else date.fromisoformat("-")
+    except ValueError:
+        raise InputError(f"{text!r:.40} is no date", "write it as YYYY-MM-DD", code="date") from None
+
+
+def period_of(day: date, by: By) -> str:
+    """The period that a day lies in.
+
+    Parameters
+    ----------
+    day
+        The day.
+    by
+        ``week`` (ISO 8601, from Monday), ``month``, ``quarter`` or ``year``.
+
+    Raises
+    ------
+    InputError
+        If ``by`` is none of them.
+
+    Examples
+    --------
+    >>> [period_of(date(2001, 1, 31), by) for by in ("year", "quarter", "month", "week")]
+    ['2001', '2001-Q1', '2001-01', '2001-W05']
+    """
+    one_of(by, PERIODS, "by")
+    if by == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year:04}-W{week:02}"
+    if by == "month":
+        return f"{day.year:04}-{day.month:02}"
+    return f"{day.year:04}-Q{(day.month + 2) // 3}" if by == "quarter" else f"{day.year:04}"
+
+
+def periods_between(first: date, last: date, by: By) -> Iterator[str]:
+    """All periods from that of one day to that of another, those without documents included.
+
+    Parameters
+    ----------
+    first, last
+        Days; nothing if the last comes before the first.
+    by
+        As in `period_of`.
+
+    Examples
+    --------
+    >>> list(periods_between(date(2001, 11, 30), date(2002, 2, 1), "month"))
+    ['2001-11', '2001-12', '2002-01', '2002-02']
+    """
+    before = ""
+    step = timedelta(days=7 if by == "week" else 28)
+    day = first
+    while day <= last:
+        if (period := period_of(day, by)) != before:
+            yield period
+            before = period
+        day += step
+    if first <= last and (period := period_of(last, by)) != before:
+        yield period

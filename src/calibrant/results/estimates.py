@@ -1,0 +1,91 @@
+"""Records of means and counts that a labelled subsample corrects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results._base import Result
+
+
+@dataclass(frozen=True)
+class CorrectedMean(Result):
+    """A share of documents, and their number, by one method, in one period.
+
+    Attributes
+    ----------
+    period
+        None for all documents together.
+    method
+        ``uncorrected``, ``labels``, ``ppi``, ``ppi++``, ``dsl`` or ``prior-shift``.
+    documents, labelled
+        How many there are, and how many have a label.
+    mean, low, high
+        The share and its interval; None where they are undefined.
+    count, count_low, count_high
+        The same as numbers of documents.
+    reasons
+        Why a field is None, and warnings.
+    """
+
+    period: str | None
+    method: str
+    documents: int
+    labelled: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> float | None:
+        """The number of documents."""
+        return None if self.mean is None else self.mean * self.documents
+
+    @property
+    def count_low(self) -> float | None:
+        """Its lower limit."""
+        return None if self.low is None else self.low * self.documents
+
+    @property
+    def count_high(self) -> float | None:
+        """Its upper limit."""
+        return None if self.high is None else self.high * self.documents
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record with the counts."""
+        counts = {"count": self.count, "count_low": self.count_low, "count_high": self.count_high}
+        return {**super().to_dict(), **counts}
+
+
+@dataclass(frozen=True)
+class CorrectedCounts(Result):
+    """Shares and numbers of documents by period and method.
+
+    Attributes
+    ----------
+    estimates
+        All documents first, then the periods in order; of each the methods.
+    population
+        ``corpus``: these documents. ``superpopulation``: whatever they were drawn from.
+    level
+        Of the intervals.
+    labelled, documents
+        In all.
+    clusters
+        Clusters of the labelled documents; None if they are taken as independent.
+    command
+        That made it, if from the command line.
+    """
+
+    estimates: tuple[CorrectedMean, ...]
+    population: str
+    level: float
+    documents: int
+    labelled: int
+    clusters: int | None
+    command: str | None = None
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a period and method."""
+        return [estimate.to_dict() for estimate in self.estimates]

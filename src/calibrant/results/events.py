@@ -1,0 +1,207 @@
+"""Records of events: what an extraction did, counts by period, and documents that are uncertain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results._base import Result
+
+
+@dataclass(frozen=True)
+class ExtractedEvents(Result):
+    """What a run wrote.
+
+    Attributes
+    ----------
+    store
+        The folder.
+    documents
+        Documents that were read.
+    kept
+        Of them those that the store had before.
+    skipped
+        Of those done now, documents that cannot count, and so were not parsed.
+    matched
+        Of those done now, documents that count for some country in some sample or in the 1-best structure.
+    countries
+        How many countries those are, together.
+    samples, seed
+        Of each document's entities.
+    rules, verbs
+        What counts as doing something.
+    workers
+        Processes; None for another executor.
+    seconds
+        How long it took.
+    notes
+        What else is to be known: damaged parts that were done again, conflicts in the lexicon.
+    """
+
+    store: str
+    documents: int
+    kept: int
+    skipped: int
+    matched: int
+    countries: int
+    samples: int
+    seed: int
+    rules: str
+    verbs: tuple[str, ...]
+    workers: int | None
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EventCount(Result):
+    """How many documents of a period count for a country.
+
+    Attributes
+    ----------
+    country
+        Its code.
+    period
+        ``2001``, ``2001-Q2``, ``2001-04`` or ``2001-W05``.
+    documents
+        All documents of the period.
+    matched
+        Those that count in some sample.
+    mean, sd
+        Of the number of documents that count.
+    low, high
+        The interval under the model: what the documents' entities leave open. Errors that all documents
+        share (of the model, parser, lexicon, rules) are not in it.
+    low_total, high_total
+        The interval with the recalibration's doubt as well. None: see ``reasons``.
+    rate
+        Mean over documents; None in a period without documents.
+    best
+        How many documents count in the 1-best structure.
+    reasons
+        Why numbers are None.
+    """
+
+    country: str
+    period: str
+    documents: int
+    matched: int
+    mean: float
+    sd: float
+    low: float
+    high: float
+    low_total: float | None
+    high_total: float | None
+    rate: float | None
+    best: int
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EventTable(Result):
+    """Counts by country and period.
+
+    Attributes
+    ----------
+    store
+        The folder.
+    by
+        ``week``, ``month``, ``quarter`` or ``year``.
+    interval, level
+        Of ``low`` and ``high``.
+    samples
+        A document.
+    recalibrated
+        Whether probabilities went through a recalibrator fitted to labelled documents.
+    finished
+        Whether the store holds all documents of its run.
+    problems
+        Parts that cannot be read; their documents are in no count.
+    rows
+        Countries as asked for, or by falling mean of all periods; periods in order, empty ones included.
+    """
+
+    store: str
+    by: str
+    interval: str
+    level: float
+    samples: int
+    recalibrated: bool
+    finished: bool
+    problems: tuple[str, ...]
+    rows: tuple[EventCount, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a country and period."""
+        return [row.to_dict() for row in self.rows]
+
+
+@dataclass(frozen=True)
+class EvidencePair(Result):
+    """Two mentions that may be of one entity.
+
+    Attributes
+    ----------
+    verb
+        Lemma of what the agent does.
+    probability
+        Share of the samples in which the two are one entity.
+    mention_sentence, agent_sentence
+        Numbers of their sentences, from 0.
+    mention, agent
+        Their words; None where the texts are not there.
+    """
+
+    verb: str
+    probability: float
+    mention_sentence: int
+    agent_sentence: int
+    mention: str | None
+    agent: str | None
+
+
+@dataclass(frozen=True)
+class UncertainDocument(Result):
+    """A document and a country for which it may count.
+
+    Attributes
+    ----------
+    id, date, country
+        Which.
+    probability
+        Share of the samples in which it counts.
+    best
+        Whether it counts in the 1-best structure.
+    evidence
+        Why it counts, the most probable first.
+    """
+
+    id: str
+    date: str
+    country: str
+    probability: float
+    best: bool
+    evidence: tuple[EvidencePair, ...]
+
+
+@dataclass(frozen=True)
+class UncertainDocuments(Result):
+    """Documents nearest 50 %.
+
+    Attributes
+    ----------
+    store
+        The folder.
+    problems
+        Parts that cannot be read.
+    rows
+        The least certain first.
+    """
+
+    store: str
+    problems: tuple[str, ...]
+    rows: tuple[UncertainDocument, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a document and country."""
+        return [row.to_dict() for row in self.rows]

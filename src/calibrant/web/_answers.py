@@ -1,0 +1,130 @@
+"""From a request to a page, and from a page to HTML, JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from calibrant._checks import one_of
+from calibrant.exceptions import CalibrantError, FormatError, InputError
+from calibrant.propagate.periods import PERIODS
+from calibrant.web._html import render, style
+from calibrant.web.pages import Page, ProblemPage
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from calibrant.web.explorer import Explorer
+
+FORMATS = ("html", "json", "csv")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+    '<path fill="#56b4e9" d="M1 9h5V5h5v4h4v5H1z"/>'
+    '<path fill="none" stroke="#0072b2" stroke-width="2" d="M1 11h5V7h5v4h4"/></svg>'
+)
+
+
+def answer(explorer: Explorer, request: Request) -> Response:
+    """Make the page that a request asks for."""
+    query = request.query_params
+    form = query.get("format", "html")
+    try:
+        one_of(form, FORMATS, "format")
+        page = page_of(explorer, request.url.path, query)
+    except FormatError as error:
+        page = ProblemPage(500, str(error))
+    except InputError as error:
+        page = ProblemPage(404, str(error))
+    except CalibrantError as error:
+        page = ProblemPage(500, str(error))
+    return written(page, form if form in FORMATS else "html")
+
+
+def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
+    """The page at a path; raise InputError where there is none."""
+    by: Any = query.get("by")
+    if by is not None:
+        one_of(by, PERIODS, "by")
+    rates = query.get("rates") == "1"
+    if path == "/":
+        return explorer.overview(by=by, rates=rates)
+    if path == "/country":
+        return explorer.country(_given(query, "country"), by=by, rates=rates)
+    if path == "/compare":
+        return explorer.compare(_given(query, "first"), _given(query, "second"), by=by, rates=rates)
+    if path == "/documents":
+        return explorer.documents(
+            _given(query, "country"),
+            by=by,
+            period=query.get("period"),
+            order=query.get("order", "uncertain"),
+            offset=_offset(query.get("offset", "0")),
+        )
+    if path == "/document":
+        return explorer.document(_given(query, "id"))
+    raise InputError("there is no such page", "begin at /", code="parameter")
+
+
+def written(page: Page, form: str) -> Response:
+    """The page as an answer of HTTP."""
+    from starlette.responses import Response
+
+    status = page.status if isinstance(page, ProblemPage) else 200
+    if form == "json":
+        return Response(page.to_json(), status, media_type="application/json")
+    if form == "csv":
+        headers = {"Content-Disposition": 'attachment; filename="calibrant.csv"'}
+        return Response(as_csv(page.to_rows()), status, headers, media_type="text/csv; charset=utf-8")
+    return Response(render(page), status, media_type="text/html; charset=utf-8")
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    r"""Rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+
+    Examples
+    --------
+    >>> as_csv([{"id": "=1+1", "probability": -0.5}])
+    "id,probability\r\n'=1+1,-0.5\r\n"
+    """
+    if not rows:
+        return ""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]))
+    writer.writeheader()
+    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def style_sheet(request: Request) -> Response:
+    """The style of all pages."""
+    from starlette.responses import Response
+
+    return Response(style(), media_type="text/css; charset=utf-8")
+
+
+def icon(request: Request) -> Response:
+    """What stands in the browser's tab."""
+    from starlette.responses import Response
+
+    return Response(ICON, media_type="image/svg+xml")
+
+
+def _given(query: QueryParams, name: str) -> str:
+    found = query.get(name)
+    if not found:
+        raise InputError(f"the address has no {name}", "begin at /", code="parameter")
+    return str(found)
+
+
+def _offset(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InputError(f"{text!r:.20} is no number of documents", "begin at /", code="parameter")
+    return int(text)

@@ -1,0 +1,188 @@
+"""Who may ask: the checks that every request passes before a page is made, and the headers of every answer.
+
+A page on the internet can make a browser send requests to this machine. It cannot choose their Host and
+Origin: a name that was made to point here (DNS rebinding) is not among the hosts, and a request by another
+page's script bears its origin.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+METHODS = ("GET", "HEAD")
+COOKIE = "calibrant-explorer"
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address, or ``localhost``, is this machine alone."""
+    if host.rstrip(".") == "localhost":
+        return True
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def host_of(header: str) -> str:
+    """The name in a Host header, without its port and in lower case.
+
+    Examples
+    --------
+    >>> host_of("LocalHost:8765"), host_of("[::1]:80"), host_of("::1")
+    ('localhost', '::1', '::1')
+    """
+    text = header.strip().lower()
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Decides whether a request is answered.
+
+    Attributes
+    ----------
+    host
+        What the server is bound to.
+    token
+        That a request must bring, once in the address and from then on as a cookie; None: nothing.
+    """
+
+    host: str
+    token: str | None = field(default=None, repr=False)
+
+    def allows_host(self, header: str) -> bool:
+        """Whether a request for this host is meant for this server.
+
+        Names that anybody could point here are refused. Behind an address of the network any address that is
+        not a name will do, as will this machine's own name.
+        """
+        name = host_of(header)
+        if is_loopback(name) or name == self.host.lower():
+            return True
+        if is_loopback(self.host):
+            return False
+        return _address(name) is not None or name.rstrip(".") == socket.gethostname().lower()
+
+    def refusal(self, method: str, headers: Iterable[tuple[str, str]]) -> tuple[int, str] | None:
+        """Status and reason, or None if the request may pass; tokens are another matter."""
+        found = {name.lower(): value for name, value in headers}
+        if method not in METHODS:
+            return 405, "This server answers GET and HEAD only."
+        host = found.get("host", "")
+        if not self.allows_host(host):
+            return 403, "This server does not go by that name. Use the address that it printed."
+        origin = found.get("origin")
+        if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
+            return 403, "This request comes from another page."
+        elsewhere = found.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if elsewhere and found.get("sec-fetch-mode") != "navigate":
+            return 403, "This request comes from another page."
+        return None
+
+    def is_token(self, given: str | None) -> bool:
+        """Whether the token is right, found in the same time whatever is given."""
+        return (
+            given is not None
+            and self.token is not None
+            and hmac.compare_digest(given.encode(), self.token.encode())
+        )
+
+
+class Guarded:
+    """An application behind a guard.
+
+    Parameters
+    ----------
+    application
+        That makes the pages.
+    guard
+        That decides.
+    """
+
+    def __init__(self, application: ASGIApp, guard: Guard) -> None:
+        self._application = application
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        from starlette.responses import PlainTextResponse, RedirectResponse
+
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *added]}
+            await send(message)
+
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+        refused = self._guard.refusal(scope["method"], headers)
+        if refused is None and sum(name.lower() == "host" for name, _ in headers) != 1:
+            refused = 400, "A request names one host."
+        if refused is not None:
+            await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, send_with_headers)
+            return
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = next((value for name, value in query if name == "token"), None)
+        if self._guard.token is not None and self._guard.is_token(given):
+            rest = urlencode([(name, value) for name, value in query if name != "token"])
+            path = "/" + quote(scope["path"].lstrip("/"))  # two slashes would name another host
+            answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
+            answer.set_cookie(COOKIE, given or "", httponly=True, samesite="lax")
+            await answer(scope, receive, send_with_headers)
+            return
+        if self._guard.token is not None and not self._guard.is_token(_brought(headers)):
+            text = (
+                "A token is needed: open the address that the server printed, or send it as a bearer token.\n"
+            )
+            await PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})(
+                scope, receive, send_with_headers
+            )
+            return
+        await self._application(scope, receive, send_with_headers)
+
+
+def _brought(headers: Iterable[tuple[str, str]]) -> str | None:
+    """The token in a cookie or in an Authorization header."""
+    from http.cookies import CookieError, SimpleCookie
+
+    for name, value in headers:
+        if name.lower() == "authorization" and value[:7].lower() == "bearer ":
+            return value[7:].strip()
+        if name.lower() == "cookie":
+            try:
+                found = SimpleCookie(value).get(COOKIE)
+            except CookieError:
+                continue
+            if found is not None:
+                return found.value
+    return None

@@ -1,0 +1,85 @@
+"""A document's evidence in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from calibrant.io.store import StoredEvidence
+from calibrant.web.pages import Pair, Piece
+
+NO_TEXT = (
+    "The store holds no texts. They are shown with `calibrant explore STORE --documents DOCS`, or by a store "
+    "that was made with `--with-text`."
+)
+OTHER_TEXT = (
+    "The evidence does not fit this text: it is not the one that the store was made from, "
+    "and no mention is marked."
+)
+
+
+def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair, ...]:
+    """Evidence as it is shown, with words where there is a text that fits."""
+    fitting = text if _fits(text, evidence) else None
+    return tuple(
+        Pair(
+            number=number,
+            country=each.country,
+            verb=each.verb,
+            probability=each.probability,
+            mention_sentence=each.mention_sentence + 1,
+            mention_span=(each.mention_from, each.mention_to),
+            agent_sentence=each.agent_sentence + 1,
+            agent_span=(each.agent_from, each.agent_to),
+            mention=_words(fitting, each.mention_from, each.mention_to),
+            agent=_words(fitting, each.agent_from, each.agent_to),
+        )
+        for number, each in enumerate(evidence, 1)
+    )
+
+
+def pieces_of(text: str | None, evidence: Sequence[StoredEvidence]) -> tuple[Piece, ...]:
+    """The text, cut where a mention begins or ends."""
+    if text is None:
+        return ()
+    if not _fits(text, evidence):
+        return (Piece(text),)
+    mentions = [(each.mention_from, each.mention_to) for each in evidence]
+    agents = [(each.agent_from, each.agent_to) for each in evidence]
+    cuts = sorted({0, len(text)}.union(*mentions, *agents))
+    return tuple(
+        Piece(
+            text[start:end],
+            _covering(start, mentions),
+            _covering(start, agents),
+            tuple(
+                number
+                for number, spans in enumerate(zip(mentions, agents, strict=True), 1)
+                if end in (spans[0][1], spans[1][1])
+            ),
+        )
+        for start, end in pairwise(cuts)
+    )
+
+
+def note_of(text: str | None, evidence: Sequence[StoredEvidence]) -> str:
+    """What is to be known about the text."""
+    if text is None:
+        return NO_TEXT
+    return "" if _fits(text, evidence) else OTHER_TEXT
+
+
+def _covering(place: int, spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    return tuple(number for number, (start, end) in enumerate(spans, 1) if start <= place < end)
+
+
+def _fits(text: str | None, evidence: Sequence[StoredEvidence]) -> bool:
+    if text is None:
+        return False
+    spans = [(each.mention_from, each.mention_to) for each in evidence]
+    spans += [(each.agent_from, each.agent_to) for each in evidence]
+    return all(0 <= start < end <= len(text) for start, end in spans)
+
+
+def _words(text: str | None, start: int, end: int) -> str | None:
+    return None if text is None else " ".join(text[start:end].split())

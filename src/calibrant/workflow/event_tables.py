@@ -1,0 +1,350 @@
+"""Counts of events by country and period, and the documents that are most uncertain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import one_of, positive_integer, proportion
+from calibrant.exceptions import InputError
+from calibrant.io import open_predictions
+from calibrant.io.dated import iter_dated
+from calibrant.io.store import Counts, EventStore, StoredDocument, StoredEvidence
+from calibrant.propagate.counts import INTERVALS, Interval, count_interval
+from calibrant.propagate.periods import PERIODS, By, period_of, periods_between
+from calibrant.propagate.total import RefittedRecalibrator
+from calibrant.recalibrate import Platt
+from calibrant.recalibrate._labelled import LabelledScores
+from calibrant.results.events import (
+    EventCount,
+    EventTable,
+    EvidencePair,
+    UncertainDocument,
+    UncertainDocuments,
+)
+from calibrant.results.propagation import CountInterval
+
+NO_DEV = "no labelled documents were given (--dev): doubt that documents share is in no interval"
+NO_DOCUMENTS = "the period has no documents"
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """The periods of a store, and which pairs of documents and countries lie in each.
+
+    Attributes
+    ----------
+    counts
+        Of the store.
+    days, documents
+        Days with documents, and how many each has.
+    by
+        ``week``, ``month``, ``quarter`` or ``year``.
+    """
+
+    counts: Counts
+    days: NDArray[np.datetime64]
+    documents: NDArray[np.int64]
+    by: By
+
+    @classmethod
+    def of(cls, store: EventStore, by: By) -> Calendar:
+        """Of a whole store."""
+        one_of(by, PERIODS, "by")
+        return cls(store.counts(), *store.seen(), by)
+
+    @cached_property
+    def periods(self) -> tuple[str, ...]:
+        """All periods from the first document's to the last one's, those without documents included."""
+        if not len(self.days):
+            return ()
+        return tuple(periods_between(self.days[0].item(), self.days[-1].item(), self.by))
+
+    @cached_property
+    def _of_day(self) -> NDArray[np.int64]:
+        number = {period: place for place, period in enumerate(self.periods)}
+        return np.array([number[period_of(day.item(), self.by)] for day in self.days], np.int64)
+
+    @cached_property
+    def totals(self) -> NDArray[np.int64]:
+        """Documents of each period."""
+        return np.bincount(self._of_day, self.documents, len(self.periods)).astype(np.int64)
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """(K,) the place in `periods` of each pair of a document and a country."""
+        return self._of_day[np.searchsorted(self.days, self.counts.day)]
+
+    def cells(self, country: str) -> list[NDArray[np.int64]]:
+        """For each period, the rows of ``counts`` that are of a country."""
+        rows = self.counts.rows_of(country)
+        ends = np.searchsorted(self.place[rows], np.arange(1, len(self.periods)))  # rows are in order of days
+        return np.split(rows, ends) if self.periods else []
+
+
+def event_table(
+    store: str | os.PathLike[str] | EventStore,
+    *,
+    by: By = "month",
+    countries: Sequence[str] | None = None,
+    interval: Interval = "poisson-binomial",
+    level: float = 0.95,
+    dev: Any = None,
+    seed: int = 0,
+) -> EventTable:
+    """Count documents by country and period.
+
+    Parameters
+    ----------
+    store
+        Its folder, or opened.
+    by
+        ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
+    countries
+        Codes; one that never counts has zeros throughout. None: all of the store, by falling mean.
+    interval
+        Of ``low`` and ``high``, as in `calibrant.propagate.count_interval`.
+    level
+        Of all intervals.
+    dev
+        A prediction table of documents with gold entities: ``score`` (the probability that a document
+        counts), ``label``, and ``cluster`` if they are dependent. The stored probabilities then go through a
+        recalibrator (Platt) fitted to it, and ``low_total`` and ``high_total`` have in them how well that is
+        known. Documents that count in no sample stay at 0.
+    seed
+        Of the draws of ``dev``.
+
+    Returns
+    -------
+    EventTable
+
+    Raises
+    ------
+    InputError
+        If the store is none, or an argument is bad.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 6.2.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     row = event_table(f"{folder}/s", by="year").rows[0]
+    >>> row.country, row.period, row.mean, row.low, row.high, row.best
+    ('ESP', '1866', 0.5, 0.0, 1.0, 1)
+    """
+    one_of(interval, INTERVALS, "interval")
+    proportion(level, "level")
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    calendar = Calendar.of(opened, by)
+    mended = None if dev is None else _recalibrator(dev, seed)
+    if mended is not None and interval == "samples":
+        hint = "use poisson-binomial or normal"
+        raise InputError("samples cannot be recalibrated (--dev)", hint, code="parameter")
+    chosen = _codes(countries, calendar.counts)
+    counted = Counting(calendar, interval, level, mended)
+    return EventTable(
+        store=os.fspath(opened.path),
+        by=by,
+        interval=interval,
+        level=level,
+        samples=opened.sample_count,
+        recalibrated=mended is not None,
+        finished=opened.manifest.finished,
+        problems=opened.problems,
+        rows=tuple(row for country in chosen for row in counted.rows(country)),
+    )
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How the documents of a cell are counted.
+
+    Attributes
+    ----------
+    calendar
+        Of the store.
+    interval, level
+        Of the counts.
+    mended
+        Recalibrator with its refits, or None.
+    """
+
+    calendar: Calendar
+    interval: Interval
+    level: float
+    mended: RefittedRecalibrator | None = None
+
+    def rows(self, country: str) -> Iterator[EventCount]:
+        """A country's counts, period by period."""
+        calendar, counts = self.calendar, self.calendar.counts
+        for place, rows in enumerate(calendar.cells(country)):
+            documents = int(calendar.totals[place])
+            found = self.interval_of(rows)
+            low_total, high_total = found.low_total, found.high_total
+            reasons = {} if self.mended is not None else dict.fromkeys(("low_total", "high_total"), NO_DEV)
+            if not documents:
+                reasons["rate"] = NO_DOCUMENTS
+            yield EventCount(
+                country=country,
+                period=calendar.periods[place],
+                documents=documents,
+                matched=int(np.count_nonzero(counts.probability[rows])),
+                mean=found.mean,
+                sd=found.sd,
+                low=found.low,
+                high=found.high,
+                low_total=low_total,
+                high_total=high_total,
+                rate=found.mean / documents if documents else None,
+                best=int(np.count_nonzero(counts.best[rows])),
+                reasons=reasons,
+            )
+
+    def interval_of(self, rows: NDArray[np.int64]) -> CountInterval:
+        """The count of some documents, and how sure it is."""
+        counts = self.calendar.counts
+        rows = rows[counts.probability[rows] > 0]
+        if not len(rows):
+            total = 0.0 if self.mended is not None else None
+            return CountInterval(
+                0, 0.0, 0.0, 0.0, 0.0, self.level, self.interval, low_total=total, high_total=total
+            )
+        chance = counts.probability[rows]
+        if self.mended is not None:
+            return self.mended.count(chance, interval=self.interval, level=self.level)
+        return count_interval(chance, bits=counts.bits(rows), interval=self.interval, level=self.level)
+
+
+def _codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
+    if countries is None:
+        sums = np.bincount(counts.country, counts.probability, len(counts.countries))
+        order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
+        return tuple(counts.countries[place] for place in order)
+    for code in countries:
+        if not code or code != code.strip():
+            raise InputError(
+                f"{code!r:.20} is no code of a country", "give codes such as IRQ", code="parameter"
+            )
+    return tuple(dict.fromkeys(code.upper() for code in countries))
+
+
+def _recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
+    table = open_predictions(dev)
+    batch = table.read()
+    if table.classes:
+        hint = "give one event: score, label, and cluster if there are any"
+        raise InputError("the labelled documents have classes", hint, code="event")
+    clusters = None if batch.cluster is None else np.asarray(batch.cluster)
+    return RefittedRecalibrator(
+        Platt(), LabelledScores(batch.score, batch.label, clusters=clusters), seed=seed
+    )
+
+
+def uncertain_documents(
+    store: str | os.PathLike[str] | EventStore,
+    *,
+    countries: Sequence[str] | None = None,
+    most: int = 20,
+    documents: str | os.PathLike[str] | None = None,
+) -> UncertainDocuments:
+    """Find the documents whose probability is nearest one half, with the evidence.
+
+    Parameters
+    ----------
+    store
+        Its folder, or opened.
+    countries
+        Codes; None: all.
+    most
+        How many pairs of a document and a country.
+    documents
+        The file that the store was made from, for the words of the mentions; None: those that are stored.
+
+    Returns
+    -------
+    UncertainDocuments
+        The least certain first; among equals by date and id.
+
+    Raises
+    ------
+    InputError
+        If the store is none, or the documents cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     found = uncertain_documents(f"{folder}/s").rows
+    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    [('d', '1866-05-02', 'ESP', 0.5)]
+    """
+    positive_integer(most, "most")
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    counts = opened.counts()
+    rows = np.arange(len(counts.document))
+    if countries is not None:
+        wanted = [counts.rows_of(code) for code in _codes(countries, counts)]
+        rows = np.sort(np.concatenate([np.zeros(0, np.int64), *wanted]))
+    nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
+    names = {counts.names[counts.document[row]] for row in nearest}
+    texts = (
+        {}
+        if documents is None
+        else {each.id: each.text for each in iter_dated(documents) if each.id in names}
+    )
+    found = {name: opened.document(name) for name in names}
+    return UncertainDocuments(
+        store=os.fspath(opened.path),
+        problems=opened.problems,
+        rows=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
+    )
+
+
+def _uncertain(
+    counts: Counts, row: int, found: dict[str, StoredDocument | None], texts: dict[str, str]
+) -> UncertainDocument:
+    name, country = counts.names[counts.document[row]], counts.countries[counts.country[row]]
+    document = found[name]
+    evidence = () if document is None else document.evidence
+    text = texts.get(name, None if document is None else document.text)
+    return UncertainDocument(
+        id=name,
+        date=str(counts.day[row]),
+        country=country,
+        probability=float(counts.probability[row]),
+        best=bool(counts.best[row]),
+        evidence=tuple(_pair(each, text) for each in evidence if each.country == country),
+    )
+
+
+def _pair(each: StoredEvidence, text: str | None) -> EvidencePair:
+    def words(start: int, end: int) -> str | None:
+        return None if text is None else " ".join(text[start:end].split())
+
+    return EvidencePair(
+        each.verb,
+        each.probability,
+        each.mention_sentence,
+        each.agent_sentence,
+        words(each.mention_from, each.mention_to),
+        words(each.agent_from, each.agent_to),
+    )

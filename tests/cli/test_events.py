@@ -1,0 +1,93 @@
+"""`calibrant events`: the commands print what the workflow returns, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from calibrant.cli import main
+from calibrant.data import dated_documents
+from calibrant.io import read_documents, save_model
+from calibrant.models import CoreferenceModel
+from calibrant.workflow import event_table
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["events", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    documents = read_documents(dated_documents())
+    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(documents), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+    path = tmp_path_factory.mktemp("store") / "my store"
+    result = run("run", dated_documents(), "-o", path, "--coref", model, "--workers", 1, "--with-text")
+    assert result.exit_code == 0, result.output
+    assert "14 documents" in result.stdout
+    assert "1 of them cannot count" in result.stdout
+    assert f"calibrant events table '{path}'" in result.stdout
+    return path
+
+
+def test_a_second_run_finds_all_done(store: Path, model: Path) -> None:
+    result = run(
+        "run", dated_documents(), "-o", store, "--coref", model, "--workers", 1, "--with-text", "--json"
+    )
+    values = json.loads(result.stdout)
+    assert (values["documents"], values["kept"]) == (14, 14)
+
+
+def test_the_table_has_the_keys_that_programs_read(store: Path) -> None:
+    result = run("table", store, "--by", "quarter", "--country", "ESP", "--country", "chl", "--json")
+    values = json.loads(result.stdout)
+    assert values == json.loads(event_table(store, by="quarter", countries=["ESP", "CHL"]).to_json())
+    wanted = {"country", "period", "documents", "matched", "mean", "sd", "low", "high", "rate", "best"}
+    wanted |= {"low_total", "high_total"}
+    assert all(wanted <= row.keys() for row in values["rows"])
+    assert [row["period"] for row in values["rows"]][:3] == ["1864-Q1", "1864-Q2", "1864-Q3"]
+
+
+def test_the_table_says_what_its_intervals_leave_out(store: Path) -> None:
+    result = run("table", store, "--by", "year")
+    assert "ESP" in result.stdout
+    assert "errors of the parser" in result.stdout
+    assert "cells without a document that may count" in result.stdout
+
+
+def test_uncertain_documents_show_the_evidence(store: Path) -> None:
+    result = run("uncertain", store, "--most", 3)
+    assert "agent of" in result.stdout
+    assert len(json.loads(run("uncertain", store, "--most", 3, "--json").stdout)["rows"]) == 3
+
+
+def test_the_figure_is_written(store: Path, tmp_path: Path) -> None:
+    result = run("plot", store, "-o", tmp_path / "a.png", "--by", "year", "--most", 2)
+    assert result.exit_code == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "2 of" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "table", "plot", "uncertain"])
+def test_help_has_an_example(command: str) -> None:
+    assert f"Example: calibrant events {command}" in run(command, "--help").stdout
+
+
+def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
+    for arguments in (
+        ("table", tmp_path / "none"),
+        ("run", tmp_path / "none.jsonl", "-o", tmp_path / "s", "--coref", tmp_path / "no.model"),
+        ("table", tmp_path, "--level", "2"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("calibrant: ")
+        assert result.stderr.count("\n") == 1

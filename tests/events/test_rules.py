@@ -1,0 +1,288 @@
+"""Every branch of the rules, in both label schemes, on sentences checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from calibrant.documents import Document, Mention, Tree
+from calibrant.events import (
+    RULES,
+    Entry,
+    Lexicon,
+    Rules,
+    candidates,
+    default_lexicon,
+    label_scheme,
+    may_count,
+)
+from calibrant.exceptions import InputError
+from calibrant.io import read_documents
+
+Found = set[tuple[int, str]]
+Make = Callable[..., Document]
+
+
+class Case(NamedTuple):
+    """A sentence in both schemes, its mentions, and what is found by the paper's rules and by default."""
+
+    name: str
+    universal: str
+    clearnlp: str
+    mentions: list[tuple[int, int]]
+    described: Found
+    agents: set[int]
+    more_described: Found | None = None
+    more_agents: set[int] | None = None
+
+
+ATTACKED = "attacked/attack/VERB"
+CASES = [
+    Case(
+        "the head is a country, and an active subject",
+        f"Americans/2/nsubj {ATTACKED}/0/root Baghdad/2/obj",
+        f"Americans/2/nsubj {ATTACKED}/0/ROOT Baghdad/2/dobj",
+        [(0, 1), (2, 3)],
+        {(0, "USA")},
+        {0},
+    ),
+    Case(
+        "an adjective modifies the head",
+        f"Iraqi/2/amod forces/3/nsubj {ATTACKED}/0/root them/3/obj",
+        f"Iraqi/2/amod forces/3/nsubj {ATTACKED}/0/ROOT them/3/dobj",
+        [(0, 2), (3, 4)],
+        {(0, "IRQ")},
+        {0},
+    ),
+    Case(
+        "a noun with a preposition modifies the head",
+        f"forces/5/nsubj of/4/case the/4/det U.S./1/nmod {ATTACKED}/0/root",
+        f"forces/5/nsubj of/1/prep the/4/det U.S./2/pobj {ATTACKED}/0/ROOT",
+        [(0, 4), (2, 4)],
+        {(0, "USA"), (1, "USA")},
+        {0},
+    ),
+    Case(
+        "a possessor modifies the head",
+        f"Russia/3/nmod:poss 's/1/case army/4/nsubj {ATTACKED}/0/root it/4/obj",
+        f"Russia/3/poss 's/1/case army/4/nsubj {ATTACKED}/0/ROOT it/4/dobj",
+        [(0, 1), (0, 3)],
+        {(0, "RUS"), (1, "RUS")},
+        {1},
+    ),
+    Case(
+        "a compound modifies the head by default only",
+        "NATO/NATO/PROPN/2/compound forces/3/nsubj attacked/attack/VERB/0/root it/3/obj",
+        "NATO/NATO/PROPN/2/compound forces/3/nsubj attacked/attack/VERB/0/ROOT it/3/dobj",
+        [(0, 2)],
+        set(),
+        {0},
+        more_described={(0, "IGONAT")},
+    ),
+    Case(
+        "a name of several words is the head",
+        f"South/2/compound Koreans/3/nsubj {ATTACKED}/0/root it/3/obj",
+        f"South/2/compound Koreans/3/nsubj {ATTACKED}/0/ROOT it/3/dobj",
+        [(0, 2)],
+        {(0, "KOR")},
+        {0},
+    ),
+    Case(
+        "a particle of a compound verb is no name",
+        f"They/2/nsubj {ATTACKED}/0/root Iraq/2/compound:prt it/2/obj",
+        f"They/2/nsubj {ATTACKED}/0/ROOT Iraq/2/prt it/2/dobj",
+        [(0, 1), (1, 2)],
+        set(),
+        {0},
+    ),
+    Case(
+        "a passive subject is no agent, its by-phrase is",
+        "Iraq/3/nsubj:pass was/3/aux:pass attacked/attack/VERB/0/root by/5/case rebels/3/obl:agent",
+        "Iraq/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/ROOT by/3/agent rebels/4/pobj",
+        [(0, 1), (4, 5)],
+        {(0, "IRQ")},
+        {1},
+    ),
+    Case(
+        "an oblique with by under a passive verb is an agent, in Universal Dependencies",
+        "It/3/nsubj:pass was/3/aux:pass attacked/attack/VERB/0/root by/5/case Iraq/3/obl",
+        "It/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/ROOT by/3/agent Iraq/4/pobj",
+        [(0, 1), (4, 5)],
+        {(1, "IRQ")},
+        {1},
+    ),
+    Case(
+        "an oblique with by under an active verb is none",
+        f"They/2/nsubj {ATTACKED}/0/root by/4/case sea/2/obl",
+        f"They/2/nsubj {ATTACKED}/0/ROOT by/2/prep sea/3/pobj",
+        [(0, 1), (3, 4)],
+        set(),
+        {0},
+    ),
+    Case(
+        "another oblique under a passive verb is none",
+        "It/3/nsubj:pass was/3/aux:pass attacked/attack/VERB/0/root in/5/case Iraq/3/obl",
+        "It/3/nsubjpass was/3/auxpass attacked/attack/VERB/0/ROOT in/3/prep Iraq/4/pobj",
+        [(0, 1), (4, 5)],
+        {(1, "IRQ")},
+        set(),
+    ),
+    Case(
+        "the noun attack has no agent",
+        "This/4/nsubj was/4/cop an/4/det attack/attack/NOUN/0/root by/6/case Iraq/4/nmod",
+        "This/2/nsubj was/0/ROOT an/4/det attack/attack/NOUN/2/attr by/4/prep Iraq/5/pobj",
+        [(0, 1), (2, 6), (5, 6)],
+        {(1, "IRQ"), (2, "IRQ")},
+        set(),
+    ),
+    Case(
+        "an object is no agent",
+        f"Rebels/2/nsubj {ATTACKED}/0/root Iraq/2/obj",
+        f"Rebels/2/nsubj {ATTACKED}/0/ROOT Iraq/2/dobj",
+        [(0, 1), (2, 3)],
+        {(1, "IRQ")},
+        {0},
+    ),
+    Case(
+        "a joined subject is an agent by default only",
+        f"Russia/5/nsubj and/4/cc its/4/nmod:poss allies/1/conj {ATTACKED}/0/root it/5/obj",
+        f"Russia/5/nsubj and/1/cc its/4/poss allies/1/conj {ATTACKED}/0/ROOT it/5/dobj",
+        [(0, 4), (2, 4)],
+        {(0, "RUS")},
+        {0},
+        more_agents={1},
+    ),
+    Case(
+        "joined modifiers are two countries by default",
+        f"British/4/amod and/3/cc French/1/conj troops/5/nsubj {ATTACKED}/0/root it/5/obj",
+        f"British/4/amod and/1/cc French/1/conj troops/5/nsubj {ATTACKED}/0/ROOT it/5/dobj",
+        [(0, 4)],
+        {(0, "GBR")},
+        {0},
+        more_described={(0, "FRA")},
+    ),
+    Case(
+        "a joined agent of the passive is one by default only",
+        "It/2/nsubj:pass attacked/attack/VERB/0/root by/4/case Iran/2/obl:agent and/6/cc Iraq/4/conj",
+        "It/2/nsubjpass attacked/attack/VERB/0/ROOT by/2/agent Iran/3/pobj and/4/cc Iraq/4/conj",
+        [(3, 4), (5, 6)],
+        {(0, "IRN"), (1, "IRQ")},
+        {0},
+        more_agents={1},
+    ),
+    Case(
+        "another verb of force counts by default only",
+        "Iraq/2/nsubj invaded/invade/VERB/0/root Kuwait/2/obj",
+        "Iraq/2/nsubj invaded/invade/VERB/0/ROOT Kuwait/2/dobj",
+        [(0, 1), (2, 3)],
+        {(0, "IRQ"), (1, "KWT")},
+        set(),
+        more_agents={0},
+    ),
+    Case(
+        "any other verb counts for neither",
+        "Iraq/2/nsubj left/leave/VERB/0/root Kuwait/2/obj",
+        "Iraq/2/nsubj left/leave/VERB/0/ROOT Kuwait/2/dobj",
+        [(0, 1)],
+        {(0, "IRQ")},
+        set(),
+    ),
+]
+
+
+def found(text: Document, rules: Rules) -> tuple[Found, set[int]]:
+    seen = candidates(text, default_lexicon(), rules)
+    pairs = zip(seen.described.tolist(), seen.country.tolist(), strict=True)
+    return {(mention, seen.countries[place]) for mention, place in pairs}, set(seen.agents.tolist())
+
+
+@pytest.mark.parametrize("scheme", ["universal", "clearnlp"])
+@pytest.mark.parametrize("case", CASES, ids=[case.name.replace(" ", "-") for case in CASES])
+def test_a_sentence_is_read_as_by_hand(case: Case, scheme: str, document: Make) -> None:
+    marks = {"universal": " x/1/obl", "clearnlp": " x/1/prep"}  # so that each sentence shows its scheme
+    text = document([getattr(case, scheme) + marks[scheme]], [(0, *place) for place in case.mentions])
+    assert text.trees is not None
+    assert label_scheme(text.trees) == scheme
+    assert found(text, RULES["paper"]) == (case.described, case.agents)
+    expected = case.described | (case.more_described or set()), case.agents | (case.more_agents or set())
+    assert found(text, RULES["default"]) == expected
+
+
+@pytest.mark.parametrize("feature", ["VerbForm=Part", "Tense=Past|Voice=Pass"])
+def test_a_participle_after_a_noun_is_passive(feature: str) -> None:
+    words = ["towns", "attacked", "by", "Iraq"]
+    tree = Tree(
+        [0, 1, 4, 2],
+        ["root", "acl", "case", "obl"],
+        ["town", "attack", "by", "Iraq"],
+        ["NOUN", "VERB", "ADP", "PROPN"],
+        ["", feature, "", ""],
+    )
+    text = Document("d", [words], [Mention(0, 3, 4)], trees=[tree])
+    assert found(text, RULES["paper"]) == ({(0, "IRQ")}, {0})
+
+
+def test_without_tags_a_word_with_a_copula_is_no_verb() -> None:
+    tree = Tree([3, 3, 0], ["nsubj", "cop", "root"], ["it", "be", "attack"], [""] * 3, [""] * 3)
+    text = Document("d", [["It", "was", "attack"]], [Mention(0, 0, 1)], trees=[tree])
+    assert found(text, RULES["paper"]) == (set(), set())
+
+
+def test_the_verbs_can_be_the_users_own(document: Make) -> None:
+    rules = RULES["paper"].with_verbs(["leave"])
+    text = document(["Iraq/2/nsubj left/leave/VERB/0/root Kuwait/2/obj"], [(0, 0, 1)])
+    assert found(text, rules)[1] == {0}
+    assert rules.name == "paper with leave"
+
+
+@pytest.mark.parametrize(
+    "verbs", [[], ["Attack"], ["blow up"], [""]], ids=["none", "capital", "two", "empty"]
+)
+def test_what_is_no_verb_is_refused(verbs: list[str]) -> None:
+    with pytest.raises(InputError, match="verb"):
+        RULES["paper"].with_verbs(verbs)
+
+
+def test_labels_of_no_known_scheme_are_refused_with_the_document(document: Make) -> None:
+    text = document(["Iraq/2/SBJ attacked/attack/VERB/0/ROOT-S it/2/OBJ-A"], [(0, 0, 1)], name="d9")
+    with pytest.raises(InputError, match=r"document 'd9'.*SBJ.* of no known scheme") as error:
+        candidates(text, default_lexicon(), RULES["paper"])
+    assert error.value.code == "label-scheme"
+
+
+@pytest.mark.parametrize("missing", ["trees", "mentions", "lemmas"])
+def test_what_the_rules_need_is_asked_for(missing: str) -> None:
+    tree = Tree([2, 0], ["nsubj", "root"], ["", ""], ["", ""], ["", ""])
+    trees, mentions = [tree], [Mention(0, 0, 1)]
+    text = Document(
+        "d9",
+        [["Iraq", "attacked"]],
+        None if missing == "mentions" else mentions,
+        trees=None if missing == "trees" else trees,
+    )
+    with pytest.raises(InputError, match=f"document 'd9'.* has no {missing}") as error:
+        candidates(text, default_lexicon(), RULES["paper"])
+    assert error.value.code == "missing-value"
+
+
+def test_a_text_that_may_not_count_is_known_before_parsing() -> None:
+    lexicon, default = Lexicon([Entry("IRQ", "Iraq")]), RULES["default"]
+    for form in ("shot", "Shooting", "besieging", "destroyed", "seizes", "torpedoed", "raids"):
+        assert may_count([["Iraq"], ["They", form]], lexicon, default)
+    assert not may_count([["Iraq"], ["They", "left"]], lexicon, default)
+    assert not may_count([["They", "attacked"]], lexicon, default)
+    assert may_count([["Iraq", "broke", "it"]], lexicon, default.with_verbs(["break"]))
+
+
+def test_on_real_text_the_look_before_parsing_loses_nothing(data: Path) -> None:
+    documents = read_documents(data / "ud-english-gum" / "en_gum-ud-dev.conllu.gz")
+    possible = 0
+    for rules in (*RULES.values(), RULES["default"].with_verbs(["win", "take", "write"])):
+        for text in documents:
+            counts = candidates(text, default_lexicon(), rules).can_count
+            possible += counts
+            assert may_count(text.sentences, default_lexicon(), rules) or not counts
+    assert possible

@@ -1,0 +1,201 @@
+"""Counts by period are sums of documents' probabilities, and say what they leave out."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.io import EventStore, StoredCount, StoredDocument, StoredEvidence, StoreWriter
+from calibrant.plots import event_series
+from calibrant.propagate import period_of, poisson_binomial
+from calibrant.propagate.periods import By
+from calibrant.results.events import EventCount
+from calibrant.workflow import draw_events, event_table, uncertain_documents
+
+SAMPLES = 20
+BY: tuple[By, ...] = ("week", "month", "quarter", "year")
+KEYS = (
+    *("country", "period", "documents", "matched", "mean", "sd", "low", "high"),
+    *("low_total", "high_total", "rate", "best"),
+    "reasons",
+)
+
+
+def documents() -> list[StoredDocument]:
+    """Sixty documents over two years, none from May to October of the first."""
+    random = np.random.default_rng(6)
+    found = []
+    for number in range(60):
+        day = date(2001, 1, 25) + timedelta(int(random.integers(0, 90)) + (0 if number < 20 else 300))
+        counts = []
+        for country, share in (("IRQ", 0.5), ("USA", 0.2)):
+            if random.random() < 0.6:
+                bits = random.random(SAMPLES) < share
+                packed = np.packbits(bits, bitorder="little").tobytes()
+                counts.append(StoredCount(country, float(bits.mean()), bool(random.random() < share), packed))
+        counts = [each for each in counts if each.probability or each.best]
+        evidence = [StoredEvidence(each.country, "raid", 0.5, 0, 0, 4, 2, 5, 8) for each in counts]
+        text = "They saw it ." if counts else None
+        found.append(StoredDocument(f"d{number:02}", day, not counts, counts, evidence, "", text))
+    return found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("events") / "store"
+    with StoreWriter(folder, {"samples": SAMPLES, "with_text": True}) as writer:
+        for document in documents():
+            writer.write(document)
+        writer.finish()
+    return folder
+
+
+@pytest.mark.parametrize("by", BY)
+def test_counts_are_those_of_a_plain_loop(store: Path, by: By) -> None:
+    found = event_table(store, by=by)
+    assert [*dict.fromkeys(row.country for row in found.rows)] == ["IRQ", "USA"]  # by falling mean
+    for row in found.rows:
+        there = [each for each in documents() if period_of(each.date, by) == row.period]
+        counts = [one for each in there for one in each.counts if one.country == row.country]
+        chance = [one.probability for one in counts if one.probability]
+        assert row.documents == len(there)
+        assert row.matched == len(chance)
+        assert row.mean == pytest.approx(sum(chance))
+        assert row.best == sum(one.best for one in counts)
+        assert (row.low, row.high) == poisson_binomial(chance).interval(0.95)
+        assert row.rate == (pytest.approx(sum(chance) / len(there)) if there else None)
+        assert (row.low_total, row.high_total) == (None, None)
+        assert "--dev" in row.reasons["low_total"]
+        assert tuple(row.to_dict()) == KEYS
+
+
+def test_periods_without_documents_are_there(store: Path) -> None:
+    rows = [row for row in event_table(store, by="month").rows if row.country == "IRQ"]
+    first, last = min(each.date for each in documents()), max(each.date for each in documents())
+    assert len(rows) == (last.year - first.year) * 12 + last.month - first.month + 1
+    empty = next(row for row in rows if row.period == "2001-07")
+    assert (empty.documents, empty.matched, empty.mean, empty.high, empty.best) == (0, 0, 0.0, 0.0, 0)
+    assert empty.rate is None
+    assert empty.reasons["rate"] == "the period has no documents"
+
+
+def test_all_periods_sum_to_the_same(store: Path) -> None:
+    sums = [
+        (sum(row.mean for row in rows), sum(row.documents for row in rows), sum(row.best for row in rows))
+        for by in BY
+        if (rows := event_table(store, by=by, countries=["USA"]).rows)
+    ]
+    for one, other in itertools.pairwise(sums):
+        assert one == pytest.approx(other)
+
+
+def test_countries_are_as_asked_for_and_one_that_never_counts_has_zeros(store: Path) -> None:
+    rows = event_table(store, by="year", countries=["xyz", "USA"]).rows
+    assert [row.country for row in rows] == ["XYZ", "XYZ", "USA", "USA"]
+    assert {row.mean for row in rows[:2]} == {0.0}
+    with pytest.raises(InputError, match="no code of a country"):
+        event_table(store, countries=[" "])
+
+
+def test_the_other_intervals_are_those_of_the_paper_and_of_the_samples(store: Path) -> None:
+    normal = event_table(store, by="year", interval="normal", level=0.9).rows[0]
+    chance = [
+        one.probability
+        for each in documents()
+        for one in each.counts
+        if one.country == normal.country and period_of(each.date, "year") == normal.period
+    ]
+    variance = sum(p * (1 - p) for p in chance) * SAMPLES / (SAMPLES - 1)
+    assert normal.sd == pytest.approx(variance**0.5)
+    assert normal.high == pytest.approx(sum(chance) + 1.6448536 * variance**0.5)
+    drawn = event_table(store, by="year", interval="samples").rows[0]
+    assert drawn.low <= drawn.mean <= drawn.high
+
+
+def test_labelled_documents_give_the_interval_with_shared_doubt(store: Path) -> None:
+    random = np.random.default_rng(1)
+    score = random.random(400)
+    dev = pa.table({"score": score, "label": (random.random(400) < score).astype(int)})
+    plain = event_table(store, by="year").rows
+    found = event_table(store, by="year", dev=dev)
+    assert found.recalibrated
+    for row, before in zip(found.rows, plain, strict=True):
+        assert row.low_total is not None
+        assert row.high_total is not None
+        assert row.low_total <= row.low <= row.mean <= row.high <= row.high_total
+        assert row.mean == pytest.approx(before.mean, rel=0.4)
+        assert not row.reasons
+    with pytest.raises(InputError, match="samples cannot be recalibrated"):
+        event_table(store, interval="samples", dev=dev)
+
+
+def test_a_damaged_part_is_named_beside_the_numbers(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": SAMPLES, "with_text": True}, part=30) as writer:
+        for document in documents():
+            writer.write(document)
+    part = tmp_path / "s" / "documents" / "part-000001.parquet"
+    part.write_bytes(part.read_bytes()[:-9])
+    found = event_table(tmp_path / "s", by="year", countries=["IRQ"])
+    assert sum(row.documents for row in found.rows) == 30
+    assert not found.finished
+    assert len(found.problems) == 1
+    assert str(part) in found.problems[0]
+    assert len(uncertain_documents(tmp_path / "s").problems) == 1
+
+
+def test_a_store_of_nothing_has_no_rows(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": 3, "with_text": False}):
+        pass
+    assert event_table(tmp_path / "s").rows == ()
+    assert uncertain_documents(tmp_path / "s").rows == ()
+    with pytest.raises(InputError, match="the table has no rows"):
+        draw_events(tmp_path / "s", tmp_path / "a.svg")
+    with StoreWriter(tmp_path / "s", {"samples": 3, "with_text": False}) as writer:
+        writer.write(StoredDocument("a", date(2001, 1, 1), skipped=True))
+    assert event_table(tmp_path / "s").rows == ()
+    assert event_table(tmp_path / "s", countries=["IRQ"]).rows[0].documents == 1
+
+
+def test_uncertain_documents_come_with_the_words(store: Path, tmp_path: Path) -> None:
+    rows = uncertain_documents(store, countries=["IRQ"], most=5).rows
+    distances = sorted(
+        abs(one.probability - 0.5) for each in documents() for one in each.counts if one.country == "IRQ"
+    )
+    assert [abs(row.probability - 0.5) for row in rows] == pytest.approx(distances[:5])
+    assert {(each.mention, each.agent) for row in rows for each in row.evidence} == {("They", "saw")}
+    with StoreWriter(tmp_path / "s", {"samples": SAMPLES, "with_text": False}) as writer:
+        for document in documents():
+            writer.write(
+                StoredDocument(document.id, document.date, False, document.counts, document.evidence)
+            )
+    assert uncertain_documents(tmp_path / "s").rows[0].evidence[0].mention is None
+    texts = tmp_path / "docs.jsonl"
+    lines = [f'{{"id": "{each.id}", "date": "2001-01-01", "text": "We   met."}}' for each in documents()]
+    texts.write_text("\n".join(lines))
+    assert uncertain_documents(tmp_path / "s", documents=texts).rows[0].evidence[0].mention == "We"
+
+
+def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> None:
+    found = draw_events(store, tmp_path / "a.svg", by="quarter")
+    assert b"IRQ" in (tmp_path / "a.svg").read_bytes()
+    assert found.to_dict() == event_table(store, by="quarter").to_dict()
+    figure = event_series(found, most=1)
+    ax = figure.axes[0]
+    mean, best = (line.get_ydata() for line in ax.get_lines()[-2:])
+    rows: list[EventCount] = [row for row in found.rows if row.country == "IRQ"]
+    assert np.asarray(mean).tolist() == [row.mean for row in rows]
+    assert np.asarray(best).tolist() == [row.best for row in rows]
+    assert len([each for each in event_series(found, rates=True).axes if each.get_visible()]) == 2
+    with pytest.raises(InputError, match="what kind of figure"):
+        draw_events(store, tmp_path / "a.gif")
+
+
+def test_a_store_can_be_given_opened(store: Path) -> None:
+    opened = EventStore(store)
+    assert event_table(opened, by="year").rows == event_table(store, by="year").rows
