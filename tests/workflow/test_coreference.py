@@ -100,7 +100,7 @@ def test_several_files_are_one_text(narrated: Path) -> None:
 
 
 def test_a_document_given_twice_is_refused(narrated: Path) -> None:
-    with pytest.raises(InputError, match="train.conll: there is a document .* before this one"):
+    with pytest.raises(InputError, match=r"train\.conll: there is a document .* before this one"):
         train_coreference([narrated / "train.conll", narrated / "train.conll"], epochs=1)
 
 

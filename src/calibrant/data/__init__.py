@@ -1,4 +1,4 @@
-"""What ships with the package: predictions of its own models, evaluations to start from, dated texts of its own.
+"""What ships with the package: predictions, evaluations to start from, dated texts.
 
 Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
 tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.

@@ -48,6 +48,13 @@ from calibrant.results.measurement import (
     SmoothedError,
 )
 from calibrant.results.ordering import OrderEffect
+from calibrant.results.propagation import (
+    CentralSets,
+    CountInterval,
+    Exceedance,
+    Propagated,
+    QuantileCalibration,
+)
 from calibrant.results.protocol import (
     ControlTask,
     Finding,
@@ -56,12 +63,6 @@ from calibrant.results.protocol import (
     Protocol,
     Reference,
     SystemEvaluation,
-from calibrant.results.propagation import (
-    CentralSets,
-    CountInterval,
-    Exceedance,
-    Propagated,
-    QuantileCalibration,
 )
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
 from calibrant.results.resampled import ResampledEstimate
@@ -110,10 +111,10 @@ __all__ = [
     "CoreferenceEvaluation",
     "CoreferenceScores",
     "CorpDecomposition",
-    "CoveragePoint",
     "CorrectedCounts",
     "CorrectedMean",
     "CountInterval",
+    "CoveragePoint",
     "CoxCalibration",
     "Detectable",
     "DisputedItem",
@@ -124,8 +125,8 @@ __all__ = [
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
-    "Finding",
     "Exceedance",
+    "Finding",
     "FittedRecalibrator",
     "LabelPlan",
     "LogDecomposition",
