@@ -19,6 +19,7 @@ from calibrant.io import open_predictions
 
 Run = Callable[..., Any]
 FIRST = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
+ORDERED = ["item,annotator,label", "1,a,low", "1,b,middle", "2,a,high", "2,b,low"]
 SECOND = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]
 
 
@@ -80,6 +81,16 @@ def test_tables_of_every_kind_say_the_same(run: Run, labels: Path, tmp_path: Pat
     assert run("agree", path, "--json").out == run("agree", labels, "--json").out
 
 
+def test_the_order_of_labels_is_given_or_that_of_numbers(run: Run, tmp_path: Path) -> None:
+    worded = text(tmp_path, *ORDERED)
+    options = ("--distance", "ordinal", "--json")
+    by_word = json.loads(run("agree", worded, "--labels", "low,middle,high", *options).out)
+    numbers = [line.replace("low", "2").replace("middle", "9").replace("high", "10") for line in ORDERED]
+    by_number = json.loads(run("agree", text(tmp_path, *numbers), *options).out)
+    assert by_word["krippendorff_alpha"] == by_number["krippendorff_alpha"]
+    assert by_number["labels"] == ["2", "9", "10"]
+
+
 def test_missing_labels_are_counted(run: Run, tmp_path: Path) -> None:
     path = text(
         tmp_path, "item,annotator,label", "1,a,x", "1,b,x", "2,a,y", "2,b,", "3,a,x", "3,b,y", "3,c,y"
@@ -100,6 +111,8 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label", "1,,x"], [], "row 1, column annotator: the value is missing"),
         (["item,annotator,label"], [], "there are no labels"),
         (["item,annotator,label", "1,a,x", "1,b,x"], ["--distance", "interval"], "not all numbers"),
+        (ORDERED, ["--distance", "ordinal"], "table.csv: the order of the labels (high, low, middle) is not"),
+        (ORDERED, ["--weights", "linear"], "name all labels in order (--labels A,B,...)"),
         (
             ["item,annotator,label,cluster", "1,a,x,d", "1,b,x,e"],
             [],
@@ -150,6 +163,7 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["system,fold,score", "a,1,1", "a,1,2"], [], "row 2: a has two scores for fold 1"),
         (["system,fold,score", "a,1,x"], [], "row 1, column score: 'x' is not a number"),
         (["system,fold,score", "a,1,", "b,1,2"], [], "row 1, column score: the value is missing"),
+        (["system,fold,score", "a,1,1e308", "a,2,-1e308"], [], "table.csv: values[0] is 1e+308"),
         (["system,fold,score", ",1,1"], [], "row 1, column system: the value is missing"),
         (["system,score", "a,1"], [], "neither a column fold nor a column item"),
         (["system,fold,item,score", "a,1,1,1"], [], "there are columns of folds and of items"),

@@ -309,6 +309,7 @@ BAD = [
     pytest.param({"one": "item,answer\n0,keep"}, "there is no column 'label'", id="column"),
     pytest.param({"one": "item,probability\n0,1.5"}, "one.csv, row 1, column probability", id="score"),
     pytest.param({"one": "item,p_keep,p_drop\n0,0.5,0.6"}, "add up to 1.1", id="sum"),
+    pytest.param({"one": "item,p_keep\n0,0.5"}, "one.csv: there is no column 'p_drop'", id="one-of-two"),
     pytest.param({"annotations": "item,annotator,label\n0,ann,kept"}, "row 1: label 'kept'", id="annotator"),
     pytest.param(
         {"annotations": "item,annotator,label,document\n0,ann,keep,x\n0,bob,keep,y"},

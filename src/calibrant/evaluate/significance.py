@@ -24,6 +24,7 @@ from calibrant.results.significance import MeanInterval, PairedTest
 ONE = "one value has no spread"
 ONE_CLUSTER = "one cluster has no spread"
 NO_RATIO = "the ratio of test to training data is not known"
+LARGEST = 1e100
 ALIKE = "the systems differ by the same amount everywhere"
 
 __all__ = [
@@ -278,6 +279,10 @@ def finite(values: ArrayLike, name: str) -> Floats:
     if len(bad):
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number"
         raise InputError(message, "repair it, or leave it out", code="missing-value", row=int(bad[0]))
+    bad = np.flatnonzero(np.abs(array) > LARGEST)
+    if len(bad):
+        message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square is too large to add up"
+        raise InputError(message, f"give numbers of at most {LARGEST:g}", code="score-range", row=int(bad[0]))
     return array
 
 

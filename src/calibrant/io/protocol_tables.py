@@ -202,6 +202,10 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         score = found.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
         return SystemOutput(file.name, found.items, None, np.column_stack(both))
+    lost = [column for column in wide if column not in file.columns]
+    if table.label not in file.columns and len(lost) < len(wide):
+        message, hint = f"there is no column {lost[0]!r}", f"write a column a label: {listed(wide)}"
+        raise InputError(message, hint, code="column-missing", file=file.name)
     labelled = read_item_labels(table, labels)
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in labelled.names.values()], np.int64)

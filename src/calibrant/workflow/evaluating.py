@@ -14,6 +14,7 @@ from calibrant.evaluate.comparison import compare_systems
 from calibrant.evaluate.ratings import Ratings
 from calibrant.exceptions import InputError
 from calibrant.io.evaluation_tables import RatingTable, read_ratings, read_results
+from calibrant.io.predictions import listed
 from calibrant.results.agreement import Agreement
 from calibrant.results.significance import Comparison
 
@@ -49,7 +50,8 @@ def agree(
     Raises
     ------
     InputError
-        The table cannot be read, or has one annotator.
+        The table cannot be read, or has one annotator, or the result depends on an order of labels that
+        nothing tells: three or more that are no numbers, and no ``labels``.
 
     Examples
     --------
@@ -64,6 +66,8 @@ def agree(
         table = read_ratings(
             source, item=item, annotator=annotator, label=label, cluster=cluster, order=labels
         )
+        if labels is None and (weights is not None or distance == "ordinal"):
+            _check_order(table)
     try:
         return agreement(
             table.ratings,
@@ -142,6 +146,19 @@ def compare(
         )
     except InputError as error:
         raise _of_file(error, table.name) from error
+
+
+def _check_order(table: RatingTable) -> None:
+    """Refuse to put words in order by the alphabet, where the result depends on it."""
+    names = table.ratings.labels
+    if len(names) < 3:
+        return
+    try:
+        table.ratings.numbers()
+    except InputError:
+        message = f"the order of the labels ({listed(names)}) is not known"
+        hint = "name all labels in order (--labels A,B,...)"
+        raise InputError(message, hint, code="parameter", file=table.name) from None
 
 
 def _of_file(error: InputError, name: str) -> InputError:
