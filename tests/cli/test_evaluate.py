@@ -112,6 +112,7 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label"], [], "there are no labels"),
         (["item,annotator,label", "1,a,x", "1,b,x"], ["--distance", "interval"], "not all numbers"),
         (ORDERED, ["--distance", "ordinal"], "table.csv: the order of the labels (high, low, middle) is not"),
+        (ORDERED, ["--labels", ","], "a label is empty"),
         (ORDERED, ["--weights", "linear"], "name all labels in order (--labels A,B,...)"),
         (
             ["item,annotator,label,cluster", "1,a,x,d", "1,b,x,e"],
@@ -187,6 +188,7 @@ def test_one_system_has_a_mean_and_no_pairs(run: Run, tmp_path: Path) -> None:
     found = json.loads(run("compare", text(tmp_path, "system,fold,score", "a,1,1", "a,2,2"), "--json").out)
     assert (len(found["systems"]), found["pairs"]) == (1, [])
     assert found["reasons"]["pairs"] == "there is one system"
+    assert "table.csv: 1 system on 2 folds\n" in run("compare", tmp_path / "table.csv").out
 
 
 def test_systems_that_tie_everywhere_have_no_test(run: Run, tmp_path: Path) -> None:

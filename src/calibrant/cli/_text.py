@@ -52,6 +52,17 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
+def counted(value: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(1200, "item")
+    ('1 item', '1,200 items')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 def between(low: float | None, high: float | None) -> str:
     """Write an interval.
 

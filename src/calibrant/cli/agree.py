@@ -85,10 +85,9 @@ def lines_of(found: Agreement, file: str) -> list[str]:
     """Word an agreement."""
     from calibrant.cli import _text as text
 
-    gaps = f"; {text.count(found.missing)} labels missing" if found.missing else ""
-    head = (
-        f"{file}: {text.count(found.items)} items, {found.annotators} annotators, {len(found.labels)} labels"
-    )
+    gaps = f"; {text.counted(found.missing, 'label')} missing" if found.missing else ""
+    parts = {"item": found.items, "annotator": found.annotators, "label": len(found.labels)}
+    head = f"{file}: {', '.join(text.counted(number, noun) for noun, number in parts.items())}"
     rows = []
     for name, shown in NAMES.items():
         value = getattr(found, name)

@@ -86,9 +86,9 @@ def lines_of(found: Comparison, file: str) -> list[str]:
     """Word a comparison."""
     from calibrant.cli import _text as text
 
-    kind = f"{found.unit}s" + (f" in {found.clusters:,} clusters" if found.clusters else "")
-    kind += f" in {found.repeats} repeats" if found.repeats else ""
-    head = f"{file}: {len(found.systems)} systems on {text.count(found.n)} {kind}"
+    head = f"{file}: {text.counted(len(found.systems), 'system')} on {text.counted(found.n, found.unit)}"
+    head += f" in {text.counted(found.clusters, 'cluster')}" if found.clusters else ""
+    head += f" in {text.counted(found.repeats, 'repeat')}" if found.repeats else ""
     corrected = found.test_train_ratio is not None
     rows = [["", "mean", "sd", f"{text.percent(found.level)} interval", *(["corrected"] * corrected)]]
     for system in found.systems:

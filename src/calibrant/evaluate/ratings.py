@@ -170,6 +170,8 @@ def label_order(found: Sequence[str], order: Sequence[Any] | None) -> tuple[str,
     """
     if order is not None:
         names = tuple(text(name) for name in order)
+        if not all(names):
+            raise InputError("a label is empty", "name each label: A,B,...", code="parameter")
         if len(set(names)) != len(names):
             raise InputError("a label is named twice", "name each label once", code="parameter")
         return names
