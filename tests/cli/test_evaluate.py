@@ -112,6 +112,11 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label"], [], "there are no labels"),
         (["item,annotator,label", "1,a,x", "1,b,x"], ["--distance", "interval"], "not all numbers"),
         (ORDERED, ["--distance", "ordinal"], "table.csv: the order of the labels (high, low, middle) is not"),
+        (
+            ["item,annotator,label", *(f"{item},{name},{item}" for item in range(1001) for name in "ab")],
+            [],
+            "table.csv: there are 1,001 labels, more than 1,000",
+        ),
         (ORDERED, ["--labels", ","], "a label is empty"),
         (ORDERED, ["--weights", "linear"], "name all labels in order (--labels A,B,...)"),
         (

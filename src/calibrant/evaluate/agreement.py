@@ -38,6 +38,7 @@ from calibrant.results.resampled import ResampledEstimate
 
 Distance = Literal["nominal", "ordinal", "interval", "ratio"]
 MOST_ANNOTATORS = 12
+MOST_LABELS = 1000  # time grows with the square of their number and more
 MANY = f"there are more than {MOST_ANNOTATORS} annotators"
 TWO = "without one of two annotators there is nobody to agree with"
 
@@ -89,7 +90,7 @@ def agreement(
     Raises
     ------
     InputError
-        There are fewer than two annotators, or an argument is out of its range.
+        There are fewer than two annotators or more than 1,000 labels, or an argument is out of its range.
 
     References
     ----------
@@ -111,6 +112,9 @@ def agreement(
     if len(ratings.annotators) < 2:
         message = f"there is one annotator, {ratings.annotators[0]!r}"
         raise InputError(message, "agreement needs two or more", code="empty")
+    if len(ratings.labels) > MOST_LABELS:
+        message = f"there are {len(ratings.labels):,} labels, more than {MOST_LABELS:,}"
+        raise InputError(message, "name the column of labels, or merge rare ones", code="input")
     cluster, cluster_count = cluster_codes(clusters, len(ratings.items))
     seeded = number(seed)
     common = Resampling(cluster, cluster_count, level, samples, seeded)
