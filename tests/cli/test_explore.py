@@ -61,6 +61,28 @@ def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signa
     assert "Traceback" not in err
 
 
+def test_the_address_is_a_line_of_json_for_machines(store: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "calibrant",
+        "explore",
+        str(store),
+        "--no-browser",
+        "--port",
+        "0",
+        "--json",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert said["store"] == str(store)
+    assert said["address"].startswith("http://127.0.0.1:")
+    assert (process.returncode, out) == (0, "")
+
+
 def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from calibrant.cli._options import AS_JSON
 from calibrant.cli._progress import Progress
 
 
@@ -41,6 +42,7 @@ from calibrant.cli._progress import Progress
     "[default: none on 127.0.0.1, else a random one that is printed]",
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
+@AS_JSON
 def command(
     store: str,
     documents: str | None,
@@ -49,13 +51,16 @@ def command(
     host: str,
     token: str | None,
     no_browser: bool,
+    as_json: bool,
 ) -> None:
     """Serve pages about STORE, which calibrant events run has written, until Ctrl-C.
 
     Countries over time with intervals and the 1-best line, two countries compared, the documents behind
     each number, and why each counts. Every page is there as JSON and CSV too. Only this machine can reach
-    it, unless --host says otherwise.
+    it, unless --host says otherwise. With --json the address is printed as a line of JSON.
     """
+    import json
+
     from calibrant.cli._text import show
     from calibrant.web import Explorer, serve
 
@@ -65,7 +70,8 @@ def command(
         show([f"calibrant: not shown: {problem}"], err=True)
 
     def ready(address: str) -> None:
-        show([f"Explore {store} at {address} (Ctrl-C ends)"])
+        said = {"store": store, "address": address}
+        show([json.dumps(said) if as_json else f"Explore {store} at {address} (Ctrl-C ends)"])
         if not no_browser:
             import threading
             import webbrowser
@@ -75,4 +81,5 @@ def command(
     try:
         serve(explorer, host=host, port=port, token=token, ready=ready)
     except KeyboardInterrupt:
-        show(["Ended."])
+        if not as_json:
+            show(["Ended."])
