@@ -16,9 +16,9 @@ def rule_antecedents(document: Document, *, trees: bool = True) -> Integers:
     """Give each mention an antecedent by rule.
 
     A name or nominal has the nearest earlier name or nominal with the same head word, whatever its case. A
-    personal pronoun has the nearest earlier mention that `agree`s in gender, number and person; of first and
-    second person, the nearest with the same form, of the same speaker where speakers are known. Mentions
-    that overlap are not coreferent. Everything else starts an entity.
+    personal pronoun has the nearest earlier mention that agrees in gender, number and person (`agree`); of
+    first and second person, the nearest with the same form, of the same speaker where speakers are known.
+    Mentions that overlap are not coreferent. Everything else starts an entity.
 
     Parameters
     ----------
