@@ -44,10 +44,38 @@ def ys(path: str) -> list[float]:
 
 def test_a_line_has_a_level_a_period_and_gaps_where_there_is_no_value() -> None:
     scale = Scale(10.0)
-    values = {"a": 0.0, "b": 10.0, "c": None, "d": 5.0}
-    path = scale.line([row(period, 1.0) for period in values], lambda each: values[each.period])
+    path = scale.line([0.0, 10.0, None, 5.0])
     assert path.count("M") == 2
     assert ys(path) == pytest.approx([100.0, 100 * (1 - 10 / scale.top), 100 * (1 - 5 / scale.top)], abs=0.01)
+
+
+def filled(path: str) -> dict[float, tuple[float, float]]:
+    """Top and bottom of each tenth of the width that boxes cover."""
+    found: dict[float, tuple[float, float]] = {}
+    for left, top, right, bottom, back in re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H([\d.]+)z", path):
+        assert back == left
+        found |= {
+            place: (float(top), float(bottom))
+            for place in range(0, 1000, 100)
+            if float(left) <= place < float(right)
+        }
+    return found
+
+
+def test_lines_and_areas_hold_what_each_period_holds_however_neighbours_are_joined() -> None:
+    low = [0.0, 0.0, 1.0, 1.0, None, 2.0, 2.0, 0.0, 0.0, 3.0]
+    high = [4.0, 4.0, 4.0, 1.0, None, 5.0, 5.0, 5.0, None, 4.0]
+    scale = Scale(5.0)
+    boxes = filled(scale.area(low, high))
+    expected = {
+        100 * place: (float(scale.y(upper)), float(scale.y(lower)))
+        for place, (lower, upper) in enumerate(zip(low, high, strict=True))
+        if lower is not None and upper is not None and upper > lower
+    }
+    assert boxes == expected
+    assert scale.line([1.0, 1.0, 2.0, 2.0]) == f"M0 {scale.y(1.0)}H500V{scale.y(2.0)}H1000"
+    assert scale.line([None, 1.0, 1.0, None]) == f"M250 {scale.y(1.0)}H750"
+    assert scale.line([]) == scale.area([], []) == ""
 
 
 @pytest.mark.parametrize("highest", [0.0, 0.3, 1.0, 1.7, 2.6, 4.9, 5.1, 9.99, 10.0, 73.0, 4200.0])

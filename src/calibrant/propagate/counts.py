@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, one_of, proportion
@@ -180,7 +180,7 @@ def count_interval(
         half = quantile(level) * sd
         low, high = max(0.0, mean - half), mean + half
     elif drawn is not None:
-        limits = central_interval(drawn.sum(axis=1), level)
+        limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
         low, high = float(limits[0]), float(limits[1])
     else:
         raise InputError("an interval of samples needs bits", "give (S, D) bits", code="parameter")
@@ -188,14 +188,15 @@ def count_interval(
     return CountInterval(len(chance), mean, sd, low, high, level, interval, size, error)
 
 
-def _bits(values: ArrayLike) -> Floats:
+def _bits(values: ArrayLike) -> NDArray[np.bool_]:
     array = np.asarray(values)
     if array.ndim != 2 or not len(array):
         message = f"bits have shape {array.shape}"
         raise InputError(message, "give (samples, documents)", code="shape")
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+    found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
+    if found is None or not (array == found).all():
         raise InputError("bits are not all 0 or 1", "say whether each document counts", code="label-value")
-    return array.astype(np.float64)
+    return found
 
 
 def compare_counts(
@@ -290,5 +291,5 @@ def joint_probabilities(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Fl
     if one.shape != other.shape:
         message = f"bits have shapes {one.shape} and {other.shape}"
         raise InputError(message, "give those of the same samples and documents", code="shape")
-    both, neither = one * other, (1 - one) * (1 - other)
-    return tuple(bits.mean(axis=0) for bits in (both, one - both, other - both, neither))
+    both, first_only, second_only = (bits.mean(axis=0) for bits in (one & other, one & ~other, other & ~one))
+    return both, first_only, second_only, (~(one | other)).mean(axis=0)

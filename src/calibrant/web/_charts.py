@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from calibrant.results.events import EventCount
 from calibrant.web.pages import PeriodComparison, Series
@@ -14,7 +14,8 @@ WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8
 LAST_LABEL = 88  # per cent of the width, from where a label still has room
 YEAR = 4  # characters
-Value = Callable[[EventCount], float | None]
+DRAWN = ("low", "high", "low_total", "high_total", "best", "mean")
+Values = Sequence[float | None]
 
 
 @dataclass(frozen=True)
@@ -52,27 +53,33 @@ class Chart:
     cells: tuple[Cell, ...] = ()
 
 
-def series_chart(series: Sequence[Series], *, rates: bool, with_best: bool) -> Chart:
-    """Mean and bands of one or two series on one scale, and the 1-best line for contrast."""
-    scale = Scale(max((_highest(row, rates) for each in series for row in each.rows), default=0.0))
+def series_chart(
+    series: Sequence[Series], *, rates: bool, with_best: bool, with_cells: bool = False
+) -> Chart:
+    """Mean and bands of one or two series on one scale, and the 1-best line for contrast.
+
+    With cells each period that may count can be pointed at.
+    """
+    drawn = [{name: _column(each.rows, name, rates) for name in DRAWN} for each in series]
+    scale = Scale(max((_highest(values) for columns in drawn for values in columns.values()), default=0.0))
     shapes = []
-    for number, each in enumerate(series, 1):
-        if any(row.high_total is not None for row in each.rows):
-            total = scale.area(each.rows, _value("low_total", rates), _value("high_total", rates))
-            shapes.append(Shape(f"total c{number}", total))
-        band = scale.area(each.rows, _value("low", rates), _value("high", rates))
-        shapes.append(Shape(f"band c{number}", band))
-    for number, each in enumerate(series, 1):
+    for number, columns in enumerate(drawn, 1):
+        if any(value is not None for value in columns["high_total"]):
+            shapes.append(Shape(f"total c{number}", scale.area(columns["low_total"], columns["high_total"])))
+        shapes.append(Shape(f"band c{number}", scale.area(columns["low"], columns["high"])))
+    for number, columns in enumerate(drawn, 1):
         if with_best:
-            shapes.append(Shape("best", scale.line(each.rows, _value("best", rates))))
-        shapes.append(Shape(f"mean c{number}", scale.line(each.rows, _value("mean", rates))))
+            shapes.append(Shape("best", scale.line(columns["best"])))
+        shapes.append(Shape(f"mean c{number}", scale.line(columns["mean"])))
     rows = series[0].rows
+    cells = _cells(rows) if with_cells else ()
+    return Chart(tuple(shapes), across([row.period for row in rows]), scale.labels(), cells)
+
+
+def _cells(rows: Sequence[EventCount]) -> tuple[Cell, ...]:
     width = WIDTH / max(len(rows), 1)
-    cells = tuple(
+    return tuple(
         Cell(round(place * width, 2), round(width, 2), row) for place, row in enumerate(rows) if row.matched
-    )
-    return Chart(
-        tuple(shapes), across([row.period for row in rows]), scale.labels(), cells if len(series) == 1 else ()
     )
 
 
@@ -124,36 +131,50 @@ class Scale:
         values = [number * self.step for number in range(count + 1)]
         return tuple(Label(round(100 * (1 - value / self.top), 2), f"{value:.6g}") for value in values)
 
-    def line(self, rows: Sequence[EventCount], value: Value) -> str:
+    def line(self, values: Values) -> str:
         """Steps: a level a period; gaps where there is no value."""
-        width = WIDTH / max(len(rows), 1)
+        edges, heights = _edges(len(values)), self._heights(values)
         parts: list[str] = []
         before: str | None = None
-        for place, row in enumerate(rows):
-            found = value(row)
-            if found is None:
-                before = None
+        for edge, value in zip(edges, values, strict=False):
+            y = None if value is None else heights[value]
+            if y == before:
                 continue
-            y = self.y(found)
-            if before is None:
-                parts.append(f"M{_short(place * width)} {y}")
-            elif y != before:
-                parts.append(f"V{y}")
-            parts.append(f"H{_short((place + 1) * width)}")
+            if before is not None:
+                parts.append(f"H{edge}")
+            if y is not None:
+                parts.append(f"M{edge} {y}" if before is None else f"V{y}")
             before = y
+        if before is not None:
+            parts.append(f"H{edges[-1]}")
         return "".join(parts)
 
-    def area(self, rows: Sequence[EventCount], low: Value, high: Value) -> str:
-        """Boxes from low to high, a period each; those of no height are left out."""
-        width = WIDTH / max(len(rows), 1)
-        parts = []
-        for place, row in enumerate(rows):
-            lower, upper = low(row), high(row)
-            if lower is None or upper is None or upper <= lower:
+    def area(self, low: Values, high: Values) -> str:
+        """Boxes from low to high, neighbours of one height as one; those of no height are left out."""
+        edges, bottoms, tops = _edges(len(low)), self._heights(low), self._heights(high)
+        parts: list[str] = []
+        bounds: tuple[float, float] | None = None
+        left = ""
+        for edge, lower, upper in zip(edges, [*low, None], [*high, None], strict=True):
+            found = None if lower is None or upper is None or upper <= lower else (lower, upper)
+            if found == bounds:
                 continue
-            left, right = _short(place * width), _short((place + 1) * width)
-            parts.append(f"M{left} {self.y(upper)}H{right}V{self.y(lower)}H{left}z")
+            if bounds is not None:
+                parts.append(f"H{edge}V{bottoms[bounds[0]]}H{left}z")
+            if found is not None:
+                left = edge
+                parts.append(f"M{edge} {tops[found[1]]}")
+            bounds = found
         return "".join(parts)
+
+    def _heights(self, values: Values) -> dict[float, str]:
+        return {value: self.y(value) for value in set(values) if value is not None}
+
+
+@lru_cache(16)
+def _edges(count: int) -> tuple[str, ...]:
+    """Where periods begin, and where the last one ends."""
+    return tuple(_short(place * WIDTH / max(count, 1)) for place in range(count + 1))
 
 
 def across(periods: Sequence[str]) -> tuple[Label, ...]:
@@ -176,19 +197,18 @@ def across(periods: Sequence[str]) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _value(name: str, rates: bool) -> Value:
-    def of(row: EventCount) -> float | None:
-        found: float | None = getattr(row, name)
-        if not rates or found is None:
-            return found
-        return 100 * found / row.documents if row.documents else None
+def _column(rows: Sequence[EventCount], name: str, rates: bool) -> list[float | None]:
+    found: list[float | None] = [getattr(row, name) for row in rows]
+    if not rates:
+        return found
+    return [
+        None if value is None or not row.documents else 100 * value / row.documents
+        for value, row in zip(found, rows, strict=True)
+    ]
 
-    return of
 
-
-def _highest(row: EventCount, rates: bool) -> float:
-    names = ("high", "high_total", "best", "mean")
-    return max((found for name in names if (found := _value(name, rates)(row)) is not None), default=0.0)
+def _highest(values: Values) -> float:
+    return max((value for value in values if value is not None), default=0.0)
 
 
 def _short(value: float) -> str:

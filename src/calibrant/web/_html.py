@@ -96,8 +96,8 @@ def share(value: float | None) -> str:
     return f"{100 * value:.{1 if value > 0.99 else digits}f} %"
 
 
-def _chart(series: Series, rates: bool) -> Any:
-    return series_chart([series], rates=rates, with_best=True)
+def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
+    return series_chart([series], rates=rates, with_best=True, with_cells=with_cells)
 
 
 @cache
