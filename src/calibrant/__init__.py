@@ -11,8 +11,9 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant import (
@@ -64,25 +65,4 @@ __all__ = [
     "workflow",
 ]
 
-_HOME = {
-    "calibrant.exceptions": ("CalibrantError", "FormatError", "InputError", "MissingExtraError"),
-    "calibrant.io.predictions": ("open_predictions",),
-    "calibrant.io.saved": ("load_tally", "save_tally"),
-    "calibrant.measure.tally": ("Tally",),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULE:
-        value = getattr(import_module(_MODULE[name]), name)
-    elif name in __all__:
-        value = import_module(f"calibrant.{name}")
-    else:
-        raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
-from calibrant.models.coreference_baseline import rule_antecedents
-from calibrant.models.crf import L2_PENALTIES, CRFTagger
-from calibrant.models.features import (
-    FEATURE_GROUPS,
-    FEATURE_SETS,
-    Template,
-    Words,
-    attribute_lists,
-    feature_groups,
-)
-from calibrant.models.hmm import HMMTagger
-from calibrant.models.mentions import MentionRecall, Traits, detect_mentions, mention_recall, traits
-from calibrant.models.parsing import parse
-from calibrant.models.spacy_tagger import SpacyTagger
-from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
-from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
+    from calibrant.models.coreference_baseline import rule_antecedents
+    from calibrant.models.crf import L2_PENALTIES, CRFTagger
+    from calibrant.models.features import (
+        FEATURE_GROUPS,
+        FEATURE_SETS,
+        Template,
+        Words,
+        attribute_lists,
+        feature_groups,
+    )
+    from calibrant.models.hmm import HMMTagger
+    from calibrant.models.mentions import MentionRecall, Traits, detect_mentions, mention_recall, traits
+    from calibrant.models.parsing import parse
+    from calibrant.models.spacy_tagger import SpacyTagger
+    from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
+    from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
 __all__ = [
     "COREFERENCE_GROUPS",
@@ -50,3 +55,5 @@ __all__ = [
     "tweet_tokenizer",
     "words",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -7,8 +7,9 @@ matplotlib loads on first use; pyplot never does.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
@@ -43,25 +44,4 @@ __all__ = [
     "smooth_curve",
 ]
 
-_HOME = {
-    "_calibration": ("calibration_curve", "calibration_curves", "smooth_curve"),
-    "_changes": ("error_changes",),
-    "_comparison": ("binning_comparison",),
-    "_confidence": ("confidence_and_reliability", "confidence_histogram", "reliability_bars"),
-    "_error_curves": ("error_against_size",),
-    "_error_intervals": ("error_intervals",),
-    "_evaluation": ("risk_coverage_curves", "score_intervals"),
-    "_events": ("event_series",),
-    "_log_odds": ("log_odds_curve",),
-    "_quantiles": ("quantile_calibration",),
-    "_svg": ("inline_svg", "render"),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module 'calibrant.plots' has no attribute {name!r}")
-    value = getattr(import_module(f"calibrant.plots.{_MODULE[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazily(__name__)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from calibrant.propagate.checking import central_set_hits, quantile_calibration
-from calibrant.propagate.counts import (
-    CountDistribution,
-    compare_counts,
-    count_interval,
-    joint_probabilities,
-    poisson_binomial,
-)
-from calibrant.propagate.estimating import METHODS, corrected_counts
-from calibrant.propagate.functions import Stages, exceedance, propagate, summary
-from calibrant.propagate.periods import parse_date, period_of, periods_between
-from calibrant.propagate.total import RefittedRecalibrator, total_interval
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.propagate.checking import central_set_hits, quantile_calibration
+    from calibrant.propagate.counts import (
+        CountDistribution,
+        compare_counts,
+        count_interval,
+        joint_probabilities,
+        poisson_binomial,
+    )
+    from calibrant.propagate.estimating import METHODS, corrected_counts
+    from calibrant.propagate.functions import Stages, exceedance, propagate, summary
+    from calibrant.propagate.periods import parse_date, period_of, periods_between
+    from calibrant.propagate.total import RefittedRecalibrator, total_interval
 
 __all__ = [
     "METHODS",
@@ -35,3 +40,5 @@ __all__ = [
     "summary",
     "total_interval",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
-from calibrant.workflow.coreference_pairs import export_pairs
-from calibrant.workflow.coreference_training import train_coreference
-from calibrant.workflow.estimating import estimate
-from calibrant.workflow.evaluating import agree, compare
-from calibrant.workflow.event_extraction import extract_events
-from calibrant.workflow.event_figures import draw_events
-from calibrant.workflow.event_tables import event_table, uncertain_documents
-from calibrant.workflow.measuring import Columns, measure
-from calibrant.workflow.planning import plan
-from calibrant.workflow.protocol import protocol, write_example
-from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
-from calibrant.workflow.reporting import report
-from calibrant.workflow.tagger_training import train_tagger
-from calibrant.workflow.tagging import evaluate_tagger, predict_tags
-from calibrant.workflow.tallying import tally
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
+    from calibrant.workflow.coreference_pairs import export_pairs
+    from calibrant.workflow.coreference_training import train_coreference
+    from calibrant.workflow.estimating import estimate
+    from calibrant.workflow.evaluating import agree, compare
+    from calibrant.workflow.event_extraction import extract_events
+    from calibrant.workflow.event_figures import draw_events
+    from calibrant.workflow.event_tables import event_table, uncertain_documents
+    from calibrant.workflow.measuring import Columns, measure
+    from calibrant.workflow.planning import plan
+    from calibrant.workflow.protocol_steps import protocol, write_example
+    from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
+    from calibrant.workflow.reporting import report
+    from calibrant.workflow.tagger_training import train_tagger
+    from calibrant.workflow.tagging import evaluate_tagger, predict_tags
+    from calibrant.workflow.tallying import tally
 
 __all__ = [
     "Columns",
@@ -44,3 +49,5 @@ __all__ = [
     "uncertain_documents",
     "write_example",
 ]
+
+__getattr__, __dir__ = lazily(__name__)
