@@ -10,7 +10,7 @@ import pytest
 
 from calibrant import FormatError, InputError
 from calibrant._kernels import coreference_features as features
-from calibrant._kernels.coreference_training import adagrad, add_gradient
+from calibrant._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
 from calibrant.documents import Document, Mention, Tree
 from calibrant.models import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
 from calibrant.models._coreference_encoding import (
@@ -207,7 +207,10 @@ def loss_and_gradient(document: Any, weight: Any, costs: Any, window: int = 6) -
     on = np.ones(features.PAIR_TEMPLATES, bool)
     bits = len(weight).bit_length() - 1
     arguments = (document.mentions, document.own, document.tokens, entities, 0, len(entities), window)
-    return add_gradient(*arguments, on, bits, np.array(costs), weight, gradient), gradient
+    touched = np.zeros(len(weight) >> BLOCK_BITS, bool)
+    loss = add_gradient(*arguments, on, bits, np.array(costs), weight, gradient, touched)
+    assert set(np.flatnonzero(gradient) >> BLOCK_BITS) == set(np.flatnonzero(touched))
+    return loss, gradient
 
 
 @pytest.mark.parametrize("costs", [(0.0, 0.0, 0.0), PAPER_COSTS], ids=["likelihood", "margin"])
@@ -244,9 +247,11 @@ def test_the_loss_is_the_log_likelihood_of_the_gold_antecedents_with_costs_added
         assert loss_and_gradient(document, weight, costs)[0] == pytest.approx(expected, rel=1e-6)
 
 
-def test_adagrad_takes_the_step_of_its_formula() -> None:
-    weight, squares = np.array([0.5, -0.2, 0.0, 0.01]), np.array([1.0, 0.0, 0.0, 4.0])
-    gradient = np.array([2.0, -1.0, 0.0, 0.0])
+def test_adagrad_takes_the_step_of_its_formula_in_the_blocks_that_were_touched() -> None:
+    block = 1 << BLOCK_BITS
+    weight, squares, gradient = np.zeros((3, 3 * block))
+    weight[block - 2 : block + 2], squares[block - 2 : block + 2] = (0.5, -0.2, 0.0, 0.01), (1, 0, 0, 4)
+    gradient[block - 2 : block + 2] = 2.0, -1.0, 0.0, 0.0
     expected = []
     for w, s, g in zip(weight, squares, gradient / 2, strict=True):
         if w == 0 and g == 0:
@@ -255,7 +260,7 @@ def test_adagrad_takes_the_step_of_its_formula() -> None:
         step = 0.1 / (np.sqrt(s + g * g) + 1e-8)
         value = w - step * g
         expected.append(np.sign(value) * max(abs(value) - step * 0.3, 0) / (1 + step * 0.7))
-    adagrad(weight, squares, gradient, 0.5, 0.1, 0.3, 0.7)
+    adagrad(weight, squares, gradient, np.array([True, True, False]), 0.5, 0.1, 0.3, 0.7)
     np.testing.assert_allclose(weight, expected, rtol=1e-6)
     assert not gradient.any()
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels.coreference_features import PAIR_TEMPLATES
-from calibrant._kernels.coreference_training import adagrad, add_gradient
+from calibrant._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
 from calibrant._rng import generator
 from calibrant.models._coreference_encoding import GROUPS, OWN
 
@@ -97,6 +97,7 @@ def train(
     weight = np.zeros(1 << features.bits, np.float32)
     squares = np.zeros_like(weight)
     gradient = np.zeros(len(weight))
+    touched = np.zeros(len(weight) >> BLOCK_BITS, np.bool_)
     costs = np.array(objective.costs, dtype=np.float64)
     batches = [
         (number, start, min(start + objective.batch, len(entity)))
@@ -124,11 +125,13 @@ def train(
                 costs,
                 weight,
                 gradient,
+                touched,
             )
             adagrad(
                 weight,
                 squares,
                 gradient,
+                touched,
                 1 / objective.batch,
                 objective.rate,
                 objective.l1,
