@@ -108,6 +108,18 @@ def test_a_module_knows_only_the_libraries_of_its_layer(module: str) -> None:
     assert not wrong, f"{module} may not import {wrong}"
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_takes_a_private_name_of_another(module: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calibrant."):
+            private = [
+                alias.name
+                for alias in node.names
+                if alias.name.startswith("_") and f"{node.module}.{alias.name}" not in MODULES
+            ]
+            assert not private, f"{module} imports {private} of {node.module}: give them a public name"
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     # The package itself imports nothing when it is imported; test_import_budget.py sees to that.
     modules = MODULES.keys() - {"calibrant"}

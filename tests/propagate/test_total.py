@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from calibrant.exceptions import InputError
 from calibrant.propagate import RefittedRecalibrator, count_interval, poisson_binomial, total_interval
-from calibrant.propagate.total import _distribution
+from calibrant.propagate.total import _mixture, _mixtures
 from calibrant.recalibrate import Isotonic, LabelledScores, Platt, VectorScaling
 
 
@@ -33,7 +33,7 @@ def test_many_documents_have_the_exact_distribution_to_a_thousandth(scale: tuple
         chance = chance[: len(chance) // 2]
     if (chance * (1 - chance)).sum() < 400:
         chance = np.concatenate([chance, chance])
-    exact, near = poisson_binomial(chance), _distribution(chance)
+    exact, near = poisson_binomial(chance), _mixture([chance])
     at = np.arange(near.lowest, near.lowest + len(near.probabilities))
     below = np.interp(at, exact.values, np.cumsum(exact.probabilities))
     assert np.abs(np.cumsum(near.probabilities) - below).max() < 1e-3
@@ -86,6 +86,38 @@ def test_the_narrow_interval_is_that_of_the_map_fitted_to_all() -> None:
     again = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1).count(documents)
     assert again == found
     assert mended.count(np.zeros(0)).high_total == 0
+
+
+@pytest.mark.parametrize("recalibrator", [Platt(), Isotonic()], ids=["platt", "isotonic"])
+def test_groups_counted_together_are_those_of_one_refit_at_a_time(recalibrator: Any) -> None:
+    rng = np.random.default_rng(5)
+    score = rng.random(150)
+    data = LabelledScores(score, rng.random(150) < score)
+    mended = RefittedRecalibrator(recalibrator, data, refits=25, seed=2)
+    groups = [rng.integers(0, 101, size) / 100 for size in (3, 0, 40, 1, 200)]
+    start = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+    distinct, code = np.unique(np.concatenate(groups), return_inverse=True)
+    mixtures = _mixtures(mended.refitted_probabilities(distinct), len(mended.maps), code, start)
+    for group, mixture, found in zip(groups, mixtures, mended.counts(groups), strict=True):
+        mixed = np.zeros(len(group) + 1)
+        for one in mended.maps:
+            part = poisson_binomial(one.transform(group) if len(group) else [])
+            mixed[part.lowest : part.lowest + len(part.probabilities)] += part.probabilities
+        np.testing.assert_allclose(mixture.probabilities, mixed / len(mended.maps), rtol=0, atol=1e-12)
+        assert found == mended.count(group)
+        every = list(mended.refitted_probabilities(group))
+        low, high = total_interval(every)
+        assert (found.low_total, found.high_total) == (min(low, found.low), max(high, found.high))
+
+
+def test_a_group_with_a_bad_score_is_refused() -> None:
+    rng = np.random.default_rng(6)
+    score = rng.random(60)
+    mended = RefittedRecalibrator(Platt(), LabelledScores(score, rng.random(60) < score), refits=20)
+    for bad in ([0.5, 1.5], [float("nan")], [[0.1, 0.2]]):
+        with pytest.raises(InputError, match="scores"):
+            mended.counts([[0.5], bad])
+    assert mended.counts([]) == []
 
 
 def test_draws_without_both_labels_are_counted_and_too_many_are_refused() -> None:

@@ -254,10 +254,10 @@ def document_samples(
     bits = count(found, labels) > 0
     kept = np.flatnonzero(bits.any(axis=0))
     countries = tuple(found.countries[place] for place in kept)
-    return DocumentSamples(countries, bits[:, kept], _evidence(found, labels, kept))
+    return DocumentSamples(countries, bits[:, kept], evidence_of(found, labels, kept))
 
 
-def _evidence(found: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
+def evidence_of(found: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
     """Pairs of mentions that are one entity in some sample, for the countries that count."""
     rows = []
     agents = labels[:, found.agents]

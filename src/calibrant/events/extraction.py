@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.documents import Document
-from calibrant.events.count import Evidence, _evidence, candidates, count
+from calibrant.events.count import Evidence, candidates, count, evidence_of
 from calibrant.events.lexicon import Lexicon
 from calibrant.events.rules import Rules, acts
 from calibrant.models.mentions import detect_mentions
@@ -103,6 +103,6 @@ def extract(
         return None
     evidence: list[Evidence] = []
     for place in kept:
-        evidence += _evidence(found, labels, np.array([place]))[:MOST_EVIDENCE]
+        evidence += evidence_of(found, labels, np.array([place]))[:MOST_EVIDENCE]
     countries = tuple(found.countries[place] for place in kept)
     return DocumentEvents(document, countries, bits[:, kept], best[kept], tuple(evidence))

@@ -55,7 +55,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if not direct:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in FULL:
-            raise _not_writable(path, error) from error
+            raise not_writable(path, error) from error
         raise
 
 
@@ -103,9 +103,9 @@ def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
     try:
         return target, temporary, temporary.open("wb" if direct else "xb")
     except OSError as error:
-        raise _not_writable(path, error) from error
+        raise not_writable(path, error) from error
 
 
-def _not_writable(path: str | os.PathLike[str], error: OSError) -> InputError:
+def not_writable(path: str | os.PathLike[str], error: OSError) -> InputError:
     reason = (error.strerror or str(error)).lower()
     return InputError(f"cannot write: {reason}", "choose another place", code="output", file=str(path))

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from calibrant import __version__
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._atomic import _not_writable, writing
+from calibrant.io._atomic import not_writable, writing
 from calibrant.io._store_parts import (
     DOCUMENTS,
     MANIFEST,
@@ -97,7 +97,7 @@ class StoreWriter:
                 self._lock = _locked(self._folder)
                 parts.mkdir(exist_ok=True)
         except OSError as error:
-            raise _not_writable(self._folder, error) from error
+            raise not_writable(self._folder, error) from error
         if foreign:
             message, hint = "the folder holds something else", "name a new folder, or a store of events"
             raise InputError(message, hint, code="output", file=str(self._folder))

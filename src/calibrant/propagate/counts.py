@@ -99,14 +99,14 @@ def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
     """
     from calibrant._kernels.counts import sum_of_steps
 
-    up = _probabilities(probabilities, "probabilities")
+    up = probabilities_of(probabilities, "probabilities")
     certain = int(np.count_nonzero(up == 1))
     up = up[(up > 0) & (up < 1)]
     lowest, found = sum_of_steps(np.zeros(len(up)), up)
     return CountDistribution(int(lowest) + certain, found)
 
 
-def _probabilities(values: ArrayLike, name: str) -> Floats:
+def probabilities_of(values: ArrayLike, name: str) -> Floats:
     """Checked float64 probabilities; an empty list is fine."""
     if np.size(values) == 0:
         return np.zeros(0)
@@ -162,7 +162,7 @@ def count_interval(
     proportion(level, "level")
     drawn = None if bits is None else _bits(bits)
     if probabilities is not None:
-        chance = _probabilities(probabilities, "probabilities")
+        chance = probabilities_of(probabilities, "probabilities")
     elif drawn is not None:
         chance = drawn.mean(axis=0)
     else:
@@ -238,7 +238,7 @@ def compare_counts(
     from calibrant._kernels.counts import sum_of_steps
 
     proportion(level, "level")
-    up, down = _probabilities(only_first, "only_first"), _probabilities(only_second, "only_second")
+    up, down = probabilities_of(only_first, "only_first"), probabilities_of(only_second, "only_second")
     _checks.same_length("only_first", len(up), "only_second", len(down))
     wrong = np.flatnonzero(up + down > 1 + ROUNDING)
     if len(wrong):

@@ -33,7 +33,7 @@ from calibrant.web.pages import (
     PeriodComparison,
     Series,
 )
-from calibrant.workflow.event_tables import Calendar, Counting, _codes, _recalibrator
+from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]
@@ -107,7 +107,7 @@ class Explorer:
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
-        self._mended = None if dev is None else _recalibrator(dev, 0)
+        self._mended = None if dev is None else labelled_recalibrator(dev, 0)
         if progress is not None:
             progress("reading the store", 0, None)
         self._counts = self._store.counts()
@@ -117,7 +117,7 @@ class Explorer:
         self._series = lru_cache(REMEMBERED)(self._count)
         self._joint = lru_cache(REMEMBERED)(self._join)
         self._comparison = lru_cache(REMEMBERED)(self._compare)
-        self.countries = _codes(None, self._counts)
+        self.countries = country_codes(None, self._counts)
 
     @cached_property
     def about(self) -> About:

@@ -19,8 +19,7 @@ from calibrant.io.store import Counts, EventStore, StoredDocument, StoredEvidenc
 from calibrant.propagate.counts import INTERVALS, Interval, count_interval
 from calibrant.propagate.periods import PERIODS, By, period_of, periods_between
 from calibrant.propagate.total import RefittedRecalibrator
-from calibrant.recalibrate import Platt
-from calibrant.recalibrate._labelled import LabelledScores
+from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.results.events import (
     EventCount,
     EventTable,
@@ -150,11 +149,11 @@ def event_table(
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
-    mended = None if dev is None else _recalibrator(dev, seed)
+    mended = None if dev is None else labelled_recalibrator(dev, seed)
     if mended is not None and interval == "samples":
         hint = "use poisson-binomial or normal"
         raise InputError("samples cannot be recalibrated (--dev)", hint, code="parameter")
-    chosen = _codes(countries, calendar.counts)
+    chosen = country_codes(countries, calendar.counts)
     counted = Counting(calendar, interval, level, mended)
     return EventTable(
         store=os.fspath(opened.path),
@@ -191,9 +190,9 @@ class Counting:
     def rows(self, country: str) -> Iterator[EventCount]:
         """A country's counts, period by period."""
         calendar, counts = self.calendar, self.calendar.counts
-        for place, rows in enumerate(calendar.cells(country)):
+        cells = calendar.cells(country)
+        for place, (rows, found) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
             documents = int(calendar.totals[place])
-            found = self.interval_of(rows)
             low_total, high_total = found.low_total, found.high_total
             reasons = {} if self.mended is not None else dict.fromkeys(("low_total", "high_total"), NO_DEV)
             if not documents:
@@ -214,22 +213,36 @@ class Counting:
                 reasons=reasons,
             )
 
-    def interval_of(self, rows: NDArray[np.int64]) -> CountInterval:
-        """The count of some documents, and how sure it is."""
+    def intervals_of(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
+        """The count of the documents of each cell, and how sure it is."""
         counts = self.calendar.counts
-        rows = rows[counts.probability[rows] > 0]
-        if not len(rows):
-            total = 0.0 if self.mended is not None else None
-            return CountInterval(
-                0, 0.0, 0.0, 0.0, 0.0, self.level, self.interval, low_total=total, high_total=total
-            )
-        chance = counts.probability[rows]
+        total = 0.0 if self.mended is not None else None
+        nothing = CountInterval(
+            0, 0.0, 0.0, 0.0, 0.0, self.level, self.interval, low_total=total, high_total=total
+        )
+        possible = [rows[counts.probability[rows] > 0] for rows in cells]
+        filled = iter(self._filled([rows for rows in possible if len(rows)]))
+        return [next(filled) if len(rows) else nothing for rows in possible]
+
+    def _filled(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
+        counts = self.calendar.counts
+        chances = [counts.probability[rows] for rows in cells]
         if self.mended is not None:
-            return self.mended.count(chance, interval=self.interval, level=self.level)
-        return count_interval(chance, bits=counts.bits(rows), interval=self.interval, level=self.level)
+            return self.mended.counts(chances, interval=self.interval, level=self.level)
+        return [
+            count_interval(chance, bits=counts.bits(rows), interval=self.interval, level=self.level)
+            for chance, rows in zip(chances, cells, strict=True)
+        ]
 
 
-def _codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
+def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
+    """Codes as asked for, in capitals and each once; None: all of a store, by falling mean.
+
+    Raises
+    ------
+    InputError
+        If one is empty, or has blanks around it.
+    """
     if countries is None:
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
         order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
@@ -242,7 +255,14 @@ def _codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code.upper() for code in countries))
 
 
-def _recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
+def labelled_recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
+    """Platt scaling fitted to a table of labelled documents, and to resampled clusters of it.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be read, or has classes.
+    """
     table = open_predictions(dev)
     batch = table.read()
     if table.classes:
@@ -302,7 +322,7 @@ def uncertain_documents(
     counts = opened.counts()
     rows = np.arange(len(counts.document))
     if countries is not None:
-        wanted = [counts.rows_of(code) for code in _codes(countries, counts)]
+        wanted = [counts.rows_of(code) for code in country_codes(countries, counts)]
         rows = np.sort(np.concatenate([np.zeros(0, np.int64), *wanted]))
     nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
     names = {counts.names[counts.document[row]] for row in nearest}
