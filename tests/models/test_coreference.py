@@ -249,7 +249,8 @@ def test_the_loss_is_the_log_likelihood_of_the_gold_antecedents_with_costs_added
 
 def test_adagrad_takes_the_step_of_its_formula_in_the_blocks_that_were_touched() -> None:
     block = 1 << BLOCK_BITS
-    weight, squares, gradient = np.zeros((3, 3 * block))
+    state: Any = np.zeros((3, 3 * block))
+    weight, squares, gradient = state
     weight[block - 2 : block + 2], squares[block - 2 : block + 2] = (0.5, -0.2, 0.0, 0.01), (1, 0, 0, 4)
     gradient[block - 2 : block + 2] = 2.0, -1.0, 0.0, 0.0
     expected = []
