@@ -203,6 +203,12 @@ def test_nothing_is_left_of_a_file_that_is_not_written_to_its_end(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["x.parquet", "x.CSV"])
+def test_a_file_with_the_name_of_a_table_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="JSON lines"):
+        PosteriorWriter(tmp_path / name)
+
+
 def test_standard_output_is_written(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with PosteriorWriter("-") as writer:
         writer.write(PosteriorDocument("d", [Mention(0, 0, 1)], [[1.0]]))

@@ -281,6 +281,11 @@ def test_a_temperature_divides_the_scores(temperature: float) -> None:
     assert (tempered.names, tempered.window) == (posterior.names, posterior.window)
 
 
+def test_the_smallest_temperature_leaves_the_best_choices() -> None:
+    posterior = random_posterior(8, [5, 6])
+    np.testing.assert_array_equal(posterior.tempered(5e-324).best_antecedents(), posterior.best_antecedents())
+
+
 def test_scores_may_have_any_constant_and_any_size() -> None:
     scores = np.array([-4000.0, 700.0, 701.0, -5000.0, -5001.0, -4999.0])
     posterior = AntecedentPosterior(scores, [3])

@@ -28,6 +28,7 @@ Progress = Callable[[str, int, int | None], None]
 
 REPORT_EVERY = 16
 STDOUT = "-"
+TABLES = (".parquet", ".csv", ".tsv", ".arrow", ".npz")  # names that promise what the lines are not
 TOLERANCE = 1e-6
 
 
@@ -166,7 +167,7 @@ class PosteriorWriter:
     Raises
     ------
     InputError
-        If the place cannot be written, a document is written twice, or none is.
+        If the place cannot be written or has the name of a table, a document is written twice, or none is.
 
     Examples
     --------
@@ -183,6 +184,9 @@ class PosteriorWriter:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._name = os.fspath(path)
         self._documents: set[str] = set()
+        if self._name.lower().endswith(TABLES):
+            hint = "name it .jsonl or .jsonl.gz; `calibrant coref pairs` makes a table of it"
+            raise InputError("posteriors are written as JSON lines", hint, code="output", file=self._name)
 
     def __enter__(self) -> PosteriorWriter:
         with ExitStack() as stack:

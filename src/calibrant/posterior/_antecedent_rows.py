@@ -159,8 +159,9 @@ class AntecedentRows:
         value = float(temperature)
         if not 0 < value < math.inf:
             raise InputError(f"temperature is {value!r}", "give a positive, finite number", code="parameter")
-        with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice is never so near 0
-            scores = self.log_probabilities / value
+        best = np.maximum.reduceat(self.log_probabilities, self.row_offsets[:-1])
+        with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice stays at 0
+            scores = (self.log_probabilities - np.repeat(best, np.diff(self.row_offsets))) / value
         return type(self)(scores, self.mention_counts, window=self.window, names=self.names)
 
     def document_number(self, document: object) -> int:

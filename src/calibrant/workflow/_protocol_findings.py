@@ -113,9 +113,12 @@ def _plan(plan: Detectable | None, unit: str) -> str:
     if plan is None or plan.detectable is None:
         return ""
     units = f"{plan.n:,} {unit}s"
-    text = f" In {100 * plan.power:.12g} % of cases {units} show a difference of {_number(plan.detectable)}"
+    text = (
+        f" {units} show a difference, if there is one of {_number(plan.detectable)}, in "
+        f"{100 * plan.power:.12g} % of cases"
+    )
     if plan.more:
-        text += f"; one as large as this takes {plan.more:,} more"
+        text += f"; if it is as small as was seen, {plan.more:,} more are needed"
     return f"{text}."
 
 
@@ -185,11 +188,11 @@ def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3f}"
+    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}"
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _percent(value: float) -> str:
