@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from importlib.util import find_spec
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import explorer_data
@@ -33,38 +34,49 @@ def explorer(scale: Scale) -> Found:
     slow: list[float] = []
     for threads in THREADS:
         start = time.perf_counter()
-        with _server(str(folder), threads) as client:
+        with _server(str(folder), threads) as (client, number):
             opened = time.perf_counter() - start
+            at_first = _memory(number)
             first.append(_seconds(client, "/"))
             clicks = sorted(_seconds(client, path) for path in _walk(client, random.Random(SEED)))
+            at_last = _memory(number)
         slow.append(clicks[int(0.95 * len(clicks))])
-        for what, value, fastest in (
-            ("from the command to the address", opened, opened),
-            ("first page", first[-1], first[-1]),
-            (f"{len(clicks)} clicks: median", clicks[len(clicks) // 2], clicks[0]),
-            (f"{len(clicks)} clicks: 95th percentile", slow[-1], clicks[0]),
-            (f"{len(clicks)} clicks: slowest", clicks[-1], clicks[0]),
+        for what, value, fastest, memory in (
+            ("from the command to the address", opened, opened, at_first),
+            ("first page", first[-1], first[-1], None),
+            (f"{len(clicks)} clicks: median", clicks[len(clicks) // 2], clicks[0], None),
+            (f"{len(clicks)} clicks: 95th percentile", slow[-1], clicks[0], None),
+            (f"{len(clicks)} clicks: slowest", clicks[-1], clicks[0], at_last),
         ):
-            rows.append(_row(f"explorer, {what}", threads, value, fastest))
+            rows.append(_row(f"explorer, {what}", threads, value, fastest, memory))
     return [
         Bar("explorer: first page of 200,000 documents", 0.3, "s", *first),
         Bar("explorer: 95th percentile of clicks", 0.2, "s", *slow),
     ], rows
 
 
-def _row(what: str, threads: int, seconds: float, fastest: float) -> Row:
+def _row(what: str, threads: int, seconds: float, fastest: float, memory: int | None) -> Row:
     return {
         "what": what,
         "pairs": explorer_data.DOCUMENTS,
         "threads": threads,
         "seconds": float(f"{seconds:.4g}"),
         "fastest": float(f"{fastest:.4g}"),
-        "memory, MiB": None,
+        "memory, MiB": memory,
     }
 
 
+def _memory(process: int) -> int | None:
+    """The most that a process has held so far, in MiB; None where the system does not say."""
+    status = Path(f"/proc/{process}/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return round(int(line.split()[1]) / 1024)
+
+
 @contextmanager
-def _server(folder: str, threads: int) -> Iterator[HTTPConnection]:
+def _server(folder: str, threads: int) -> Iterator[tuple[HTTPConnection, int]]:
     command = [sys.executable, "-m", "calibrant", "explore", folder, "--no-browser", "--port", "0"]
     process = subprocess.Popen(
         command,
@@ -77,7 +89,7 @@ def _server(folder: str, threads: int) -> Iterator[HTTPConnection]:
         assert process.stdout is not None
         line = next((line for line in process.stdout if "http://" in line), "")
         address = urlsplit(next(word for word in line.split() if word.startswith("http://")))
-        yield HTTPConnection(str(address.hostname), address.port, timeout=60)
+        yield HTTPConnection(str(address.hostname), address.port, timeout=60), process.pid
     finally:
         process.terminate()
         process.wait()

@@ -25,9 +25,9 @@ def sum_of_steps(down: Any, up: Any) -> Any:
     for i in range(len(up)):
         lowest += down[i] > 0
         highest += up[i] > 0
-    now = np.zeros(lowest + highest + 3)
-    after = np.zeros(lowest + highest + 3)
-    first = lowest + 1  # where the sum 0 stands, with a free cell at both ends
+    now = np.zeros(lowest + highest + 5)
+    after = np.zeros(lowest + highest + 5)
+    first = lowest + 2  # where the sum 0 stands, with two free cells at both ends
     last = first
     now[first] = 1.0
     for i in range(len(up)):
@@ -36,23 +36,17 @@ def sum_of_steps(down: Any, up: Any) -> Any:
         stay = max(0.0, 1.0 - down[i] - up[i])
         begin = first - 1 if down[i] > 0 else first
         end = last + 1 if up[i] > 0 else last
+        now[first - 2 : first] = 0.0
+        now[last + 1 : last + 3] = 0.0
         for k in range(begin, end + 1):
-            after[k] = 0.0
-        for k in range(first, last + 1):
-            after[k] += stay * now[k]
-        if up[i] > 0:
-            for k in range(first, last + 1):
-                after[k + 1] += up[i] * now[k]
-        if down[i] > 0:
-            for k in range(first, last + 1):
-                after[k - 1] += down[i] * now[k]
+            after[k] = stay * now[k] + up[i] * now[k - 1] + down[i] * now[k + 1]
         first, last = begin, end
         while first < last and after[first] < NEGLIGIBLE:
             first += 1
         while first < last and after[last] < NEGLIGIBLE:
             last -= 1
         now, after = after, now
-    return first - lowest - 1, now[first : last + 1].copy()
+    return first - lowest - 2, now[first : last + 1].copy()
 
 
 @jit

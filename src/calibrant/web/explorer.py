@@ -143,11 +143,8 @@ class Explorer:
         return fitting[0] if fitting else "year"
 
     def prepare(self) -> None:
-        """Count what overviews show, so that nobody waits for it.
-
-        With labelled documents only what is shown first: each cell then takes hundreds of counts.
-        """
-        for by in get_args(By) if self._mended is None else (self.default_by,):
+        """Count what overviews show, so that nobody waits for it."""
+        for by in get_args(By):
             self.overview(by=by)
 
     def overview(self, *, by: By | None = None, rates: bool = False) -> OverviewPage:
