@@ -109,6 +109,23 @@ def overview_row(counted: Counted) -> Row:
     }
 
 
+def total_row(counted: Counted) -> Row:
+    """Documents with an agent, summed over all countries and the whole time, with both intervals."""
+    counts = counted.calendar.counts
+    rows = np.arange(len(counts.document))
+    plain, total = counted.plain.interval_of(rows), counted.total.interval_of(rows)
+    return {
+        **counted.name,
+        "mean": plain.mean,
+        "low": plain.low,
+        "high": plain.high,
+        "recalibrated": total.mean,
+        "low_total": total.low_total,
+        "high_total": total.high_total,
+        "best": int(counts.best.sum()),
+    }
+
+
 def country_rows(counted: Counted, paper: Counted) -> list[Row]:
     """The most frequent countries over the whole time, with both intervals, and by the paper's rules."""
     rows = []
@@ -130,8 +147,8 @@ def country_rows(counted: Counted, paper: Counted) -> list[Row]:
                 "low_total": total.low_total,
                 "high_total": total.high_total,
                 "best": int(calendar.counts.best[places].sum()),
-                "paper's rules": float(other.probability[by_paper].sum()),
-                "paper's rules, best": int(other.best[by_paper].sum()),
+                "by paper": float(other.probability[by_paper].sum()),
+                "best by paper": int(other.best[by_paper].sum()),
             }
         )
     return rows

@@ -30,9 +30,7 @@ def skipping_rows(data: Path, pipeline: Path, model: Path) -> list[Row]:
         documents = _drawn(list(iter_dated(corpus.file(data))), DOCUMENTS[corpus.name])
         quick, quick_seconds = _stored(settings, documents)
         whole, whole_seconds = _stored(replace(settings, skip=False), documents)
-        different = sum(
-            replace(one, skipped=False) != other for one, other in zip(quick, whole, strict=True)
-        )
+        different = sum(replace(one, skipped=False) != other for one, other in zip(quick, whole, strict=True))
         rows.append(
             {
                 "corpus": corpus.title,
