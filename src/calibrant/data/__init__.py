@@ -1,4 +1,4 @@
-"""What ships with the package: predictions, evaluations to start from, dated texts.
+"""What ships with the package: predictions, evaluations to start from, dated texts, stores of events.
 
 Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
 tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
@@ -11,12 +11,31 @@ from pathlib import Path
 
 from calibrant.exceptions import InputError
 
-__all__ = ["EXAMPLES", "MODELS", "SETS", "SPLITS", "dated_documents", "example", "predictions"]
+__all__ = [
+    "EXAMPLES",
+    "MODELS",
+    "SETS",
+    "SPLITS",
+    "STORES",
+    "dated_documents",
+    "event_labels",
+    "event_store",
+    "example",
+    "predictions",
+]
 
 FOLDER = Path(__file__).parent
 SETS = ("dated", "100k")
 MODELS = ("naive-bayes", "logistic-regression")
 SPLITS = ("test", "dev")
+STORES = (
+    "current-events",
+    "current-events-paper",
+    "reuters-21578",
+    "reuters-21578-paper",
+    "socialist-worker",
+    "socialist-worker-paper",
+)
 EXAMPLES = {
     "summaries": FOLDER / "summaries" / "eval.toml",
     "sentiment": FOLDER / "sentiment.toml",
@@ -100,3 +119,50 @@ def dated_documents() -> Path:
     'events.conllu'
     """
     return FOLDER / "events.conllu"
+
+
+def event_store(name: str = "current-events") -> Path:
+    """Path of a store of events that ships with the package: ids, dates and probabilities, no text.
+
+    The commands on stores take these names where there is no such folder.
+
+    Parameters
+    ----------
+    name
+        ``"current-events"``: 111,870 short reports of 2002 to 2025. ``"socialist-worker"``: 6,714 articles of a
+        partisan paper, 2001 to 2007. ``"reuters-21578"``: 21,578 stories of 58 days of 1987. With ``-paper`` after
+        it: the same by the rules of the 2015 paper, instead of a list of verbs of force.
+
+    Returns
+    -------
+    Path
+        Of a folder in the installed package.
+
+    Raises
+    ------
+    InputError
+        If there is no such store.
+
+    Examples
+    --------
+    >>> from calibrant.io import EventStore
+    >>> EventStore(event_store("reuters-21578")).document_count
+    21578
+    """
+    if name not in STORES:
+        raise InputError(f"name is {name!r}", f"use one of {', '.join(STORES)}", code="parameter")
+    return FOLDER / "stores" / name
+
+
+def event_labels() -> Path:
+    """Path of labelled documents that suit the stores that ship: ``score``, ``label``, ``cluster``.
+
+    They are documents of GUM with gold entities, each scored by a model that has not seen it: a row a document,
+    country and verb. It is an assumption that scores of the three corpora are as good.
+
+    Examples
+    --------
+    >>> event_labels().name
+    'event-labels.parquet'
+    """
+    return FOLDER / "stores" / "event-labels.parquet"

@@ -183,9 +183,18 @@ DOUBTFUL = (
 
 PLACE = "the country is where it happened"
 NATURE = "no person does it"
+WORDS = "words, wishes or figures of speech"
 PARSE = "parse"
-DRAWN: Mapping[str, int] = {"socialist-worker": 0, "current-events": 50, "reuters-21578": 25}
+DRAWN: Mapping[str, int] = {"socialist-worker": 40, "current-events": 50, "reuters-21578": 25}
 WRONG = (
+    Wrong("socialist-worker", "2001/373/373_03_FreeMarket", "IGOUNO", WORDS),
+    Wrong("socialist-worker", "2003-1/446/446_06_OilAndEmpire", "IGOUNO", WORDS),
+    Wrong("socialist-worker", "2003-2/468/468_05_Plummer", "AFG", PLACE),
+    Wrong("socialist-worker", "2005-1/543/543_06_WarOnTrial", "IRQ", PARSE),
+    Wrong("socialist-worker", "2006-2/602/602_04_LAMosque", "USA", WORDS),
+    Wrong("socialist-worker", "2006-2/604/604_05_MonaElFarra", "PSE", PLACE),
+    Wrong("socialist-worker", "2007-1/615/615_10_Bond", "CHN", WORDS),
+    Wrong("socialist-worker", "2007-2/640/640_04_ViewsInBrief", "AFG", PLACE),
     Wrong("current-events", "2007-07-26.11", "SYR", PLACE),
     Wrong("current-events", "2008-03-16.13", "PAK", PLACE),
     Wrong("current-events", "2010-10-04.04", "PAK", PLACE),
@@ -249,7 +258,7 @@ def sure_rows(stores: Mapping[str, EventStore]) -> list[Row]:
                 "share": right / len(drawn),
                 "low": float(low[0]),
                 "high": float(high[0]),
-                **{why: whys.count(why) for why in (PLACE, NATURE, PARSE)},
+                **{why: whys.count(why) for why in (PLACE, NATURE, WORDS, PARSE)},
             }
         )
     return rows
