@@ -1,6 +1,6 @@
-"""Write the lexicon of countries and organisations that ships with the package.
+"""Write the lexicon of countries and organisations that ships with the package, and what people call them.
 
-python scripts/lexicon.py          writes src/calibrant/events/lexicon.csv
+python scripts/lexicon.py          writes src/calibrant/events/lexicon.csv and country_names.csv
 
 Needs pycountry (ISO 3166) and Babel (Unicode CLDR), which nothing else does: the file ships, so that
 neither is needed to build, install, test or run calibrant. ``lexicon_names.txt`` beside this script holds
@@ -17,6 +17,7 @@ from typing import Any
 
 OWN = Path(__file__).with_name("lexicon_names.txt")
 TARGET = Path(__file__).resolve().parent.parent / "src" / "calibrant" / "events" / "lexicon.csv"
+SHOWN = TARGET.with_name("country_names.csv")
 LOCALES = ("en", "en_GB")
 # States that a country of today goes on from have its code; those that fell apart keep their own.
 PRESENT = {"BUR": "MMR", "BYS": "BLR", "DHY": "BEN", "HVO": "BFA", "NHB": "VUT", "RHO": "ZWE", "TMP": "TLS"}
@@ -88,6 +89,17 @@ def rows() -> Iterator[Row]:
                 yield code, name, cased
 
 
+def shown_names() -> dict[str, str]:
+    """The name of each code that people are shown: CLDR's in English, else the project's first."""
+    pycountry: Any = import_module("pycountry")
+    territories = import_module("babel").Locale.parse("en").territories
+    codes = {country.alpha_2: country.alpha_3 for country in pycountry.countries} | OTHER_CODES
+    found = {code: territories[short] for short, code in codes.items() if short in territories}
+    for code, name, _ in own_names():
+        found.setdefault(code, name)
+    return {code: found[code] for code in sorted({code for code, _, _ in rows()})}
+
+
 def by_code(row: Row) -> tuple[str, str]:
     """The order of the file."""
     return row[0], row[1].lower()
@@ -99,3 +111,7 @@ if __name__ == "__main__":
         writer.writerow(("code", "name", "cased"))
         table: list[Row] = sorted(rows(), key=by_code)
         writer.writerows(table)
+    with SHOWN.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("code", "name"))
+        writer.writerows(shown_names().items())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.events import Conflict, Entry, Lexicon, Match, default_lexicon, parse_lexicon
+from calibrant.events import Conflict, Entry, Lexicon, Match, country_names, default_lexicon, parse_lexicon
 from calibrant.events.lexicon import DEFAULT
 from calibrant.exceptions import InputError
 
@@ -115,3 +115,15 @@ def test_the_file_that_ships_has_the_names_of_the_projects_own_list() -> None:
     with DEFAULT.open(encoding="utf-8", newline="") as file:
         shipped = {(row["code"], row["name"], row["cased"]) for row in csv.DictReader(file)}
     assert not set(module.own_names()) - shipped
+
+
+def test_each_code_has_a_name_for_people_and_the_lexicon_knows_it_by_that() -> None:
+    lexicon, names = default_lexicon(), country_names()
+    assert set(names) == set(lexicon.codes)
+    assert len(set(names.values())) == len(names)
+    found = {
+        code: {match.code for match in lexicon.matches(name.replace("’", "'").split())}
+        for code, name in names.items()
+    }
+    strange = {"BES", "COD", "GGY", "HKG", "MAC", "MMR", "PSE", "VIR", "VGB"}  # "Congo - Kinshasa"
+    assert {code for code, codes in found.items() if code not in codes} <= strange

@@ -33,7 +33,7 @@ def row(period: str, mean: float, *, documents: int = 10, total: float | None = 
 
 
 def series(*rows: EventCount) -> Series:
-    return Series("USA", 5, sum(each.mean for each in rows), 3, rows)
+    return Series("USA", "United States", 5, sum(each.mean for each in rows), 3, rows)
 
 
 def ys(path: str) -> list[float]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from calibrant.events.count import Candidates, DocumentSamples, Evidence, candidates, count, document_samples
 from calibrant.events.extraction import DocumentEvents, extract
-from calibrant.events.lexicon import Conflict, Entry, Lexicon, Match, default_lexicon, parse_lexicon
+from calibrant.events.lexicon import (
+    Conflict,
+    Entry,
+    Lexicon,
+    Match,
+    country_names,
+    default_lexicon,
+    parse_lexicon,
+)
 from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
 
 __all__ = [
@@ -21,6 +29,7 @@ __all__ = [
     "Rules",
     "candidates",
     "count",
+    "country_names",
     "default_lexicon",
     "document_samples",
     "extract",

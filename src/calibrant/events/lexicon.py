@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 
 DEFAULT = Path(__file__).with_name("lexicon.csv")
+SHOWN = Path(__file__).with_name("country_names.csv")
 SHORTEST_STEM = 4
 REMEMBERED = 1 << 16
 STEMMED = ("any", "capitalised")
@@ -333,3 +335,18 @@ def default_lexicon() -> Lexicon:
     [Match(start=0, end=1, code='SUN'), Match(start=2, end=4, code='DDR'), Match(start=6, end=7, code='USA')]
     """
     return parse_lexicon(DEFAULT.read_text(encoding="utf-8"), file=DEFAULT.name)
+
+
+@cache
+def country_names() -> Mapping[str, str]:
+    """What people call the codes of `default_lexicon`: one name each, in English.
+
+    Those of Unicode CLDR; of states and organisations that it does not have, the project's own.
+
+    Examples
+    --------
+    >>> country_names()["CIV"], country_names()["IGONAT"]
+    ('Côte d’Ivoire', 'NATO')
+    """
+    with SHOWN.open(encoding="utf-8", newline="") as file:
+        return MappingProxyType({row["code"]: row["name"] for row in csv.DictReader(file)})

@@ -13,6 +13,7 @@ from calibrant import __version__
 from calibrant.propagate.periods import PERIODS
 from calibrant.report import _text as text
 from calibrant.web._charts import chance_chart, series_chart
+from calibrant.web._countries import by_name, name_of
 from calibrant.web.pages import (
     LISTED,
     ComparisonPage,
@@ -109,7 +110,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(quantity=quantity, share=share, count=text.count)
+    environment.filters.update(
+        quantity=quantity, share=share, count=text.count, called=name_of, by_name=by_name
+    )
     environment.globals.update(
         chart=_chart,
         charts=series_chart,

@@ -17,6 +17,7 @@ from calibrant.io.dated import iter_dated
 from calibrant.io.store import EventStore, StoredDocument
 from calibrant.propagate.periods import By
 from calibrant.web._comparing import Joint
+from calibrant.web._countries import find, name_of
 from calibrant.web._documents import PartReader
 from calibrant.web._text import note_of, pairs_of, pieces_of
 from calibrant.web.pages import (
@@ -172,17 +173,18 @@ class Explorer:
         Parameters
         ----------
         country
-            Its code.
+            Its code or its name.
         by, rates
             As in `overview`.
 
         Raises
         ------
         InputError
-            If the store has no document of it.
+            If the store has no document of it, or several countries go by that name.
         """
         by = by or self.default_by
-        return CountryPage(self.about, by, rates, self.countries, self._series(self._known(country), by))
+        code = find(country, self.countries)
+        return CountryPage(self.about, by, rates, self.countries, self._series(code, by))
 
     def compare(
         self, first: str, second: str, *, by: By | None = None, rates: bool = False
@@ -192,7 +194,7 @@ class Explorer:
         Parameters
         ----------
         first, second
-            Their codes.
+            Their codes or names.
         by, rates
             As in `overview`.
 
@@ -201,7 +203,8 @@ class Explorer:
         InputError
             If the store has no document of one of them, or they are the same.
         """
-        if self._known(first) == self._known(second):
+        first, second = find(first, self.countries), find(second, self.countries)
+        if first == second:
             raise InputError("the two countries are the same", "choose another one", code="parameter")
         by = by or self.default_by
         joint = self._joint(first, second)
@@ -231,7 +234,7 @@ class Explorer:
         Parameters
         ----------
         country
-            Its code.
+            Its code or its name.
         by, period
             How time is cut, and which period; None: all of it.
         order
@@ -246,7 +249,8 @@ class Explorer:
         """
         one_of(order, ORDERS, "order")
         by = by or self.default_by
-        rows = self._counts.rows_of(self._known(country))
+        country = find(country, self.countries)
+        rows = self._counts.rows_of(country)
         if period is not None:
             calendar = self._calendar(by)
             if period not in calendar.periods:
@@ -259,6 +263,7 @@ class Explorer:
         return DocumentsPage(
             about=self.about,
             country=country,
+            name=name_of(country),
             by=by,
             period=period,
             order=order,
@@ -312,16 +317,11 @@ class Explorer:
         starts = np.searchsorted(counts.document, np.arange(len(counts.names) + 1))
         return {name: np.arange(starts[place], starts[place + 1]) for place, name in enumerate(counts.names)}
 
-    def _known(self, country: str) -> str:
-        if country not in self._counts.countries:
-            hint = "the overview names those that have some"
-            raise InputError(f"the store has no document of {country!r:.20}", hint, code="parameter")
-        return country
-
     def _count(self, country: str, by: By) -> Series:
         rows = tuple(Counting(self._calendar(by), "poisson-binomial", LEVEL, self._mended).rows(country))
         return Series(
             country=country,
+            name=name_of(country),
             matched=sum(row.matched for row in rows),
             mean=float(sum(row.mean for row in rows)),
             best=sum(row.best for row in rows),
@@ -348,8 +348,10 @@ class Explorer:
     def _document_count(self, row: int) -> DocumentCount:
         probability = float(self._counts.probability[row])
         samples = self._store.sample_count
+        country = self._counts.countries[self._counts.country[row]]
         return DocumentCount(
-            country=self._counts.countries[self._counts.country[row]],
+            country=country,
+            name=name_of(country),
             probability=probability,
             samples_counted=round(probability * samples),
             samples=samples,

@@ -57,8 +57,8 @@ class Series(Result):
 
     Attributes
     ----------
-    country
-        Its code.
+    country, name
+        Its code, and what people call it.
     matched, mean, best
         Of all periods together.
     rows
@@ -66,6 +66,7 @@ class Series(Result):
     """
 
     country: str
+    name: str
     matched: int
     mean: float
     best: int
@@ -219,8 +220,8 @@ class DocumentsPage(Result):
     ----------
     about
         The store.
-    country, by
-        Which counts; how time is cut.
+    country, name, by
+        Which counts, and what people call it; how time is cut.
     period
         None: all periods.
     order
@@ -233,6 +234,7 @@ class DocumentsPage(Result):
 
     about: About
     country: str
+    name: str
     by: str
     period: str | None
     order: str
@@ -251,8 +253,8 @@ class DocumentCount(Result):
 
     Attributes
     ----------
-    country
-        Its code.
+    country, name
+        Its code, and what people call it.
     probability
         Share of the samples in which it counts.
     samples_counted, samples
@@ -262,6 +264,7 @@ class DocumentCount(Result):
     """
 
     country: str
+    name: str
     probability: float
     samples_counted: int
     samples: int

@@ -1,0 +1,68 @@
+"""What people call the countries of a store, and which of them they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calibrant.events.lexicon import country_names, default_lexicon
+from calibrant.exceptions import InputError
+
+LONGEST_NAME = 100
+SHOWN = 5
+
+
+def name_of(code: str) -> str:
+    """What people call a code; the code itself where the lexicon that ships does not have it.
+
+    Examples
+    --------
+    >>> name_of("IRQ"), name_of("X9")
+    ('Iraq', 'X9')
+    """
+    return country_names().get(code, code)
+
+
+def by_name(codes: Sequence[str]) -> list[str]:
+    """Codes in the order of their names."""
+    return sorted(codes, key=lambda code: (name_of(code).casefold(), code))
+
+
+def find(given: str, codes: Sequence[str]) -> str:
+    """The code that somebody means by a code, a name, a part of one, or what its people are called.
+
+    Parameters
+    ----------
+    given
+        In capitals or not.
+    codes
+        Of the store.
+
+    Raises
+    ------
+    InputError
+        If it is none of them, or several.
+
+    Examples
+    --------
+    >>> find("iraq", ["IRQ", "USA"]), find("Americans", ["IRQ", "USA"]), find("states", ["IRQ", "USA"])
+    ('IRQ', 'USA', 'USA')
+    """
+    text = " ".join(given[:LONGEST_NAME].split())
+    if given in codes:
+        return given
+    if text.upper() in codes:
+        return text.upper()
+    folded = text.casefold()
+    matches = default_lexicon().matches(text.title().replace("’", "'").split())
+    for found in (
+        [code for code in codes if name_of(code).casefold() == folded],
+        [each.code for each in matches if each.code in codes and each.end - each.start == len(text.split())],
+        [code for code in codes if folded and folded in name_of(code).casefold()],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(found)[:SHOWN])
+            raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
+    hint = "the overview names those that have some"
+    raise InputError(f"the store has no document of {given!r:.20}", hint, code="parameter")
