@@ -110,7 +110,18 @@ def test_every_answer_forbids_scripts_frames_and_other_origins(client: Client) -
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "10.0.0.7", ""]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "localhost:80@evil.example",
+        "[::1]evil.example",
+        "127.1",
+        "0.0.0.0",
+        "10.0.0.7",
+        "",
+    ],
 )
 def test_other_hosts_are_refused(client: Client, host: str) -> None:
     answer = client.get("/", host=host)

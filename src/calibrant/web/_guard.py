@@ -51,17 +51,23 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def host_of(header: str) -> str:
-    """The name in a Host header, without its port and in lower case.
+    """The name in a Host header, without its port and in lower case; empty if it is none.
 
     Examples
     --------
-    >>> host_of("LocalHost:8765"), host_of("[::1]:80"), host_of("::1")
-    ('localhost', '::1', '::1')
+    >>> host_of("LocalHost:8765"), host_of("[::1]:80"), host_of("::1"), host_of("localhost:80@evil.example")
+    ('localhost', '::1', '::1', '')
     """
     text = header.strip().lower()
     if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0] if text.count(":") == 1 else text
+        name, _, rest = text[1:].partition("]")
+    elif text.count(":") == 1:
+        name, colon, number = text.partition(":")
+        rest = colon + number
+    else:
+        name, rest = text, ""
+    port = rest.removeprefix(":")
+    return name if port == "" or (rest != port and port.isascii() and port.isdigit()) else ""
 
 
 @dataclass(frozen=True)
