@@ -129,9 +129,9 @@ def event_store(name: str = "current-events") -> Path:
     Parameters
     ----------
     name
-        ``"current-events"``: 111,870 short reports of 2002 to 2025. ``"socialist-worker"``: 6,714 articles of a
-        partisan paper, 2001 to 2007. ``"reuters-21578"``: 21,578 stories of 58 days of 1987. With ``-paper`` after
-        it: the same by the rules of the 2015 paper, instead of a list of verbs of force.
+        ``"current-events"``: 111,870 short reports of 2002 to 2025. ``"socialist-worker"``: 6,714 articles of
+        a partisan paper, 2001 to 2007. ``"reuters-21578"``: 21,578 stories of 58 days of 1987. With
+        ``-paper`` after it: the same by the rules of the 2015 paper, instead of a list of verbs of force.
 
     Returns
     -------
@@ -157,8 +157,8 @@ def event_store(name: str = "current-events") -> Path:
 def event_labels() -> Path:
     """Path of labelled documents that suit the stores that ship: ``score``, ``label``, ``cluster``.
 
-    They are documents of GUM with gold entities, each scored by a model that has not seen it: a row a document,
-    country and verb. It is an assumption that scores of the three corpora are as good.
+    They are documents of GUM with gold entities, each scored by a model that has not seen it: a row a
+    document, country and verb. It is an assumption that scores of the three corpora are as good.
 
     Examples
     --------

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant import InputError
+from calibrant.data import STORES, dated_documents, event_labels, event_store
+from calibrant.events import RULES
+from calibrant.io import EventStore, open_predictions, read_documents
+from calibrant.io.store import StoredCount, StoredDocument
+from calibrant.io.store_writing import StoreWriter
+from calibrant.models import CoreferenceModel
+from calibrant.propagate.total import RefittedRecalibrator
+from calibrant.recalibrate import Platt
+from calibrant.recalibrate._labelled import LabelledScores
+from calibrant.studies import _events_differences as differences
+from calibrant.studies import _events_numbers as numbers
+from calibrant.studies import _events_readings as readings
+from calibrant.studies import _events_total as total
+from calibrant.studies import events, fill, run
+from calibrant.studies._base import Finding, Study
+from calibrant.studies._events_data import CORPORA, Corpus, Extracted, store_name
+from calibrant.studies._events_dev import rows_of
+from calibrant.studies._events_findings import find
+from calibrant.studies._events_page import arrange
+from calibrant.studies._events_shipping import ship_labels, ship_store
+
+BY_YEAR = Corpus("small", "Small", "year")
+
+
+@pytest.fixture(scope="module")
+def record(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / "docs/studies/events.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def mended() -> RefittedRecalibrator:
+    """As the study has it, of the labels that ship."""
+    table = open_predictions(event_labels()).read()
+    assert table.cluster is not None
+    scores = LabelledScores(table.score, table.label, clusters=np.asarray(table.cluster))
+    return RefittedRecalibrator(Platt(clip=total.CLIP), scores, refits=total.REFITS, seed=events.SEED)
+
+
+def counted(
+    store: Path, corpus: Corpus, mended: RefittedRecalibrator, rules: str = "default"
+) -> numbers.Counted:
+    return numbers.Counted(Extracted(corpus, rules, EventStore(store), 0.0), mended)
+
+
+def small_store(folder: Path, cells: dict[tuple[str, int], list[float]], samples: int = 100) -> Path:
+    """A store of documents with the probabilities given for each country and year."""
+    rng = np.random.default_rng(1)
+    with StoreWriter(
+        folder, {"samples": samples, "with_text": False}, sources={"rules": "default"}
+    ) as writer:
+        for (country, year), chances in cells.items():
+            for number, chance in enumerate(chances):
+                bits = np.zeros(samples, np.bool_)
+                bits[rng.permutation(samples)[: round(chance * samples)]] = True
+                packed = np.packbits(bits, bitorder="little").tobytes()
+                count = StoredCount(country, float(bits.mean()), chance > 0.5, packed)
+                writer.write(StoredDocument(f"{country}{year}-{number}", date(year, 1, 1), counts=[count]))
+        writer.finish()
+    return folder
+
+
+def test_the_page_shows_the_record(root: Path, record: dict[str, Any]) -> None:
+    page = (root / "docs/studies/events.md").read_text(encoding="utf-8")
+    assert fill(page, record) == page
+
+
+def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: dict[str, Any]) -> None:
+    tables = record["tables"]
+    arranged = json.loads(json.dumps(arrange(tables)))
+    assert {key: tables[key] for key in arranged} == arranged
+    assert [finding.to_dict() for finding in find(tables)] == record["findings"]
+    names = [finding["name"] for finding in record["findings"]]
+    assert len(names) == len(set(names))
+
+
+def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
+    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
+    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    names = {corpus.name for corpus in CORPORA} | {"current-events-rates", "paper"}
+    assert set(events.figures(study)) == names
+
+
+def test_the_rows_of_a_corpus_follow_from_the_store_that_ships(
+    record: dict[str, Any], mended: RefittedRecalibrator
+) -> None:
+    corpus = CORPORA[-1]
+    main = counted(event_store(corpus.name), corpus, mended)
+    paper = counted(event_store(f"{corpus.name}-paper"), corpus, mended, "paper")
+    for key, rows in (
+        ("countries", numbers.country_rows(main, paper)),
+        ("fewer", [*numbers.fewer_rows(main), *numbers.fewer_rows(paper)]),
+        ("totals", [numbers.total_row(main), numbers.total_row(paper)]),
+        ("not-real", differences.difference_tables(main)["not-real"]),
+    ):
+        there = [row for row in record["tables"][key] if row["corpus"] == corpus.title]
+        if key == "not-real":
+            there = [row for row in there if row["rules"] == "default"]
+        assert len(there) == len(rows)
+        for row, one in zip(rows, there, strict=True):
+            assert row == pytest.approx(one), key
+
+
+def test_what_was_read_is_in_the_stores_that_ship(record: dict[str, Any]) -> None:
+    stores = {name: EventStore(event_store(name)) for name in readings.DRAWN}
+    assert readings.sure_rows(stores) == record["tables"]["sure"]
+    assert readings.doubtful_rows(stores) == record["tables"]["doubtful"]
+    assert len(readings.doubtful_rows(stores)) == len(readings.DOUBTFUL) >= 10
+    drawn = {
+        (name, *one)
+        for name, size in readings.DRAWN.items()
+        for one in readings.drawn_sure(stores[name], size)
+    }
+    assert {one[:3] for one in readings.WRONG} <= drawn
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_store_that_ships_is_whole_and_has_no_text(name: str, record: dict[str, Any]) -> None:
+    store = EventStore(event_store(name))
+    assert store.manifest.finished
+    assert not store.with_text
+    assert not any("/" in source for source in store.manifest.sources.values())
+    rules = "paper" if name.endswith("-paper") else "default"
+    title = next(corpus.title for corpus in CORPORA if store_name(corpus.name, rules) == name)
+    row = next(row for row in record["tables"]["overview"] if (row["corpus"], row["rules"]) == (title, rules))
+    assert store.document_count == row["documents"]
+    assert store.counts().probability.sum() == pytest.approx(row["mean"])
+
+
+def test_what_ships_of_events_is_small() -> None:
+    files = [path for path in event_labels().parent.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 1_500_000
+
+
+def test_a_difference_is_that_of_all_outcomes(tmp_path: Path, mended: RefittedRecalibrator) -> None:
+    first, second = [0.9] * 6 + [0.4], [0.8] * 2 + [0.3] * 2
+    one = counted(small_store(tmp_path / "s", {("IRQ", 2001): first, ("IRQ", 2002): second}), BY_YEAR, mended)
+    (found,) = differences.differences(one)
+    assert (found.kind, found.first.name, found.second.name) == ("two periods", "IRQ 2001", "IRQ 2002")
+    assert (found.first.best, found.second.best) == (6, 2)
+    chances = np.array(first + second)
+    sign = np.array([1] * len(first) + [-1] * len(second))
+    greater = 0.0
+    for outcome in product((0, 1), repeat=len(chances)):
+        happened = np.array(outcome)
+        if sign @ happened > 0:
+            greater += float(np.prod(np.where(happened, chances, 1 - chances)))
+    assert found.compared.greater == pytest.approx(greater)
+    assert found.is_real == (found.compared.low > 0)
+
+
+def test_two_countries_are_compared_in_the_same_samples(tmp_path: Path, mended: RefittedRecalibrator) -> None:
+    """Each document counts for one or the other, never both: the difference is certain where the sum is."""
+    half, other = bytes([0b00001111]), bytes([0b11110000])
+    with StoreWriter(tmp_path / "s", {"samples": 8, "with_text": False}) as writer:
+        for number in range(12):
+            counts = [StoredCount("IRN", 0.5, number < 8, half), StoredCount("IRQ", 0.5, number >= 8, other)]
+            writer.write(StoredDocument(f"d{number}", date(2001, 1, 1), counts=counts))
+        writer.finish()
+    (found,) = differences.differences(counted(tmp_path / "s", BY_YEAR, mended))
+    assert found.kind == "two countries"
+    assert found.shown == 4
+    # The difference is twice a binomial count of 12 halves, less 12: its sd is 2 sqrt(3), not sqrt(6).
+    assert found.compared.greater == pytest.approx(1 - found.compared.less - found.compared.equal)
+    assert found.compared.equal == pytest.approx(924 / 4096)
+    assert not found.is_real
+
+
+def test_ten_samples_differ_from_a_hundred_by_chance_alone(
+    tmp_path: Path, mended: RefittedRecalibrator
+) -> None:
+    chances = np.random.default_rng(2).random(400).round(2).tolist()
+    pair, cell = numbers.fewer_rows(
+        counted(small_store(tmp_path / "s", {("IRQ", 2001): chances}), BY_YEAR, mended)
+    )
+    assert pair["rms difference"] == pytest.approx(pair["expected"], rel=0.1)
+    assert cell["numbers"] == 1
+    assert cell["largest"] < 4 * cell["expected"]
+
+
+def test_total_intervals_hold_those_of_the_model(tmp_path: Path, mended: RefittedRecalibrator) -> None:
+    one = counted(small_store(tmp_path / "s", {("IRQ", 2001): [0.5] * 30}), BY_YEAR, mended)
+    (row,) = numbers.series_rows(one, ["IRQ"])
+    assert row["low_total"] <= row["low"] < row["mean"] < row["high"] <= row["high_total"]
+    assert (row["documents"], row["best"]) == (30, 0)
+
+
+def test_labels_compare_samples_with_gold_verb_by_verb() -> None:
+    documents = list(read_documents(dated_documents()))
+    model = CoreferenceModel(bits=10, least=1, epochs=5).fit(documents)
+    rows = list(rows_of(model, documents, RULES["default"], 1))
+    gold = {(row["document"], row["country"], row["verb"]) for row in rows if row["label"]}
+    assert ("callao", "ESP", "attack") in gold
+    assert all(0 <= row["score"] <= 1 for row in rows)
+    assert all(row["score"] > 0 or row["label"] for row in rows)
+    assert {row["verb"] for row in rows} <= set(RULES["default"].verbs)
+    whole, force = total.label_rows(rows)
+    assert {**whole, "verbs": ""} == {**force, "verbs": ""}  # here all verbs are verbs of force
+    assert whole["positive"] <= len(gold)
+    assert sum(row["triples"] for row in total.bin_rows(rows)) == whole["triples with a score"]
+
+
+def test_a_store_that_ships_holds_what_the_store_held(tmp_path: Path) -> None:
+    store = small_store(tmp_path / "s", {("IRQ", 2002): [0.5, 1.0], ("IRN", 2001): [0.25]}, samples=20)
+    ship_store(store, tmp_path / "shipped")
+    assert EventStore(tmp_path / "shipped").digest() == EventStore(store).digest()
+    assert next(each.id for each in EventStore(tmp_path / "shipped").documents()) == "IRN2001-0"
+
+
+def test_labels_that_ship_are_those_with_a_score(tmp_path: Path) -> None:
+    row = {"document": "d", "country": "IRQ", "verb": "go", "score": 0.5, "label": 1}
+    ship_labels([row, {**row, "score": 0.0}], tmp_path / "labels.parquet")
+    table = open_predictions(tmp_path / "labels.parquet").read()
+    assert (table.score.tolist(), table.label.tolist()) == ([0.5], [1])
+
+
+def test_a_part_is_made_once(tmp_path: Path) -> None:
+    made = []
+
+    def make() -> dict[str, Any]:
+        made.append(1)
+        return {"seconds": 2.0}
+
+    for _ in range(2):
+        assert events._part(tmp_path / "part.json", make) == {"seconds": 2.0}
+    assert made == [1]
+
+
+def test_without_data_or_parser_the_study_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CALIBRANT_MODELS", raising=False)
+    with pytest.raises(InputError, match="needs real data"):
+        run("events")
+    with pytest.raises(InputError, match="needs a parser"):
+        run("events", data=tmp_path)
