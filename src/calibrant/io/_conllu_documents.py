@@ -76,8 +76,10 @@ class ConlluDocuments(ConlluReader):
             return
         if is_word:
             self._words.append((number, fields))
-        place = Place(number, self.last_id - is_word, self.last_id, self._nodes)
         self._nodes += 1
+        if "Entity=" not in fields[MISC - 1]:
+            return
+        place = Place(number, self.last_id - is_word, self.last_id, self._nodes - 1)
         for entry in fields[MISC - 1].split("|"):
             if entry.startswith("Entity="):
                 self._annotated = self._current().annotated = True

@@ -221,22 +221,21 @@ class ConlluReader(Reader):
 
     def is_word(self, number: int, text: str) -> bool:
         """Check the order of ids; return whether the line is a word."""
+        following = self.last_id + 1
+        if text == str(following):  # nearly always
+            self.last_id = following
+            return True
         from conllu.exceptions import ParseException
 
         try:
             identity = self._parse_id(text)
         except ParseException:
             identity = None
-        following = self.last_id + 1
-        if isinstance(identity, int):
-            if identity == following:
-                self.last_id = identity
-                return True
-        elif identity is not None and identity[1] == "-":
+        if isinstance(identity, tuple) and identity[1] == "-":
             if identity[0] == following > self.covered and identity[2] > identity[0]:
                 self.covered = identity[2]
                 return False
-        elif identity is not None and identity[0] == self.last_id:
+        elif isinstance(identity, tuple) and identity[0] == self.last_id:
             return False
         hint = "number the words of a sentence 1, 2, 3, ... and put a blank line after it"
         raise self.broken(number, f"the id {text!r} stands where word {following} is expected", hint)

@@ -133,7 +133,8 @@ def iter_documents(
             if progress is not None and number % REPORT_EVERY == 0:
                 progress("reading", number, None)
             reader.add(number, line)
-            yield from reader.shelf.take()
+            if reader.shelf.documents:
+                yield from reader.shelf.take()
         reader.finish()
         yield from reader.shelf.take()
 

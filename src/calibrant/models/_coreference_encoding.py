@@ -251,7 +251,9 @@ class Lexicon:
         own = document.own.copy()
         known = np.zeros(document.rare.shape, bool)
         for column, frequent in enumerate(self.frequent):
-            known[:, column] = np.isin(own[:, column], frequent)
+            if len(frequent):
+                place = np.searchsorted(frequent, own[:, column])
+                known[:, column] = frequent.take(place, mode="clip") == own[:, column]
         lexical = own[:, : len(LEXICAL)]
         lexical[~known] = document.rare[~known]
         code = np.empty((len(own), len(kinds)), np.int64)
