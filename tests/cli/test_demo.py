@@ -27,6 +27,8 @@ def test_the_demo_needs_nothing_and_writes_one_page(
         "6,004",
         "Wrote calibrant-demo.html",
         "calibrant measure pred",
+        "  ISR      2025    5,427",
+        "calibrant explore ",
     ):
         assert part in ran.out
     assert 20 < len(ran.out.splitlines()) < 60

@@ -91,3 +91,24 @@ def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert result.stderr.startswith("calibrant: ")
         assert result.stderr.count("\n") == 1
+
+
+def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path: Path) -> None:
+    asked = ("table", "reuters-21578", "--by", "year", "--country", "IRN", "--json")
+    (row,) = json.loads(run(*asked).stdout)["rows"]
+    assert (row["period"], row["documents"]) == ("1987", 21_578)
+    assert row["low_total"] <= row["low"] < row["mean"] < row["high"] <= row["high_total"]
+    (sampled,) = json.loads(run(*asked, "--interval", "samples").stdout)["rows"]
+    assert sampled["low_total"] is None
+    drawn = run("plot", "reuters-21578-paper", "-o", tmp_path / "x.svg", "--by", "month")
+    assert drawn.exit_code == 0, drawn.output
+    (nearest,) = json.loads(run("uncertain", "reuters-21578", "--most", "1", "--json").stdout)["rows"]
+    assert 0.4 < nearest["probability"] < 0.6
+
+
+def test_a_folder_goes_before_a_store_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reuters-21578").mkdir()
+    result = run("table", "reuters-21578")
+    assert result.exit_code != 0
+    assert "this is no store of events" in result.output

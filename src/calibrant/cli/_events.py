@@ -59,14 +59,33 @@ _TABLE = (
 )
 
 
+def store_of(name: str) -> str:
+    """The path of a store: a folder, or else one of those that ship."""
+    from pathlib import Path
+
+    from calibrant.data import STORES, event_store
+
+    return str(event_store(name)) if name in STORES and not Path(name).exists() else name
+
+
+def labels_of(name: str, dev: str | None) -> str | None:
+    """Labelled documents: those given, or those that ship with a store that ships."""
+    from calibrant.data import event_labels
+
+    return str(event_labels()) if dev is None and store_of(name) != name else dev
+
+
 def tabulating(function: Function) -> Function:
     """Add how documents are counted."""
     return added(function, _TABLE)
 
 
-def table_settings(options: dict[str, Any]) -> dict[str, Any]:
+def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.workflow.event_table`."""
-    return {**options, "countries": options["countries"] or None}
+    dev = options["dev"]
+    if options["interval"] != "samples":  # which cannot be recalibrated
+        dev = labels_of(store, dev)
+    return {**options, "countries": options["countries"] or None, "dev": dev}
 
 
 def run_lines(found: ExtractedEvents) -> list[str]:

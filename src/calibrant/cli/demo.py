@@ -8,6 +8,7 @@ from calibrant.cli._options import AS_JSON, command_line
 from calibrant.cli._progress import Progress
 
 TEXT_SET = "dated"
+COUNTRIES = ("ISR", "RUS")
 MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
 
 
@@ -29,11 +30,12 @@ def command(output: str, as_json: bool) -> None:
     """Measure two classifiers of tweets and write a report: no network, no arguments, some seconds.
 
     The predictions ship with the package: the probability that a tweet is positive, by Bernoulli naive
-    Bayes and by logistic regression, on the same 6,004 tweets of June 2009.
+    Bayes and by logistic regression, on the same 6,004 tweets of June 2009. Then countries that use force,
+    counted by year with intervals, from a store of events that ships too.
     """
-    from calibrant.data import predictions
+    from calibrant.data import event_labels, event_store, predictions
     from calibrant.report import page, write
-    from calibrant.workflow import report
+    from calibrant.workflow import event_table, report
 
     sources = [predictions(TEXT_SET, model) for model in MODELS.values()]
     with Progress() as progress:
@@ -46,4 +48,5 @@ def command(output: str, as_json: bool) -> None:
     from calibrant.cli._demo import lines_of
     from calibrant.cli._text import show
 
-    show(lines_of(found, output))
+    events = event_table(event_store(), by="year", countries=COUNTRIES, dev=event_labels())
+    show(lines_of(found, output, events))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._events import table_settings, tabulating
+from calibrant.cli._events import store_of, table_settings, tabulating
 from calibrant.cli._options import AS_JSON
 
 
@@ -29,7 +29,7 @@ def command(store: str, output: str, as_json: bool, **options: Any) -> None:
     from calibrant.cli._text import show
     from calibrant.workflow import draw_events
 
-    found = draw_events(store, output, **table_settings(options))
+    found = draw_events(store_of(store), output, **table_settings(store, options))
     if as_json:
         click.echo(found.to_json(indent=2))
         return

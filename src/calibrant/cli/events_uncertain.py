@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._events import COUNTRY
+from calibrant.cli._events import COUNTRY, store_of
 from calibrant.cli._options import AS_JSON
 
 
@@ -30,7 +30,7 @@ def command(store: str, countries: tuple[str, ...], most: int, documents: str | 
     from calibrant.cli._text import show
     from calibrant.workflow import uncertain_documents
 
-    found = uncertain_documents(store, countries=countries or None, most=most, documents=documents)
+    found = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
     if as_json:
         click.echo(found.to_json(indent=2))
         return

@@ -13,7 +13,7 @@ from calibrant.cli._progress import Progress
     short_help="Look at a store of events in a browser.",
     epilog="Example: calibrant explore events.store --documents news.jsonl",
 )
-@click.argument("store", metavar="STORE")
+@click.argument("store", metavar="[STORE]", default="current-events")
 @click.option(
     "--documents", metavar="DOCS", help="What the store was made from: for texts that it does not hold."
 )
@@ -55,17 +55,22 @@ def command(
 ) -> None:
     """Serve pages about STORE, which calibrant events run has written, until Ctrl-C.
 
+    Without STORE one opens that ships with the package: current-events, reports of 2002 to 2025 (numbers,
+    ids and dates, no texts). The others are socialist-worker and reuters-21578.
+
     Countries over time with intervals and the 1-best line, two countries compared, the documents behind
     each number, and why each counts. Every page is there as JSON and CSV too. Only this machine can reach
     it, unless --host says otherwise. With --json the address is printed as a line of JSON.
     """
     import json
 
+    from calibrant.cli._events import labels_of, store_of
     from calibrant.cli._text import show
     from calibrant.web import Explorer, serve
 
     with Progress() as progress:
-        explorer = Explorer(store, documents=documents, dev=dev, progress=progress)
+        labels = labels_of(store, dev)
+        explorer = Explorer(store_of(store), documents=documents, dev=labels, progress=progress)
     for problem in explorer.about.problems:
         show([f"calibrant: not shown: {problem}"], err=True)
 

@@ -22,6 +22,7 @@ NAMES = (
     "coreference",
     "counts",
     "coverage",
+    "events",
     "sentiment",
     "significance",
     "sparse",

@@ -113,7 +113,7 @@ def total_row(counted: Counted) -> Row:
     """Documents with an agent, summed over all countries and the whole time, with both intervals."""
     counts = counted.calendar.counts
     rows = np.arange(len(counts.document))
-    plain, total = counted.plain.interval_of(rows), counted.total.interval_of(rows)
+    plain, total = counted.plain.intervals_of([rows])[0], counted.total.intervals_of([rows])[0]
     return {
         **counted.name,
         "mean": plain.mean,
@@ -132,7 +132,7 @@ def country_rows(counted: Counted, paper: Counted) -> list[Row]:
     calendar, other = counted.calendar, paper.calendar.counts
     for country in counted.frequent:
         places = calendar.counts.rows_of(country)
-        plain, total = counted.plain.interval_of(places), counted.total.interval_of(places)
+        plain, total = counted.plain.intervals_of([places])[0], counted.total.intervals_of([places])[0]
         by_paper = other.rows_of(country)
         rows.append(
             {
