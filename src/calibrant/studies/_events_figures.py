@@ -32,7 +32,10 @@ def draw(study: Study) -> dict[str, Figure]:
 
 
 def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
-    """A table as the figures of event stores take it; ``named``: with the corpus after the country."""
+    """A table as the figures of event stores take it; ``named``: with the corpus after the country.
+
+    Periods without documents are left out: a count of 0 would say what is not known.
+    """
     counts = tuple(
         EventCount(
             country=f"{row['country']}, {row['corpus']}" if named else row["country"],
@@ -49,5 +52,6 @@ def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
             best=row["best"],
         )
         for row in rows
+        if row["documents"]
     )
     return EventTable("", by, "poisson-binomial", LEVEL, SAMPLES, True, True, (), counts)
