@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from calibrant.io._atomic import writing
 from calibrant.io.store import EventStore
@@ -81,7 +80,10 @@ def trained_model(data: Path, folder: Path) -> Path:
     file = folder / MODEL
     if not file.exists():
         train, dev = (data / COREFERENCE_FILES["gum"].format(part) for part in ("train", "dev"))
-        train_coreference(train, dev, features="syntax", mentions="detected", output=file, seed=SEED)
+        _, record = train_coreference(
+            train, dev, features="syntax", mentions="detected", output=file, seed=SEED
+        )
+        _write_seconds(file, record.seconds)
     return file
 
 
@@ -97,12 +99,11 @@ def _extracted(
     corpus: Corpus, rules: str, data: Path, pipeline: Path, model: Path, folder: Path
 ) -> Extracted:
     """Extract, or finish what was begun; the time of earlier runs stands beside the store."""
-    name = store_name(corpus.name, rules)
-    times = folder / f"{name}.json"
-    before = float(_read(times)["seconds"]) if times.exists() else 0.0
+    place = folder / store_name(corpus.name, rules)
+    before = seconds_of(place)
     found = extract_events(
         corpus.file(data),
-        folder / name,
+        place,
         coref=model,
         parser=pipeline,
         rules=rules,
@@ -111,11 +112,16 @@ def _extracted(
     )
     if found.documents > found.kept:
         before += found.seconds
-        with writing(times) as out:
-            out.write(json.dumps({"seconds": before}).encode())
-    return Extracted(corpus, rules, EventStore(folder / name), before)
+        _write_seconds(place, before)
+    return Extracted(corpus, rules, EventStore(place), before)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return values
+def seconds_of(made: Path) -> float:
+    """What a model or a store took, in all runs; 0 if it is not there."""
+    times = made.with_suffix(".json")
+    return float(json.loads(times.read_text(encoding="utf-8"))["seconds"]) if times.exists() else 0.0
+
+
+def _write_seconds(made: Path, seconds: float) -> None:
+    with writing(made.with_suffix(".json")) as out:
+        out.write(json.dumps({"seconds": seconds}).encode())

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.documents import Document
-from calibrant.events import RULES, VERBS_OF_FORCE, Candidates, Rules, candidates, count, default_lexicon
+from calibrant.events import VERBS_OF_FORCE, Candidates, Rules, candidates, count, default_lexicon
 from calibrant.models.coreference import CoreferenceModel
 from calibrant.models.mentions import detect_mentions
 from calibrant.posterior import AntecedentPosterior
@@ -116,8 +116,3 @@ def dev_rows(rows: Sequence[Row]) -> list[Row]:
 def of_force(rows: Sequence[Row]) -> list[Row]:
     """The rows of the verbs that are counted in the corpora."""
     return [row for row in rows if row["verb"] in VERBS_OF_FORCE]
-
-
-def default_rules() -> Rules:
-    """Of the main series."""
-    return RULES["default"]

@@ -229,7 +229,7 @@ def verb_rows(counted: Counted) -> list[Row]:
     """Which verbs the most probable evidence has: the weight of pairs of documents and countries."""
     weight: dict[str, float] = {}
     for document in counted.source.store.documents():
-        best = {}
+        best: dict[str, str] = {}
         for each in document.evidence:
             best.setdefault(each.country, each.verb)
         for count in document.counts:

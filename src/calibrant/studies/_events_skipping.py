@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,12 @@ from calibrant.workflow._event_worker import Extraction, Extractor
 DOCUMENTS = {"socialist-worker": 100, "current-events": 600, "reuters-21578": 300}
 
 
-def skipping_rows(data: Path, pipeline: Path, model: Path) -> list[Row]:
+def skipping(data: Path, pipeline: Path, model: Path) -> dict[str, Any]:
     """Read a random sample of each corpus with and without skipping, and compare what would be stored."""
     settings = Extraction(
         os.fspath(model), os.fspath(pipeline), None, RULES["default"], SAMPLES, SEED, with_text=False
     )
-    rows = []
+    rows: list[Row] = []
     for corpus in CORPORA:
         documents = _drawn(list(iter_dated(corpus.file(data))), DOCUMENTS[corpus.name])
         quick, quick_seconds = _stored(settings, documents)
@@ -42,7 +43,7 @@ def skipping_rows(data: Path, pipeline: Path, model: Path) -> list[Row]:
                 "seconds without": whole_seconds,
             }
         )
-    return rows
+    return {"rows": rows, "seconds": sum(row["seconds with"] + row["seconds without"] for row in rows)}
 
 
 def _drawn(documents: Sequence[DatedText], size: int) -> list[DatedText]:

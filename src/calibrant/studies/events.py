@@ -15,8 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
 from calibrant.propagate.total import RefittedRecalibrator
@@ -24,7 +22,17 @@ from calibrant.studies._base import Row, Study, digest
 from calibrant.studies._coreference_data import FILES as COREFERENCE_FILES
 from calibrant.studies._coreference_data import PIPELINE, SPLITS, read
 from calibrant.studies._counts_models import PENALTY, splits_of
-from calibrant.studies._events_data import CORPORA, SAMPLES, Extracted, extractions, trained_model
+from calibrant.studies._events_data import (
+    CORPORA,
+    MODEL,
+    RULES,
+    SAMPLES,
+    Extracted,
+    extractions,
+    seconds_of,
+    store_name,
+    trained_model,
+)
 from calibrant.studies._events_dev import labelled
 from calibrant.studies._events_differences import difference_tables
 from calibrant.studies._events_findings import find
@@ -39,7 +47,7 @@ from calibrant.studies._events_numbers import (
 )
 from calibrant.studies._events_page import arrange
 from calibrant.studies._events_readings import doubtful_rows, sure_rows
-from calibrant.studies._events_skipping import skipping_rows
+from calibrant.studies._events_skipping import skipping
 from calibrant.studies._events_total import REFITS, bin_rows, label_rows, map_rows, recalibrator
 
 if TYPE_CHECKING:
@@ -48,6 +56,8 @@ if TYPE_CHECKING:
 SEED = 2015
 MODELS = "CALIBRANT_MODELS"
 STORE = "CALIBRANT_STORE"
+LABELS = "dev.json"
+SKIPPING = "skipping.json"
 PAPER_COUNTRIES = 4  # by the paper's rules few countries have more than a handful
 Tables = dict[str, list[Row]]
 
@@ -113,22 +123,20 @@ def events(data: Path | None, *, pipeline: Path | None, store: Path, seed: int =
         hint = f"set {MODELS} to a folder that has {PIPELINE}"
         raise InputError("the study events needs a parser", hint, code="file-missing")
     start = time.perf_counter()
-    begun = {path.name for path in store.iterdir()}
-    known = _part(
-        store / "dev.json", lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed))
-    )
+    store.mkdir(parents=True, exist_ok=True)
+    before = _seconds_before(store)
+    known = _part(store / LABELS, lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed)))
     found = list(extractions(data, pipeline, store))
     model = trained_model(data, store)
-    skipping = _part(store / "skipping.json", lambda: {"rows": skipping_rows(data, pipeline, model)})
+    skipped = _part(store / SKIPPING, lambda: skipping(data, pipeline, model))
     mended = recalibrator(known["rows"], seed)
     tables = measured(found, mended)
     tables |= {
         "labels": label_rows(known["rows"]),
         "bins": bin_rows(known["rows"]),
         "map": map_rows(mended),
-        "skipping": skipping["rows"],
+        "skipping": skipped["rows"],
     }
-    before = _seconds_before(begun, known, found)
     return Study(
         name="events",
         title="Events: which country attacks, and how sure can we be? (2015 paper, section 6)",
@@ -190,10 +198,10 @@ def _part(file: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _seconds_before(begun: set[str], known: dict[str, Any], found: Sequence[Extracted]) -> float:
-    """What parts took that this run has found made."""
-    made = [each.seconds for each in found if each.store.path.name in begun]
-    return float(np.sum(made)) + (float(known["seconds"]) if "dev.json" in begun else 0.0)
+def _seconds_before(store: Path) -> float:
+    """What the parts took that earlier runs have made."""
+    names = [store_name(corpus.name, rules) for corpus in CORPORA for rules in RULES]
+    return sum(seconds_of(store / name) for name in (MODEL, LABELS, SKIPPING, *names))
 
 
 def figures(study: Study) -> dict[str, Figure]:
