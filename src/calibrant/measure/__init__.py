@@ -72,11 +72,15 @@ from calibrant.measure.planning import labels_needed
 from calibrant.measure.scores import brier_of, brier_score, log_loss, scores, scores_of
 from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
 from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
+from calibrant.measure.streaming import TallyAccumulator
 from calibrant.measure.tally import Tally
+from calibrant.measure.windows import TallyWindows
 
 __all__ = [
     "ClassPredictions",
     "Tally",
+    "TallyAccumulator",
+    "TallyWindows",
     "adaptive",
     "adaptive_bins",
     "at_edges",
