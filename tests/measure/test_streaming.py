@@ -20,7 +20,7 @@ from calibrant.measure import streaming as module
 SUMS = ("sum_score", "sum_score2", "sum_score_positive", "weight", "weight_positives", "weight2")
 
 
-def example(seed: int, n: int) -> dict[str, NDArray[Any]]:
+def example(seed: int, n: int) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     score = np.where(rng.random(n) < 0.2, rng.choice([0.0, 1.0, 0.3], n), rng.beta(0.3, 1.0, n))
     return {

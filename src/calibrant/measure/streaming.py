@@ -242,7 +242,7 @@ class TallyAccumulator:
             np.concatenate([pairs.outcome for pairs in self._waiting]),
             np.concatenate(weights) if weights else None,
         )
-        return Tally.from_pairs(together, exact=False, threads=1)
+        return Tally.from_pairs(together, exact=True).compress()  # quicker than the grid for so few
 
     def _add(self, tally: Tally) -> None:
         while self._parts and len(self._parts[-1]) < 2 * len(tally):
