@@ -50,7 +50,30 @@ def columns(function: Function) -> Function:
     form = click.option(
         "--form", type=click.Choice(["long", "wide"]), help="Form of the table, where its columns fit both."
     )
-    return form(function)
+    return form(added(function, LOGS))
+
+
+def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    """Add options, in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+LOGS = (
+    click.option(
+        "--normalise",
+        type=click.Choice(["none", "characters", "bytes"]),
+        default="none",
+        show_default=True,
+        help="Of a log: divide the log-likelihoods of options by their lengths (as acc_norm does).",
+    ),
+    click.option(
+        "--gold",
+        metavar="FILE",
+        help="Of a log of responses: their right answers, a line each: custom_id, a tab, the answer.",
+    ),
+)
 
 
 EVENT = click.option(
@@ -95,13 +118,6 @@ SMOOTH = click.option(
 )
 
 
-def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
-    """Add options, in this order."""
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 def measuring(function: Function) -> Function:
     """Add the options that say what is measured and how."""
     return added(columns(function), (EVENT, *MEASURING))
@@ -118,7 +134,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Take the names of columns out of parsed options."""
     from calibrant.workflow import Columns
 
-    names = ("form", "score", "label", "class_column", "cluster", "item", "weight")
+    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     return Columns(**{name: options.pop(name) for name in names})
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._readers import Columns, TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, THRESHOLD_KEY, Table
 
+if TYPE_CHECKING:
+    from calibrant.io._log_sources import LogTable
+
+Normalise = Literal["none", "characters", "bytes"]
+Gold = Mapping[str, str] | str | os.PathLike[str] | None
 Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18
 
@@ -31,7 +37,12 @@ class Predictions:
         Scores below it were not written; None when all were.
     has_classes, clustered, weighted, has_items
         Whether the table has these columns (a wide table always has classes).
+    log
+        The log that the table was made of, row by row an option; None for any other table.
     """
+
+    log: LogTable | None = None
+    _tops: Callable[[], Reader] | None = None
 
     def __init__(
         self,
@@ -78,6 +89,7 @@ class Predictions:
         new = copy(self)
         new._reader = change(self._reader)
         new.name = name
+        new.log = None
         return new
 
     def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
@@ -119,6 +131,17 @@ class Predictions:
             has_items=True,
         )
 
+    def of_top_labels(self) -> Predictions:
+        """Return the top labels of a log: a row an item, its largest score, and whether that option is right.
+
+        Items need not have the same number of options. The classes of its batches are the right options.
+        """
+        assert self._tops is not None
+        new = copy(self)
+        new._reader = self._tops()
+        new.log, new.has_classes = None, False
+        return new
+
     def read(self, *, items: bool = False) -> Batch:
         """Read all rows at once."""
         return joined(list(self.batches(items=items)))
@@ -134,6 +157,8 @@ def open_predictions(
     cluster: str | None = None,
     item: str | None = None,
     weight: str | None = None,
+    normalise: Normalise = "none",
+    gold: Gold = None,
 ) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
@@ -147,11 +172,14 @@ def open_predictions(
     ----------
     source
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
-        also as ``.gz``), ``-`` for standard input, or a frame, lazy or not.
+        also as ``.gz``), ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`).
     form
         ``long`` or ``wide``; needed only when the columns fit both.
     score, label, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there.
+    normalise, gold
+        Of logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
+        tab and the answer.
 
     Returns
     -------
@@ -173,25 +201,45 @@ def open_predictions(
     array([0.2, 0.9])
     """
     named = {"class": class_column, "cluster": cluster, "item": item, "weight": weight}
+    table: Table
     if isinstance(source, (str, os.PathLike)):
+        log = _log(source, normalise, gold)
+        if log is not None:
+            return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
         from calibrant.io._origin import locate
+        from calibrant.io._tables import open_table
 
         origin = locate(source)
         if origin.format == "npz":
             return _archive(origin, {"score": score, "label": label, **named})
-        from calibrant.io._tables import open_table
-
         table = open_table(origin)
     else:
         from calibrant.io._frames import FrameTable
 
         table = FrameTable(source)
-    columns, wide = resolve(table, form, score, label or "label", named)
+    if normalise != "none" or gold is not None:
+        message = "normalise and gold are for logs, and this is a table"
+        raise InputError(message, "leave them out", code="parameter", file=table.name)
+    return predictions_of(table, form=form, score=score, label=label, named=named)
+
+
+def predictions_of(
+    table: Table,
+    *,
+    form: Form | None = None,
+    score: str | None = None,
+    label: str | None = None,
+    named: Mapping[str, str | None] | None = None,
+    log: LogTable | None = None,
+) -> Predictions:
+    """Predictions from a table that is open; of a log its table is given as ``log`` as well."""
+    names = dict(named or dict.fromkeys(("class", "cluster", "item", "weight")))
+    columns, wide = resolve(table, None if log is not None else form, score, label or "label", names)
     threshold = threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
     least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
     reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, least)
-    return Predictions(
+    found = Predictions(
         reader,
         name=table.name,
         form="wide" if wide else "long",
@@ -203,6 +251,30 @@ def open_predictions(
         has_classes=bool(wide) or columns.class_column is not None,
         has_items=columns.item is not None,
     )
+    if log is None:
+        return found
+    if form == "wide":
+        return found.by_item()
+    found.log = log
+    found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))
+    return found
+
+
+def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
+    """A path that is a log, as a table; None for any other."""
+    from calibrant.io._log_sources import LogTable, recognise_log
+
+    kind = recognise_log(path)
+    if kind is None:
+        return None
+    answers: Mapping[str, str] | None = None
+    if isinstance(gold, (str, os.PathLike)):
+        from calibrant.io.class_table import read_class_table
+
+        answers = read_class_table(gold)
+    else:
+        answers = gold
+    return LogTable(path, kind, normalise=normalise, gold=answers)
 
 
 def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -145,9 +145,19 @@ def event_sources(
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
     ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
     in memory however large it is. The top label of a long table is found item by item: it is read as the
-    wide one that it could be.
+    wide one that it could be; a log knows its top labels.
     """
-    if "top" in events and predictions.form == "long":
+    if "top" in events and predictions.log is not None:
+        apart = partial(
+            event_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress
+        )
+        found, rows = apart(predictions.of_top_labels(), ["top"])
+        others = [event for event in events if event != "top"]
+        if others:
+            more, rows = apart(predictions, others)
+            found = found + more if events[0] == "top" else more + found
+        return found, rows
+    if "top" in events and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = items or ("pooled" in events and not predictions.clustered)
     batches = _reported(predictions.batches(items=items), predictions.rows, progress)
@@ -218,6 +228,8 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
         names = predictions.items
         item = np.array(names)[table.item]
         repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
+    if event == "top" and predictions.form == "long":
+        return Rows(np.array(predictions.classes)[table.class_code], item, repeated)
     if event != "pooled":
         return Rows(table.label, item, repeated)
     if predictions.form == "wide":
