@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Normalise = Literal["none", "characters", "bytes"]
 View = Literal["options", "top"]
 Floats = NDArray[np.float64]
 COLUMNS = ("model", "task", "subject", "item", "class", "score", "label")

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_rows import COLUMNS, Block, View
+from calibrant.io._log_rows import COLUMNS, Block, Normalise, View
 from calibrant.io._log_text import lines, opened
 from calibrant.io._logs_harness import NAME, HarnessLog, NoOptionsError
 from calibrant.io._logs_inspect import InspectLog
 from calibrant.io._logs_openai import AnswerLog, response_of
 from calibrant.io._tables import Kind
-from calibrant.io.predictions import Normalise
 
 if TYPE_CHECKING:
     import pyarrow as pa

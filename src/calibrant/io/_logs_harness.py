@@ -18,9 +18,8 @@ from typing import Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
-from calibrant.io._log_rows import AT_ONCE, Block, Collector
+from calibrant.io._log_rows import AT_ONCE, Block, Collector, Normalise
 from calibrant.io._log_text import lines, whole
-from calibrant.io.predictions import Normalise
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")

@@ -9,10 +9,10 @@ import os
 from collections.abc import Mapping
 
 from calibrant.exceptions import FormatError
-from calibrant.io._log_rows import View
+from calibrant.io._log_rows import Normalise, View
 from calibrant.io._log_sources import KNOWN, LogKind, LogTable, recognise_log
 from calibrant.io._logs_harness import NoOptionsError
-from calibrant.io.predictions import Normalise, Predictions, predictions_of
+from calibrant.io.predictions import Predictions, predictions_of
 
 __all__ = ["LogKind", "NoOptionsError", "Normalise", "View", "open_log", "recognise_log"]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._batch import Batch, Reader, joined
+from calibrant.io._log_rows import Normalise
 from calibrant.io._readers import Columns, TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, THRESHOLD_KEY, Table
 
 if TYPE_CHECKING:
     from calibrant.io._log_sources import LogTable
 
-Normalise = Literal["none", "characters", "bytes"]
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18

@@ -12,7 +12,8 @@ from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
-from calibrant.io.predictions import Form, Gold, Normalise, listed
+from calibrant.io._log_rows import Normalise
+from calibrant.io.predictions import Form, Gold, listed
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.posterior.queries import Query
