@@ -2,8 +2,8 @@
 
 A look has sums of ``y - q`` and counts by group (what is independent) and region (of scores). A direction k
 has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of ``w (y - q) - |w| bound``, of
-which the null says that it is at most 0 on average. The least that ``z`` can be is known before the labels, so that the
-factors ``1 + strength z / least`` are never negative, and have mean at most 1.
+which the null says that it is at most 0 on average. How far below 0 ``z`` can be is known before the labels,
+so that the factors ``1 + strength z / furthest`` are never negative, and have mean at most 1.
 """
 
 from __future__ import annotations

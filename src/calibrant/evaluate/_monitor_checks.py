@@ -27,7 +27,7 @@ def checked_edges(edges: Sequence[float] | Floats) -> Floats:
     return array
 
 
-def checked_day(day: Day, seen: Sequence[str | int]) -> str | int:
+def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
     """Return a day's name, which must come after all that were seen."""
     name = day.isoformat() if isinstance(day, date) else day
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":

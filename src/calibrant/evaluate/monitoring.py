@@ -107,6 +107,9 @@ class CalibrationMonitor:
     ((20,), 'frequencies below the scores')
     """
 
+    _log_cash: float
+    _log_wealth: Floats
+
     def __init__(
         self,
         *,
@@ -322,8 +325,6 @@ class CalibrationMonitor:
         self._start()
 
     def _start(self) -> None:
-        self._log_cash: float
-        self._log_wealth: Floats
         self._log_cash, self._log_wealth = start(self._bets, self.restart)
         self._largest = -math.inf if self.restart else 0.0
 
