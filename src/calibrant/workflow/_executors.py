@@ -7,6 +7,7 @@ taken once, for its place in the order: work that was done twice never counts tw
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -33,6 +34,7 @@ Settings = TypeVar("Settings", bound="DataclassInstance")
 AHEAD = 4  # batches under way for each that can be worked on at once
 TRIES = 3  # of a batch whose worker was lost
 PATIENCE = 60.0  # seconds without any worker on a cluster
+CONNECT = 5.0  # seconds until an address is given up, and a scheduler that was lost
 ASK = 2.0  # seconds after which a cluster is asked how it is
 KEPT = "what was done is kept: run it again"
 
@@ -153,7 +155,7 @@ class _Elsewhere(Workers):
         waiting: deque[_Task] = deque()
         try:
             while True:
-                while len(waiting) < AHEAD * self.slots and (batch := next(source, None)) is not None:
+                while len(waiting) < AHEAD * max(1, self.slots) and (batch := next(source, None)) is not None:
                     waiting.append(_Task(batch))
                 if not waiting:
                     return
@@ -267,11 +269,11 @@ class _Cluster(_Elsewhere):
             hint = "pip install 'calibrant[dask]'"
             raise MissingExtraError("a Dask scheduler needs Dask", hint) from error
         self._address = address
-        self.lost = (self._dask.CommClosedError,)
+        self.lost = (self._dask.comm.CommClosedError,)
 
     def __enter__(self) -> Workers:
         try:
-            self._client: Any = self._dask.Client(self._address, timeout="10s", set_as_default=False)
+            self._client: Any = self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as error:
             message = f"there is no Dask scheduler at {self._address}"
             raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
@@ -296,7 +298,7 @@ class _Cluster(_Elsewhere):
         for place, theirs in found.items():
             if isinstance(theirs, BaseException):
                 theirs = "none"
-            _check_version(theirs, f"the worker {place}")
+            _check_version(theirs, f"the worker {place}", __version__)
 
     def _look(self) -> None:
         """Ask how many workers there are."""
@@ -338,6 +340,7 @@ class _Cluster(_Elsewhere):
         return bool(future.status == "finished")
 
     def _no_scheduler(self) -> CalibrantError:
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the error says it
         return _worker(f"the Dask scheduler at {self._address} was lost", KEPT)
 
     def __exit__(
@@ -352,7 +355,7 @@ def _checked(release: str, function: Callable[[Any], Any], batch: Any) -> Any:
     return function(batch)
 
 
-def _check_version(theirs: str, where: str, ours: str = __version__) -> None:
+def _check_version(theirs: str, where: str, ours: str) -> None:
     if theirs != ours:
         message = f"{where} has calibrant {theirs}, and this process {ours}"
         raise _worker(message, "install the same release on all machines")
