@@ -84,15 +84,15 @@ def log_sum(values: Floats, also: float) -> float:
 def invest(log_wealth: Floats, log_cash: float, log_prior: Floats, looks: int, restart: bool) -> float:
     """Spread wealth over the bets of the next look, whatever its labels will be; return the cash.
 
-    With ``restart`` one new unit is added at each look. Without, none ever is: a share of all wealth is
-    taken and spread anew, so that a change late in the stream finds some.
+    With ``restart`` a bet that has lost is filled up to what it began with (a CUSUM). Without, no wealth is
+    ever added: a share of all of it is taken and spread anew, so that a change late in the stream finds some.
     """
     if restart:
-        share, kept = 0.0, 0.0
-    else:
-        rate = 1.0 / (RENEWED_FROM + looks)
-        share = log_sum(log_wealth, log_cash) + math.log(rate)
-        kept = math.log1p(-rate)
+        np.maximum(log_wealth, log_prior, log_wealth)
+        return log_cash
+    rate = 1.0 / (RENEWED_FROM + looks)
+    share = log_sum(log_wealth, log_cash) + math.log(rate)
+    kept = math.log1p(-rate)
     for k in range(log_wealth.shape[0]):
         for s in range(log_wealth.shape[1]):
             one, other = log_wealth[k, s] + kept, share + log_prior[k, s]

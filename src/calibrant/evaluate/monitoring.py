@@ -77,8 +77,8 @@ class CalibrationMonitor:
     edges
         Inner edges of the regions of scores that are bet on apart, between 0 and 1, rising.
     restart
-        Start again after each alarm, and add one new bet at each look: a later change is found sooner, and
-        the promise is another one: while nothing is wrong, at least 1 / alpha looks on average up to the next
+        Start again after each alarm, and fill up bets that have lost: a later change is found sooner, and the
+        promise is another one: while nothing is wrong, at least 1 / alpha looks on average up to the next
         alarm (Shin, Ramdas & Rinaldo 2024).
 
     Raises

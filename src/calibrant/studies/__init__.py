@@ -22,6 +22,7 @@ NAMES = (
     "coreference",
     "counts",
     "coverage",
+    "monitoring",
     "sentiment",
     "significance",
     "sparse",
