@@ -208,6 +208,17 @@ def check_range(matrix: Floats, file: str, first: int, logits: bool) -> None:
     )
 
 
+def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:
+    """Raise if what should be logits are probabilities, by the look of every row."""
+    if len(matrix) and (matrix >= 0).all() and (np.abs(matrix.sum(axis=1) - 1) < SUM_TOLERANCE / 10).all():
+        raise InputError(
+            "predictions are taken for logits, but these look like probabilities",
+            "name them probs, or logits",
+            code="column-ambiguous",
+            file=file,
+        )
+
+
 def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial: bool) -> None:
     """Raise unless the probabilities of each row add up to 1 (at most 1 if some were dropped)."""
     sums = matrix.sum(axis=1, dtype=np.float64)

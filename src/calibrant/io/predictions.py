@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._log_rows import Normalise
-from calibrant.io._readers import Columns, TableReader
-from calibrant.io._tables import RECALIBRATED_KEY, THRESHOLD_KEY, Table
+from calibrant.io._naming import Form as Form
+from calibrant.io._naming import listed as listed
+from calibrant.io._naming import resolve as resolve
+from calibrant.io._naming import threshold_of as threshold_of
+from calibrant.io._readers import TableReader
+from calibrant.io._tables import RECALIBRATED_KEY, Table
 
 if TYPE_CHECKING:
     from calibrant.io._log_sources import LogTable
 
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
-Form = Literal["long", "wide"]
 BATCH_ROWS = 1 << 18
 
 
@@ -206,13 +210,16 @@ def open_predictions(
         log = _log(source, normalise, gold)
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
+        lists = None if score or label else _lists(source)
+        if lists is not None:
+            return lists
         from calibrant.io._origin import locate
         from calibrant.io._tables import open_table
 
         origin = locate(source)
         if origin.format == "npz":
             return _archive(origin, {"score": score, "label": label, **named})
-        table = open_table(origin)
+        table = _tokens(open_table(origin))
     else:
         from calibrant.io._frames import FrameTable
 
@@ -277,6 +284,34 @@ def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogT
     return LogTable(path, kind, normalise=normalise, gold=answers)
 
 
+def _tokens(table: Table) -> Table:
+    """A log of tokens as a table of predictions; any other table stays as it is."""
+    from calibrant.io._token_tables import TokenTable, has_tokens
+
+    return TokenTable(table) if has_tokens(table) else table
+
+
+def _lists(path: str | os.PathLike[str]) -> Predictions | None:
+    """A data set saved to disk, or a file with lists of scores; None for any other path."""
+    from calibrant.io._list_tables import class_names, open_lists
+
+    reader = open_lists(Path(path)) if os.fspath(path) != "-" and Path(path).exists() else None
+    if reader is None:
+        return None
+    return Predictions(
+        reader,
+        name=reader.name,
+        form="wide",
+        rows=None,
+        threshold=None,
+        classes=class_names(reader),
+        clustered=reader.columns.by_token,
+        weighted=False,
+        has_classes=True,
+        has_items=reader.columns.item is not None and not reader.columns.by_token,
+    )
+
+
 def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
     from calibrant.io._archive import open_archive
 
@@ -297,95 +332,3 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         has_classes=True,
         has_items=False,
     )
-
-
-def resolve(
-    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
-) -> tuple[Columns, tuple[str, ...]]:
-    """Decide what each column is; return the columns and, of a wide table, the classes.
-
-    A ``label`` of None asks for none.
-    """
-    there = table.columns
-    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
-    found = wide["p_"] + wide["logit_"]
-    score_name = score or "score"
-    if form is None and score is None and "score" in there and found:
-        raise InputError(
-            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
-            "say which: form='long' or form='wide' (--form)",
-            code="column-ambiguous",
-            file=table.name,
-        )
-    if form is None:
-        form = "wide" if score is None and "score" not in there and found else "long"
-    columns = Columns(label="" if label is None else _there(table, label, "label"))
-    optional = {part: _optional(table, part, name) for part, name in named.items()}
-    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
-    if form == "long":
-        columns.score = _there(table, score_name, "score")
-        columns.class_column = optional["class"]
-        return columns, ()
-    if wide["p_"] and wide["logit_"]:
-        hint = "keep one kind of column"
-        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
-    if len(found) < 2:
-        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
-        raise InputError("no wide table", hint, code="column-missing", file=table.name)
-    for name in found:
-        _there(table, name, "label")
-        if not name.split("_", 1)[1]:
-            hint = "name the class after the underscore"
-            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
-    columns.logits = bool(wide["logit_"])
-    columns.class_scores = tuple(found)
-    return columns, tuple(name.split("_", 1)[1] for name in found)
-
-
-def _there(table: Table, name: str, part: str) -> str:
-    if table.columns.count(name) > 1:
-        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
-    if name in table.columns:
-        return name
-    raise InputError(
-        f"there is no column {name!r}",
-        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}",
-        code="column-missing",
-        file=table.name,
-    )
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """List names, those with spaces at an end in quotes, and only the first of many.
-
-    Examples
-    --------
-    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
-    ("score, ' label'", 'p_a, p_b and 1 more')
-    """
-    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more
-
-
-def _optional(table: Table, part: str, name: str | None) -> str | None:
-    if name is None:
-        if part not in table.columns:
-            return None
-        name = part
-    return _there(table, name, part)
-
-
-def threshold_of(table: Table) -> float | None:
-    """Return the threshold that a table notes, or None."""
-    text = table.metadata.get(THRESHOLD_KEY)
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
-        raise FormatError(message, "write the table again", file=table.name)
-    return value
