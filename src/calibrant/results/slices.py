@@ -196,3 +196,23 @@ def _flat(by: tuple[str, ...], row: SliceErrors) -> dict[str, Any]:
         "error_shrunken": root(squared.shrunken),
         "reason": row.reason,
     }
+
+
+@dataclass(frozen=True)
+class SliceTables(Result):
+    """Several ways to slice the same predictions, each adjusted by itself.
+
+    Attributes
+    ----------
+    tables
+        One for each way.
+    command
+        The command line that made them; None where there is none.
+    """
+
+    tables: tuple[SliceTable, ...]
+    command: str | None = None
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The rows of all tables."""
+        return [row for table in self.tables for row in table.to_rows()]
