@@ -243,7 +243,7 @@ class CalibrationMonitor:
         reasons = {}
         if self._alarms:
             reasons["alarm"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
-        blind = self._bets.bound - self.epsilon >= 1 - self._bets.loss[::-1] - 1e-9
+        blind = self._bets.bound - self.epsilon >= self._bets.loss[::-1] - 1e-9
         if self.against == "reference" and blind.any():
             reasons["warning"] = NO_POWER + ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
         if self.restart:
