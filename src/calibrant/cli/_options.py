@@ -27,6 +27,23 @@ SEED = click.option(
     show_default=True,
     help="Seed of everything that is drawn.",
 )
+EXECUTOR = click.option(
+    "--executor",
+    metavar="ADDRESS",
+    default="processes",
+    show_default=True,
+    callback=lambda context, parameter, value: None if value == "processes" else value,
+    help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT), whose workers "
+    "find models under the same paths.",
+)
+WORKERS = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes. More than one pay off for long texts and slow models, such as spaCy's: each loads its "
+    "own.",
+)
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
 )

@@ -164,21 +164,25 @@ class ListReader:
 
 
 def open_lists(path: Path) -> ListReader | None:
-    """A reader of a folder or file whose scores are lists; None for any other."""
-    if path.is_dir():
-        files = _dataset_files(path)
-    elif path.suffix.lower() in (".arrow", ".parquet"):
-        files = (path,)
-    else:
+    """A reader of an Arrow or Parquet file whose scores are lists; None for any other file."""
+    if path.suffix.lower() not in (".arrow", ".parquet"):
         return None
     with reading(str(path)):
-        columns = _columns(_schema(files[0]), str(path))
-    if columns is None and path.is_dir():
-        names = ", ".join(_schema(files[0]).names[:12])
-        message = f"a data set without lists of scores; its columns are {names}"
+        columns = _columns(_schema(path), str(path))
+    return None if columns is None else ListReader(str(path), (path,), columns)
+
+
+def open_dataset(folder: Path) -> ListReader:
+    """A reader of a data set saved to disk."""
+    name, files = str(folder), _dataset_files(folder)
+    with reading(name):
+        schema = _schema(files[0])
+        columns = _columns(schema, name)
+    if columns is None:
+        message = f"a data set without lists of scores; its columns are {', '.join(schema.names[:12])}"
         hint = f"needed are one of {', '.join(SCORES)} and one of {', '.join(LABELS)}"
-        raise InputError(message, hint, code="column-missing", file=str(path))
-    return None if columns is None else ListReader(str(path), files, columns)
+        raise InputError(message, hint, code="column-missing", file=name)
+    return ListReader(name, files, columns)
 
 
 def class_names(reader: ListReader) -> tuple[str, ...]:

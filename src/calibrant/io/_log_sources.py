@@ -118,8 +118,9 @@ def _in_folder(folder: Path) -> LogKind:
         raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
     if not found:
         seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
-        message = f"no log in this folder, only {seen}"
-        raise FormatError(message, f"known are {KNOWN}", code="log", file=str(folder))
+        message = f"this is a folder without logs, it has {seen}"
+        hint = f"name a file; known logs are {KNOWN}"
+        raise InputError(message, hint, code="file-missing", file=str(folder))
     [(kind, logs)] = found.items()
     return LogKind(kind, tuple(logs))
 
@@ -177,8 +178,6 @@ class LogTable:
     view
         ``"options"``: the class is the option, the label whether it is right. ``"top"``: the largest score of
         each item, and whether that option is right; the class is the right option.
-    model
-        Read the logs of this model alone.
     normalise, gold
         As `calibrant.io.logs.open_log` has them.
 
@@ -200,7 +199,6 @@ class LogTable:
         kind: LogKind,
         *,
         view: View = "options",
-        model: str | None = None,
         normalise: Normalise = "none",
         gold: Mapping[str, str] | None = None,
     ) -> None:
@@ -210,18 +208,26 @@ class LogTable:
         self._logs, self._notes = _newest(_opened(kind, normalise, gold), self.name)
         self._blocks: list[list[Block] | None] = [None] * len(self._logs)
         self.models = list(dict.fromkeys(log.model for log in self._logs))
-        if model is not None:
-            self._choose(model)
         repeats = any(getattr(log, "repeats", False) for log in self._logs)
         self.columns: tuple[str, ...] = (*COLUMNS, "cluster") if repeats else COLUMNS
 
-    def _choose(self, model: str) -> None:
+    def of_model(self, model: str) -> LogTable:
+        """Return the logs of one model alone.
+
+        Raises
+        ------
+        InputError
+            There are none of it.
+        """
         if model not in self.models:
             hint = f"there are {', '.join(self.models)}"
             raise InputError(f"no log of a model {model!r}", hint, code="parameter", file=self.name)
-        self._logs = [log for log in self._logs if log.model == model]
-        self._blocks = [None] * len(self._logs)
-        self.models = [model]
+        new = self.seen_as(self.view)
+        new._logs = [log for log in self._logs if log.model == model]
+        new._blocks = [None] * len(new._logs)
+        new._notes = [note for note in self._notes if note.endswith(f" of {model}.")]
+        new.models = [model]
+        return new
 
     @property
     def notes(self) -> list[str]:

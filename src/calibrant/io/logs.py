@@ -76,5 +76,6 @@ def open_log(
     if kind is None:
         message = "no log that is known"
         raise FormatError(message, f"known are {KNOWN}", code="log", file=os.fspath(path))
-    table = LogTable(path, kind, view=view, model=model, normalise=normalise, gold=gold)
+    table = LogTable(path, kind, view=view, normalise=normalise, gold=gold)
+    table = table if model is None else table.of_model(model)
     return predictions_of(table, log=table if view == "options" else None)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from calibrant.io._readers import TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, Table
 
 if TYPE_CHECKING:
+    from calibrant.io._list_tables import ListReader
     from calibrant.io._log_sources import LogTable
 
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
@@ -47,6 +49,7 @@ class Predictions:
 
     log: LogTable | None = None
     _tops: Callable[[], Reader] | None = None
+    _again: Callable[[LogTable], Predictions] | None = None
 
     def __init__(
         self,
@@ -135,6 +138,12 @@ class Predictions:
             has_items=True,
         )
 
+    def of_model(self, model: str) -> Predictions:
+        """Return the part of a log that is of one model."""
+        assert self.log is not None
+        assert self._again is not None
+        return self._again(self.log.of_model(model))
+
     def of_top_labels(self) -> Predictions:
         """Return the top labels of a log: a row an item, its largest score, and whether that option is right.
 
@@ -210,15 +219,18 @@ def open_predictions(
         log = _log(source, normalise, gold)
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
-        lists = None if score or label else _lists(source)
-        if lists is not None:
-            return lists
+        from calibrant.io._list_tables import open_dataset, open_lists
         from calibrant.io._origin import locate
         from calibrant.io._tables import open_table
 
+        if Path(source, "state.json").is_file():
+            return _lists(open_dataset(Path(source)))
         origin = locate(source)
         if origin.format == "npz":
             return _archive(origin, {"score": score, "label": label, **named})
+        lists = None if score or label or origin.path is None else open_lists(origin.path)
+        if lists is not None:
+            return _lists(lists)
         table = _tokens(open_table(origin))
     else:
         from calibrant.io._frames import FrameTable
@@ -263,8 +275,13 @@ def predictions_of(
     if form == "wide":
         return found.by_item()
     found.log = log
+    found._again = partial(_of_log, score=score, label=label, named=named)
     found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))
     return found
+
+
+def _of_log(log: LogTable, **settings: Any) -> Predictions:
+    return predictions_of(log, log=log, **settings)
 
 
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
@@ -291,13 +308,9 @@ def _tokens(table: Table) -> Table:
     return TokenTable(table) if has_tokens(table) else table
 
 
-def _lists(path: str | os.PathLike[str]) -> Predictions | None:
-    """A data set saved to disk, or a file with lists of scores; None for any other path."""
-    from calibrant.io._list_tables import class_names, open_lists
+def _lists(reader: ListReader) -> Predictions:
+    from calibrant.io._list_tables import class_names
 
-    reader = open_lists(Path(path)) if os.fspath(path) != "-" and Path(path).exists() else None
-    if reader is None:
-        return None
     return Predictions(
         reader,
         name=reader.name,
