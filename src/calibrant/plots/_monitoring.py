@@ -12,7 +12,7 @@ from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
 from calibrant.results.monitoring import Monitoring
 
-TICKS = 6
+TICKS = 5
 
 
 def evidence_over_time(record: Monitoring) -> Figure:
@@ -53,17 +53,13 @@ def evidence_over_time(record: Monitoring) -> Figure:
     above.axhline(record.threshold, color=second.color, linestyle=second.line, linewidth=1.1, label=label)
     alarms = [at for at, day in enumerate(record.days) if day.day in record.alarms]
     above.plot(alarms, evidence[alarms], "o", color=second.color, markersize=7, fillstyle="none")
-    top = max(evidence.max(), record.threshold)
-    if top > 6 * record.threshold:  # evidence grows exponentially where a fault is plain
-        above.set_yscale("symlog", linthresh=2 * record.threshold)
-        above.set_ylim(min(evidence.min(), 0.0) - 0.3, 10 ** math.ceil(math.log10(top)))
     above.set_ylabel("log10 of the e-value")
     for name, look, line in (("frequency", first, first.line), ("score", second, second.line)):
         values = [getattr(day, name) for day in record.days]
         text = "share of positive labels" if name == "frequency" else "mean score"
         below.plot(place, values, color=look.color, linestyle=line, linewidth=1.3, label=text, **dots)
     below.set_ylabel("window's means")
-    shown = np.unique(np.linspace(0, len(place) - 1, min(TICKS, len(place))).round().astype(int))
+    shown = place[:: math.ceil(len(place) / TICKS)]
     for ax in (above, below):
         style.grid(ax, "y")
         ax.set_xticks(shown, [style.shown(str(record.days[at].day)) for at in shown])

@@ -51,7 +51,6 @@ def _tweets(study: Study) -> Figure:
             ax.plot(evidence, look.marker, color=look.color, linestyle=look.line, label=f"against: {against}")
             ax.axhline(limit[model, against], color=look.color, linewidth=0.8, linestyle=look.line, alpha=0.6)
             days = [row["day"] for row in chosen]
-        ax.set_yscale("symlog", linthresh=3)
         shown = [0, len(days) // 2, len(days) - 1]
         ax.set_xticks(shown, [days[place][5:] for place in shown])
         style.grid(ax, "y")
