@@ -115,6 +115,7 @@ def slice_errors(
     _checks.one_of(adjust, tuple(ADJUSTMENTS), "adjust")
     _checks.one_of(rank, RANKS, "rank")
     names = _names(tallies, by)
+    tallies = dict(sorted(tallies.items(), key=lambda item: _in_order(item[0])))  # sums depend on no order
     reasons = {keys: _too_small(tally, least) for keys, tally in tallies.items()}
     large = {keys: tally for keys, tally in tallies.items() if reasons[keys] is None}
     signed, signed_spread = _signed(list(large.values()), level, adjust)
@@ -286,7 +287,12 @@ def _order(row: SliceErrors, rank: str) -> tuple[object, ...]:
     """Measured slices from the worst on, then the others from the largest on; ties by p-value and name."""
     chosen = ranked(row, rank)
     value = chosen.estimate if chosen.shrunken is None else chosen.shrunken
-    named = tuple((key is None, key or "") for key in row.keys)
+    named = _in_order(row.keys)
     if value is None or chosen.p_value is None:
         return (1, row.reason is not None, -row.n, named)
     return (0, -(value if rank == "error" else abs(value)), chosen.p_value, named)
+
+
+def _in_order(keys: Keys) -> tuple[tuple[bool, str], ...]:
+    """What sorts keys: missing ones come last."""
+    return tuple((key is None, key or "") for key in keys)

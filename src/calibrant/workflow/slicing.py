@@ -61,8 +61,8 @@ def slices(
     --------
     >>> from calibrant.data import predictions
     >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
-    >>> [(row.name, row.n) for row in found.rows]
-    [('6005 to 8006', 2002), ('8007 to 9206', 2001), ('4 to 6004', 2001)]
+    >>> [(row.name, row.n, row.squared.found) for row in found.rows]
+    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, True)]
     """
     predictions = (columns or Columns()).open(source)
     event = _default(predictions) if event is None else event
