@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -107,3 +112,56 @@ def narrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{part}.conll").write_text("\n".join(columns) + "\n", encoding="utf-8")
         (folder / f"{part}.conllu").write_text("\n".join(trees) + "\n", encoding="utf-8")
     return folder
+
+
+class Cluster:
+    """A Dask scheduler and its workers, each a process of its own that can be killed."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self._file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
+        limit = time.monotonic() + 60
+        while not self._file.exists() and time.monotonic() < limit:
+            time.sleep(0.05)
+        self.address: str = json.loads(self._file.read_text(encoding="utf-8"))["address"]
+        self.workers = [self.add_worker() for _ in range(workers)]
+
+    def _start(self, *command: str) -> subprocess.Popen[bytes]:
+        where = ("--host", "127.0.0.1", "--scheduler-file", str(self._file))
+        module = f"distributed.cli.dask_{command[0]}"
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *where, *command[1:]], stderr=subprocess.DEVNULL
+        )
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        return self._start("worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")
+
+    def replace_worker(self) -> None:
+        """Kill a worker without warning, and let another come in its place."""
+        gone = self.workers.pop(0)
+        gone.kill()
+        gone.wait()
+        self.workers.append(self.add_worker())
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A Dask scheduler and two workers, on ports that are free."""
+    pytest.importorskip("distributed")
+    made = Cluster(tmp_path_factory.mktemp("cluster"), workers=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def lone_worker(tmp_path: Path) -> Iterator[Cluster]:
+    """A Dask scheduler and a worker, to be killed both."""
+    pytest.importorskip("distributed")
+    made = Cluster(tmp_path, workers=1)
+    yield made
+    made.close()

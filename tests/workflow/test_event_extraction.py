@@ -9,7 +9,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -297,9 +296,8 @@ def test_labels_of_an_unknown_scheme_are_named_with_the_document(tmp_path: Path,
         extract_events(file, tmp_path / "s", coref=small_model)
 
 
-def test_a_dask_scheduler_needs_dask(tmp_path: Path, small_model: Path) -> None:
-    if find_spec("dask") is not None:
-        pytest.skip("Dask is installed")
+def test_a_dask_scheduler_needs_dask(tmp_path: Path, small_model: Path, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match="needs Dask"):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, executor="tcp://127.0.0.1:1")
 
@@ -323,7 +321,8 @@ def test_memory_does_not_hold_the_documents(tmp_path: Path, small_model: Path, m
         most = max(most, taken - done)
         written.append(stage)
 
-    monkeypatch.setattr(event_extraction, "iter_dated", endless)
+    monkeypatch.setattr(event_extraction, "iter_unread", endless)
+    monkeypatch.setattr(event_extraction, "BATCH", 16)
     with ThreadPoolExecutor(2) as pool:
         extract_events(
             dated_documents(),

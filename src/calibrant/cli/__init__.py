@@ -11,8 +11,10 @@ main = CommandGroup(
     commands={
         "demo": "calibrant.cli.demo",
         "measure": "calibrant.cli.measure",
+        "monitor": "calibrant.cli.monitor",
         "plan": "calibrant.cli.plan",
         "estimate": "calibrant.cli.estimate",
+        "slices": "calibrant.cli.slices",
         "report": "calibrant.cli.report",
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",

@@ -24,6 +24,7 @@ def lines_of(measured: Measured, source: str) -> list[str]:
     """Word a whole measurement."""
     recipe = measured.recipe
     lines = [f"{recipe.file}: {text.count(recipe.rows)} rows, {recipe.form} table"]
+    lines += [f"  note: {note}" for note in recipe.notes[:MOST_NOTES]]
     if len(measured.events) == 1:
         event = measured.events[0]
         lines += ["", *numbers(event), "", *bins(event)]

@@ -27,6 +27,23 @@ SEED = click.option(
     show_default=True,
     help="Seed of everything that is drawn.",
 )
+EXECUTOR = click.option(
+    "--executor",
+    metavar="ADDRESS",
+    default="processes",
+    show_default=True,
+    callback=lambda context, parameter, value: None if value == "processes" else value,
+    help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT), whose workers "
+    "find models under the same paths.",
+)
+WORKERS = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes. More than one pay off for long texts and slow models, such as spaCy's: each loads its "
+    "own.",
+)
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
 )
@@ -50,7 +67,30 @@ def columns(function: Function) -> Function:
     form = click.option(
         "--form", type=click.Choice(["long", "wide"]), help="Form of the table, where its columns fit both."
     )
-    return form(function)
+    return form(added(function, LOGS))
+
+
+def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    """Add options, in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+LOGS = (
+    click.option(
+        "--normalise",
+        type=click.Choice(["none", "characters", "bytes"]),
+        default="none",
+        show_default=True,
+        help="Of a log: divide the log-likelihoods of options by their lengths (as acc_norm does).",
+    ),
+    click.option(
+        "--gold",
+        metavar="FILE",
+        help="Of a log of responses: their right answers, a line each: custom_id, a tab, the answer.",
+    ),
+)
 
 
 EVENT = click.option(
@@ -95,13 +135,6 @@ SMOOTH = click.option(
 )
 
 
-def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
-    """Add options, in this order."""
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 def measuring(function: Function) -> Function:
     """Add the options that say what is measured and how."""
     return added(columns(function), (EVENT, *MEASURING))
@@ -118,7 +151,7 @@ def columns_of(options: dict[str, Any]) -> Columns:
     """Take the names of columns out of parsed options."""
     from calibrant.workflow import Columns
 
-    names = ("form", "score", "label", "class_column", "cluster", "item", "weight")
+    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     return Columns(**{name: options.pop(name) for name in names})
 
 

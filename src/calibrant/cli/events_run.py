@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from calibrant.cli._coreference import POSSESSIVE_ENDINGS
 from calibrant.cli._options import AS_JSON, SEED
 from calibrant.cli._progress import Bar
 
@@ -56,6 +57,7 @@ from calibrant.cli._progress import Bar
     show_default=True,
     help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT).",
 )
+@POSSESSIVE_ENDINGS
 @click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
 @SEED
 @AS_JSON

@@ -25,6 +25,9 @@ def command(predictions: str, as_json: bool, **options: Any) -> None:
     PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
     input. A long table has a column score in [0, 1] and a column label in {0, 1}; a wide one has label (a
     class name) and one p_<class> column a class.
+
+    PRED may also be a log of a language model's evaluation, or a folder of logs: samples of
+    lm-evaluation-harness, logs of inspect_ai, responses with log-probabilities in OpenAI's format.
     """
     from calibrant.workflow import measure
 

@@ -52,6 +52,8 @@ def command(
 
     Models on the same items (by the item column, or else row by row) are compared, with the interval of
     the paired difference. The report is one file that needs no network.
+
+    A folder of an evaluation's logs gives one page: its tasks with their errors, the models side by side.
     """
     from calibrant.io._atomic import keep_sources
     from calibrant.report import page, write

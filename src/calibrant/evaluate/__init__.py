@@ -11,6 +11,7 @@ from calibrant.evaluate.decisions import (
     most_probable,
 )
 from calibrant.evaluate.detectable import minimum_detectable_difference
+from calibrant.evaluate.monitoring import CalibrationMonitor
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluate.ratings import Ratings
 from calibrant.evaluate.scores import classification_scores, f_of, f_sums
@@ -22,6 +23,7 @@ from calibrant.evaluate.significance import (
 )
 
 __all__ = [
+    "CalibrationMonitor",
     "Ratings",
     "adjusted_p_values",
     "agreement",

@@ -51,6 +51,7 @@ def extract(
     *,
     samples: int,
     seed: int,
+    possessive_endings: bool = True,
 ) -> DocumentEvents | None:
     """Find the events of a parsed document; entities are asked for only if the document can count.
 
@@ -64,6 +65,8 @@ def extract(
         As in `calibrant.events.document_samples`.
     samples, seed
         How many samples, and what they are drawn from, together with the document's name.
+    possessive_endings
+        Whether *'s* belongs to a detected mention.
 
     Returns
     -------
@@ -90,7 +93,8 @@ def extract(
     if not acts(document, rules):
         return None
     if document.mentions is None:
-        document = replace(document, mentions=detect_mentions(document))
+        found_mentions = detect_mentions(document, possessive_endings=possessive_endings)
+        document = replace(document, mentions=found_mentions)
     found = candidates(document, lexicon, rules)
     if not found.can_count:
         return None

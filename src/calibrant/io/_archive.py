@@ -11,14 +11,17 @@ from calibrant import _checks
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import Codes, class_name
 from calibrant.io._origin import Origin, reading
-from calibrant.io._readers import ArrayReader
+from calibrant.io._readers import ArrayReader, check_logits
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")
+# As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
+TRAINER = {"predictions": "logits", "label_ids": "labels"}
+IGNORED = -100  # labels of tokens that do not count
 
 
 def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | None]:
     """Read the arrays; return the reader, the classes, and the threshold if one was applied."""
-    arrays = _load(origin)
+    arrays = _counted(origin, _load(origin))
     given = [name for name in ("probs", "logits") if name in arrays]
     if len(given) != 1:
         what = "both probs and logits" if given else "neither probs nor logits"
@@ -61,7 +64,10 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
 def _load(origin: Origin) -> dict[str, NDArray[Any]]:
     with reading(origin.name), np.load(origin.open(), allow_pickle=False) as archive:
         names = list(archive.files)
-        unknown = [name for name in names if name not in KNOWN]
+        trainer = "predictions" in names and "logits" not in names
+        if "predictions" in names and "label_ids" in names:
+            names = [name for name in names if name != "metrics"]
+        unknown = [name for name in names if name not in (*KNOWN, *TRAINER)]
         if unknown:
             raise _error(
                 origin, f"unknown array {unknown[0]!r}", f"the names are {', '.join(KNOWN)}", "column"
@@ -69,13 +75,43 @@ def _load(origin: Origin) -> dict[str, NDArray[Any]]:
         arrays = {}
         for name in names:
             try:
-                arrays[name] = archive[name]
+                arrays[TRAINER.get(name, name)] = archive[name]
             except ValueError as error:
                 if "pickle" not in str(error).lower():
                     raise
                 hint = "store text as a NumPy string array, not as objects"
                 raise _error(origin, f"{name} holds Python objects", hint, "column-type") from error
+        if trainer and arrays["logits"].ndim > 1:
+            check_logits(arrays["logits"].reshape(-1, arrays["logits"].shape[-1]), origin.name)
     return arrays
+
+
+def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Put tokens of texts (n, tokens, K) below each other, the text as cluster, without ignored labels."""
+    name = "logits" if "logits" in arrays else "probs"
+    labels, matrix = arrays.get("labels"), arrays.get(name)
+    if labels is None or matrix is None or labels.dtype.kind not in "iu":
+        return arrays
+    texts = np.arange(len(labels))
+    if matrix.ndim == 3:
+        if labels.shape != matrix.shape[:2]:
+            message = f"labels has shape {labels.shape} and {name} {matrix.shape}"
+            raise _error(origin, message, "store one label a token", "length")
+        each, width = matrix.shape[1:]
+        matrix, labels, texts = matrix.reshape(-1, width), labels.ravel(), np.repeat(texts, each)
+        arrays = {**arrays, name: matrix, "labels": labels}
+        for part in ("clusters", "weights"):
+            if part in arrays and arrays[part].ndim == 1 and len(arrays[part]) * each == len(labels):
+                arrays[part] = np.repeat(arrays[part], each)
+        arrays.setdefault("clusters", texts)
+    kept = labels != IGNORED
+    if labels.ndim != 1 or kept.all() or len(matrix) != len(labels):
+        return arrays
+    parts = (name, "labels", "clusters", "weights")
+    return {
+        part: values[kept] if part in parts and len(values) == len(kept) else values
+        for part, values in arrays.items()
+    }
 
 
 def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: int) -> NDArray[np.int64]:

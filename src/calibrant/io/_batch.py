@@ -28,6 +28,8 @@ class Batch:
     cluster, item, class_code
         (n,) int64 codes, the same for equal names over all batches; None when the table has no
         such column (or items were not asked for).
+    slice_code
+        (n,) int64 codes of the slices that rows belong to; None unless slices were asked for.
     """
 
     score: NDArray[np.floating[Any]]
@@ -36,6 +38,7 @@ class Batch:
     cluster: Integers | None = None
     item: Integers | None = None
     class_code: Integers | None = None
+    slice_code: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.label)
@@ -49,6 +52,7 @@ class Batch:
             None if self.cluster is None else self.cluster[rows],
             None if self.item is None else self.item[rows],
             None if self.class_code is None else self.class_code[rows],
+            None if self.slice_code is None else self.slice_code[rows],
         )
 
     def without_weightless(self) -> Batch:
@@ -108,4 +112,5 @@ def joined(batches: Sequence[Batch]) -> Batch:
         join([batch.cluster for batch in batches]),
         join([batch.item for batch in batches]),
         join([batch.class_code for batch in batches]),
+        join([batch.slice_code for batch in batches]),
     )

@@ -191,6 +191,9 @@ class Codes:
         codes: Integers = code[as_numpy(encoded.indices)]
         return codes
 
+    def __len__(self) -> int:
+        return 0 if self._known is None else len(self._known)
+
     @property
     def names(self) -> list[Any]:
         """The names, by code."""

@@ -48,6 +48,13 @@ class ConlluDocuments(ConlluReader):
         self._words: list[tuple[int, list[str]]] = []
         self._nodes = 0
 
+    def resume(self, documents: int, entity: str, *, annotated: bool) -> None:
+        """Go on inside a file: after so many documents, a comment on entities, and perhaps entities."""
+        self.document_count, self._any_words = documents, True
+        if entity:
+            self.comment(0, entity)
+        self._annotated = self._annotated or annotated
+
     def remark(self, number: int, key: str, value: str | None) -> None:
         """Take what a comment says, ``# key = value``."""
         self.last_line = number

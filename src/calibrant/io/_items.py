@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,10 @@ class ItemReader:
                 found = self._side_by_side(rows.take(slice(0, end)), last, width)
                 assert found.item is not None
                 last, width = int(found.item[-1]), found.score.shape[1]
-                yield found if items else Batch(found.score, found.label, found.weight, found.cluster)
+                yield found if items else replace(found, item=None)
         if held:
             found = self._side_by_side(held[0], last, width)
-            yield found if items else Batch(found.score, found.label, found.weight, found.cluster)
+            yield found if items else replace(found, item=None)
 
     def _side_by_side(self, rows: Batch, last: int, width: int) -> Batch:
         """Reshape whole items; ``last`` and ``width`` are the item before and its number of classes."""
@@ -94,6 +95,7 @@ class ItemReader:
             self._shared(rows.weight, item, width, "weight"),
             self._shared(rows.cluster, item, width, "cluster"),
             item,
+            slice_code=self._shared(rows.slice_code, item, width, "slice"),
         )
 
     def _shared(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, Column
+from calibrant.io._slice_columns import Slices
 from calibrant.io._tables import Kind, Table
 
 Floats = NDArray[np.float64]
@@ -59,6 +60,8 @@ class TableReader:
         Position of each class of a wide table.
     threshold
         Scores below it were dropped, so that a wide row need not add up to 1; None when none were.
+    slices
+        What rows are cut into; None when no slices were asked for.
     cluster_codes, item_codes, class_codes
         Names met so far.
     """
@@ -67,6 +70,7 @@ class TableReader:
     columns: Columns
     classes: dict[str, int] = field(default_factory=dict)
     threshold: float | None = None
+    slices: Slices | None = None
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
@@ -74,6 +78,8 @@ class TableReader:
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows (text formats: of some megabytes)."""
         kinds = self.columns.kinds(items)
+        for own in () if self.slices is None else self.slices.columns:
+            kinds.setdefault(own.name, own.kind)
         first, weighed = self.table.first_row, self.columns.weight is None
         for arrow in self.table.batches(kinds, size):
             batch = self._batch(arrow, first, items)
@@ -96,7 +102,7 @@ class TableReader:
         def column(name: str) -> Column:
             return Column(arrow.column(name), self.table.name, name, first)
 
-        names = self.columns
+        names, slices = self.columns, self.slices
         if names.score is not None:
             score: NDArray[Any] = column(names.score).scores()
             self._check_threshold(score, first)
@@ -116,6 +122,7 @@ class TableReader:
             None if names.cluster is None else column(names.cluster).codes(self.cluster_codes),
             None if names.item is None or not items else column(names.item).codes(self.item_codes),
             None if names.class_column is None else column(names.class_column).codes(self.class_codes),
+            None if slices is None else slices.codes([column(own.name) for own in slices.columns]),
         ).without_weightless()
 
     def _check_threshold(self, score: NDArray[Any], first: int) -> None:
@@ -199,6 +206,17 @@ def check_range(matrix: Floats, file: str, first: int, logits: bool) -> None:
     raise InputError(
         f"class {place}: {message}", hint, code="score-range", file=file, row=first + row, column=column
     )
+
+
+def check_logits(matrix: NDArray[np.floating[Any]], file: str) -> None:
+    """Raise if what should be logits are probabilities, by the look of every row."""
+    if len(matrix) and (matrix >= 0).all() and (np.abs(matrix.sum(axis=1) - 1) < SUM_TOLERANCE / 10).all():
+        raise InputError(
+            "predictions are taken for logits, but these look like probabilities",
+            "name them probs, or logits",
+            code="column-ambiguous",
+            file=file,
+        )
 
 
 def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial: bool) -> None:

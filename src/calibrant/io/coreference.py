@@ -189,5 +189,9 @@ def _reader(name: str, head: list[str], changed: Counter[str]) -> ConlluDocument
         message = "this is neither CoNLL-U nor columns of CoNLL-2012"
         hint = f"begin each document by '{START} (NAME); part 000', or give CoNLL-U"
         raise FormatError(message, hint, code="file-mislabelled", file=name, line=len(head))
-    title = Path(name).name.removesuffix(".gz").removesuffix(".conllu")
-    return ConlluDocuments(name, head, title, changed)
+    return ConlluDocuments(name, head, titled(name), changed)
+
+
+def titled(name: str) -> str:
+    """What the document of a CoNLL-U file without names is called."""
+    return Path(name).name.removesuffix(".gz").removesuffix(".conllu")

@@ -111,17 +111,13 @@ def iter_dated(path: str | os.PathLike[str], *, progress: Progress | None = None
     ...     [(each.id, str(each.date), each.text) for each in iter_dated(file)]
     [('7', '1987-02-26', 'Rain fell.')]
     """
-    if _is_json(path):
+    if is_json(path):
         with open_lines(path) as (name, lines):
             yield from _from_json(name, lines, progress)
         return
     name = os.fspath(path)
     for document in iter_documents(path, progress=progress):
-        if document.date is None:
-            message = f"document {document.name!r} has no date, or one that is no whole day"
-            raise InputError(message, "give it a comment # date = YYYY-MM-DD", code="date", file=name)
-        text, _ = joined(document.sentences)
-        yield DatedText(document.name, parse_date(document.date), text, "", document)
+        yield dated(document, name)
 
 
 def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = None) -> int | None:
@@ -145,13 +141,24 @@ def check_dated(path: str | os.PathLike[str], *, progress: Progress | None = Non
     """
     if os.fspath(path) == STDIN:
         return None
-    if _is_json(path):
+    if is_json(path):
         return sum(1 for _ in iter_dated(path, progress=progress))
     with open_lines(path) as (_, lines):
         return max(1, sum(line.startswith(NEW_DOCUMENT) for line in lines))
 
 
-def _is_json(path: str | os.PathLike[str]) -> bool:
+def dated(document: Document, name: str, line: int | None = None) -> DatedText:
+    """A document of CoNLL-U with its day, from a file."""
+    if document.date is None:
+        message = f"document {document.name!r} has no date, or one that is no whole day"
+        hint = "give it a comment # date = YYYY-MM-DD"
+        raise InputError(message, hint, code="date", file=name, line=line)
+    text, _ = joined(document.sentences)
+    return DatedText(document.name, parse_date(document.date), text, "", document)
+
+
+def is_json(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds JSON lines, by its name or by what it begins with."""
     name = os.fspath(path)
     if name == STDIN or name.removesuffix(".gz").endswith(".jsonl"):
         return True

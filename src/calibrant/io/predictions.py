@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from typing import Any, Literal
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
-from calibrant.io._readers import Columns, TableReader
-from calibrant.io._tables import RECALIBRATED_KEY, THRESHOLD_KEY, Table
+from calibrant.io._log_rows import Normalise
+from calibrant.io._naming import Form as Form
+from calibrant.io._naming import listed as listed
+from calibrant.io._naming import resolve as resolve
+from calibrant.io._naming import threshold_of as threshold_of
+from calibrant.io._readers import TableReader
+from calibrant.io._tables import RECALIBRATED_KEY, Table
 
-Form = Literal["long", "wide"]
+if TYPE_CHECKING:
+    from calibrant.io._list_tables import ListReader
+    from calibrant.io._log_sources import LogTable
+
+Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = 1 << 18
 
 
@@ -31,7 +43,13 @@ class Predictions:
         Scores below it were not written; None when all were.
     has_classes, clustered, weighted, has_items
         Whether the table has these columns (a wide table always has classes).
+    log
+        The log that the table was made of, row by row an option; None for any other table.
     """
+
+    log: LogTable | None = None
+    _tops: Callable[[], Reader] | None = None
+    _again: Callable[[LogTable], Predictions] | None = None
 
     def __init__(
         self,
@@ -78,6 +96,7 @@ class Predictions:
         new = copy(self)
         new._reader = change(self._reader)
         new.name = name
+        new.log = None
         return new
 
     def batches(self, size: int = BATCH_ROWS, *, items: bool = False) -> Iterator[Batch]:
@@ -119,6 +138,23 @@ class Predictions:
             has_items=True,
         )
 
+    def of_model(self, model: str) -> Predictions:
+        """Return the part of a log that is of one model."""
+        assert self.log is not None
+        assert self._again is not None
+        return self._again(self.log.of_model(model))
+
+    def of_top_labels(self) -> Predictions:
+        """Return the top labels of a log: a row an item, its largest score, and whether that option is right.
+
+        Items need not have the same number of options. The classes of its batches are the right options.
+        """
+        assert self._tops is not None
+        new = copy(self)
+        new._reader = self._tops()
+        new.log, new.has_classes = None, False
+        return new
+
     def read(self, *, items: bool = False) -> Batch:
         """Read all rows at once."""
         return joined(list(self.batches(items=items)))
@@ -134,6 +170,8 @@ def open_predictions(
     cluster: str | None = None,
     item: str | None = None,
     weight: str | None = None,
+    normalise: Normalise = "none",
+    gold: Gold = None,
 ) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
@@ -147,11 +185,14 @@ def open_predictions(
     ----------
     source
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
-        also as ``.gz``), ``-`` for standard input, or a frame, lazy or not.
+        also as ``.gz``), ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`).
     form
         ``long`` or ``wide``; needed only when the columns fit both.
     score, label, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there.
+    normalise, gold
+        Of logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
+        tab and the answer.
 
     Returns
     -------
@@ -173,25 +214,51 @@ def open_predictions(
     array([0.2, 0.9])
     """
     named = {"class": class_column, "cluster": cluster, "item": item, "weight": weight}
+    table: Table
     if isinstance(source, (str, os.PathLike)):
+        log = _log(source, normalise, gold)
+        if log is not None:
+            return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
+        from calibrant.io._list_tables import open_dataset, open_lists
         from calibrant.io._origin import locate
+        from calibrant.io._tables import open_table
 
+        if Path(source, "state.json").is_file():
+            return _lists(open_dataset(Path(source)))
         origin = locate(source)
         if origin.format == "npz":
             return _archive(origin, {"score": score, "label": label, **named})
-        from calibrant.io._tables import open_table
-
-        table = open_table(origin)
+        lists = None if score or label or origin.path is None else open_lists(origin.path)
+        if lists is not None:
+            return _lists(lists)
+        table = _tokens(open_table(origin))
     else:
         from calibrant.io._frames import FrameTable
 
         table = FrameTable(source)
-    columns, wide = resolve(table, form, score, label or "label", named)
+    if normalise != "none" or gold is not None:
+        message = "normalise and gold are for logs, and this is a table"
+        raise InputError(message, "leave them out", code="parameter", file=table.name)
+    return predictions_of(table, form=form, score=score, label=label, named=named)
+
+
+def predictions_of(
+    table: Table,
+    *,
+    form: Form | None = None,
+    score: str | None = None,
+    label: str | None = None,
+    named: Mapping[str, str | None] | None = None,
+    log: LogTable | None = None,
+) -> Predictions:
+    """Predictions from a table that is open; of a log its table is given as ``log`` as well."""
+    names = dict(named or dict.fromkeys(("class", "cluster", "item", "weight")))
+    columns, wide = resolve(table, None if log is not None else form, score, label or "label", names)
     threshold = threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
     least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
     reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, least)
-    return Predictions(
+    found = Predictions(
         reader,
         name=table.name,
         form="wide" if wide else "long",
@@ -202,6 +269,59 @@ def open_predictions(
         weighted=columns.weight is not None,
         has_classes=bool(wide) or columns.class_column is not None,
         has_items=columns.item is not None,
+    )
+    if log is None:
+        return found
+    if form == "wide":
+        return found.by_item()
+    found.log = log
+    found._again = partial(_of_log, score=score, label=label, named=named)
+    found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))
+    return found
+
+
+def _of_log(log: LogTable, **settings: Any) -> Predictions:
+    return predictions_of(log, log=log, **settings)
+
+
+def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
+    """A path that is a log, as a table; None for any other."""
+    from calibrant.io._log_sources import LogTable, recognise_log
+
+    kind = recognise_log(path)
+    if kind is None:
+        return None
+    answers: Mapping[str, str] | None = None
+    if isinstance(gold, (str, os.PathLike)):
+        from calibrant.io.class_table import read_class_table
+
+        answers = read_class_table(gold)
+    else:
+        answers = gold
+    return LogTable(path, kind, normalise=normalise, gold=answers)
+
+
+def _tokens(table: Table) -> Table:
+    """A log of tokens as a table of predictions; any other table stays as it is."""
+    from calibrant.io._token_tables import TokenTable, has_tokens
+
+    return TokenTable(table) if has_tokens(table) else table
+
+
+def _lists(reader: ListReader) -> Predictions:
+    from calibrant.io._list_tables import class_names
+
+    return Predictions(
+        reader,
+        name=reader.name,
+        form="wide",
+        rows=None,
+        threshold=None,
+        classes=class_names(reader),
+        clustered=reader.columns.by_token,
+        weighted=False,
+        has_classes=True,
+        has_items=reader.columns.item is not None and not reader.columns.by_token,
     )
 
 
@@ -225,95 +345,3 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         has_classes=True,
         has_items=False,
     )
-
-
-def resolve(
-    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
-) -> tuple[Columns, tuple[str, ...]]:
-    """Decide what each column is; return the columns and, of a wide table, the classes.
-
-    A ``label`` of None asks for none.
-    """
-    there = table.columns
-    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
-    found = wide["p_"] + wide["logit_"]
-    score_name = score or "score"
-    if form is None and score is None and "score" in there and found:
-        raise InputError(
-            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
-            "say which: form='long' or form='wide' (--form)",
-            code="column-ambiguous",
-            file=table.name,
-        )
-    if form is None:
-        form = "wide" if score is None and "score" not in there and found else "long"
-    columns = Columns(label="" if label is None else _there(table, label, "label"))
-    optional = {part: _optional(table, part, name) for part, name in named.items()}
-    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
-    if form == "long":
-        columns.score = _there(table, score_name, "score")
-        columns.class_column = optional["class"]
-        return columns, ()
-    if wide["p_"] and wide["logit_"]:
-        hint = "keep one kind of column"
-        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
-    if len(found) < 2:
-        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
-        raise InputError("no wide table", hint, code="column-missing", file=table.name)
-    for name in found:
-        _there(table, name, "label")
-        if not name.split("_", 1)[1]:
-            hint = "name the class after the underscore"
-            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
-    columns.logits = bool(wide["logit_"])
-    columns.class_scores = tuple(found)
-    return columns, tuple(name.split("_", 1)[1] for name in found)
-
-
-def _there(table: Table, name: str, part: str) -> str:
-    if table.columns.count(name) > 1:
-        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
-    if name in table.columns:
-        return name
-    raise InputError(
-        f"there is no column {name!r}",
-        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}",
-        code="column-missing",
-        file=table.name,
-    )
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """List names, those with spaces at an end in quotes, and only the first of many.
-
-    Examples
-    --------
-    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
-    ("score, ' label'", 'p_a, p_b and 1 more')
-    """
-    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more
-
-
-def _optional(table: Table, part: str, name: str | None) -> str | None:
-    if name is None:
-        if part not in table.columns:
-            return None
-        name = part
-    return _there(table, name, part)
-
-
-def threshold_of(table: Table) -> float | None:
-    """Return the threshold that a table notes, or None."""
-    text = table.metadata.get(THRESHOLD_KEY)
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
-        raise FormatError(message, "write the table again", file=table.name)
-    return value

@@ -70,13 +70,18 @@ from calibrant.measure.logistic import (
 from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
 from calibrant.measure.planning import labels_needed
 from calibrant.measure.scores import brier_of, brier_score, log_loss, scores, scores_of
+from calibrant.measure.slices import slice_errors
 from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
 from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
+from calibrant.measure.streaming import TallyAccumulator
 from calibrant.measure.tally import Tally
+from calibrant.measure.windows import TallyWindows
 
 __all__ = [
     "ClassPredictions",
     "Tally",
+    "TallyAccumulator",
+    "TallyWindows",
     "adaptive",
     "adaptive_bins",
     "at_edges",
@@ -133,6 +138,7 @@ __all__ = [
     "scores",
     "scores_of",
     "shared_calibration_error",
+    "slice_errors",
     "smooth_calibration_error",
     "smooth_calibration_error_of",
     "smooth_curve",

@@ -187,7 +187,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     base_rate = float(tally.weight_positives.sum() / total)
     mean_score = float(tally.sum_score.sum() / total)
     reasons: dict[str, str] = {}
-    difference = _difference(tally, level, reasons)
+    difference = mean_residual(tally, level, reasons)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=False)
     if problem:
@@ -216,8 +216,8 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     )
 
 
-def _difference(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate:
-    """Weighted mean residual with its standard error."""
+def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate:
+    """Weighted mean residual with its standard error; add to ``reasons`` why one is undefined."""
     residual = tally.weight_positives - tally.sum_score
     total = tally.total_weight
     mean = float(residual.sum() / total)

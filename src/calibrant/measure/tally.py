@@ -175,7 +175,7 @@ class Tally:
                 np.concatenate([self.cluster_names, other.cluster_names]), return_inverse=True
             )
             cluster = np.concatenate([code[self.cluster], code[self.cluster_count + other.cluster]])
-        return _sum_equal_rows([self, other], cluster, names)
+        return sum_equal_rows([self, other], cluster, names)
 
     def compress(self) -> Tally:
         """Return the tally on the fixed grid (itself if it is already there)."""
@@ -193,13 +193,13 @@ class Tally:
             offset2=self.weight * offset**2,
             offset_positive=self.weight_positives * offset,
         )
-        return _sum_equal_rows([moved], self.cluster, self.clusters)
+        return sum_equal_rows([moved], self.cluster, self.clusters)
 
     def without_clusters(self) -> Tally:
         """Return the tally by score alone."""
         if self.cluster is None:
             return self
-        return _sum_equal_rows([self], None, None)
+        return sum_equal_rows([self], None, None)
 
     @property
     def sum_score(self) -> Floats:
@@ -328,7 +328,7 @@ def _summed(
     )
 
 
-def _sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDArray[Any] | None) -> Tally:
+def sum_equal_rows(parts: Sequence[Tally], cluster: Integers | None, names: NDArray[Any] | None) -> Tally:
     """Put the rows of tallies of one kind in order and add up those of equal scores and cluster."""
 
     def column(name: str) -> NDArray[Any]:

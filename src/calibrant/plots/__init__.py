@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from calibrant.plots._evaluation import risk_coverage_curves, score_intervals
     from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
+    from calibrant.plots._monitoring import evidence_over_time
     from calibrant.plots._quantiles import quantile_calibration
+    from calibrant.plots._slices import slice_intervals
     from calibrant.plots._svg import inline_svg, render
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "error_changes",
     "error_intervals",
     "event_series",
+    "evidence_over_time",
     "inline_svg",
     "log_odds_curve",
     "quantile_calibration",
@@ -41,6 +44,7 @@ __all__ = [
     "render",
     "risk_coverage_curves",
     "score_intervals",
+    "slice_intervals",
     "smooth_curve",
 ]
 

@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
-from calibrant.report._sections import ClassTable, Lines, Section
+from calibrant.report._sections import ClassTable, Lines, Section, TaskTable
 from calibrant.report.glossary import TERMS
+from calibrant.results.slices import root
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
 # Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
@@ -33,6 +34,7 @@ def render(
     command: str | None,
     version: str,
     notes: Sequence[str],
+    tasks: TaskTable | None = None,
 ) -> str:
     """Return a page as one HTML document."""
     kinds = _kinds(sections)
@@ -58,6 +60,7 @@ def render(
             command=command,
             version=version,
             notes=notes,
+            tasks=tasks,
         )
     )
 
@@ -97,5 +100,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(number=text.number, count=text.count, percent=text.percent)
-    environment.globals.update(span=text.span, terms=TERMS)
+    environment.globals.update(span=text.span, terms=TERMS, root=root)
     return environment

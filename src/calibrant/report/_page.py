@@ -11,7 +11,8 @@ from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.report import _text as text
 from calibrant.report._rows import binning_text, number_groups
-from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section
+from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
+from calibrant.report._tasks import task_table
 from calibrant.results._base import plain
 from calibrant.results.drawing import Report
 from calibrant.results.measurement import Measured, Measurement
@@ -37,6 +38,8 @@ class Page:
         Of calibrant.
     report
         The records behind every number on the page.
+    tasks
+        The table of the tasks of an evaluation; None where there are none.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Page:
     command: str | None
     version: str
     report: Report
+    tasks: TaskTable | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain Python values: every text, and the numbers behind it in ``report``."""
@@ -73,6 +77,7 @@ class Page:
             "command": self.command,
             "notes": list(self.report.notes),
             "sections": sections,
+            "tasks": None if self.tasks is None else [name for name, _ in self.tasks.rows],
             "classes": None if self.classes is None else [name for name, _ in self.classes.rows],
             "recipes": [{"model": name, "recipe": dict(recipe)} for name, recipe in self.recipes],
             "report": self.report.to_dict(),
@@ -90,6 +95,7 @@ class Page:
             command=self.command,
             version=self.version,
             notes=self.report.notes,
+            tasks=self.tasks,
         )
 
 
@@ -139,6 +145,7 @@ def page(report: Report, *, title: str | None = None) -> Page:
         command=report.command,
         version=__version__,
         report=report,
+        tasks=task_table(report.tasks),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from calibrant.report._rows import Group
 from calibrant.results.drawing import Drawing
 from calibrant.results.measurement import ClassMean, Measurement
+from calibrant.results.slices import SliceErrors
 
 Lines = tuple[tuple[str, str], ...]
 
@@ -116,3 +117,29 @@ class ClassTable:
     models: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Measurement, ...]], ...]
     means: tuple[ClassMean | None, ...]
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """Each task and subject of a run of an evaluation.
+
+    Attributes
+    ----------
+    models
+        Names of the models.
+    rows
+        One a task and subject, the worst of any model first: its name, and one slice a model (None where the
+        model was not asked).
+    level
+        Of the intervals, which hold for all tasks of a model together.
+    measured
+        Tasks of each model that are large enough.
+    least
+        Items that takes.
+    """
+
+    models: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[SliceErrors | None, ...]], ...]
+    level: float
+    measured: tuple[int, ...]
+    least: int

@@ -47,6 +47,7 @@ from calibrant.results.measurement import (
     Recipe,
     SmoothedError,
 )
+from calibrant.results.monitoring import MonitoredDay, Monitoring
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.propagation import (
     CentralSets,
@@ -84,6 +85,7 @@ from calibrant.results.significance import (
     SystemMean,
     SystemPair,
 )
+from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, SliceTables
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
@@ -139,6 +141,8 @@ __all__ = [
     "MetricComparison",
     "MetricPair",
     "ModelDifference",
+    "MonitoredDay",
+    "Monitoring",
     "NoiseFloor",
     "OrderEffect",
     "PairAgreement",
@@ -161,6 +165,11 @@ __all__ = [
     "Result",
     "RiskCoverage",
     "Scores",
+    "SliceErrors",
+    "SliceEstimate",
+    "SliceSpread",
+    "SliceTable",
+    "SliceTables",
     "SmoothCurve",
     "SmoothError",
     "SmoothedError",

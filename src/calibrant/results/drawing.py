@@ -12,6 +12,7 @@ from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured
+from calibrant.results.slices import SliceTable
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,23 @@ class ReportedModel(Result):
 
 
 @dataclass(frozen=True)
+class TaskErrors(Result):
+    """How one model does task by task, in a run of an evaluation.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    table
+        A slice a task and subject: accuracy (``frequency``), mean confidence (``mean_score``) and errors of
+        the top labels, the worst first.
+    """
+
+    model: str
+    table: SliceTable
+
+
+@dataclass(frozen=True)
 class Report(Result):
     """All that a report shows: models side by side, and how they differ.
 
@@ -126,6 +144,8 @@ class Report(Result):
         The recalibrator that the second model's scores are the first's after; None where there is none.
     resampled
         Its changes with intervals that count the chance of the fit; empty where it was not fitted again.
+    tasks
+        Of logs of evaluations with several tasks or subjects, each model's errors task by task.
     """
 
     models: tuple[ReportedModel, ...]
@@ -134,3 +154,4 @@ class Report(Result):
     notes: tuple[str, ...] = ()
     recalibrator: str | None = None
     resampled: tuple[ResampledChange, ...] = ()
+    tasks: tuple[TaskErrors, ...] = ()

@@ -192,6 +192,8 @@ class Recipe(Result):
         Of calibrant.
     command
         The command line that does it again; None where there is none.
+    notes
+        What of a log was left out, and why.
     """
 
     file: str
@@ -201,6 +203,7 @@ class Recipe(Result):
     threshold: float | None
     version: str
     command: str | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

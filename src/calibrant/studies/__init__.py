@@ -23,6 +23,7 @@ NAMES = (
     "counts",
     "coverage",
     "events",
+    "monitoring",
     "sentiment",
     "significance",
     "sparse",

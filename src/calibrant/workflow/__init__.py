@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from calibrant.workflow.event_figures import draw_events
     from calibrant.workflow.event_tables import event_table, uncertain_documents
     from calibrant.workflow.measuring import Columns, measure
+    from calibrant.workflow.monitoring import monitor
     from calibrant.workflow.planning import plan
     from calibrant.workflow.protocol_steps import protocol, write_example
     from calibrant.workflow.recalibrating import apply_recalibrator, fit_recalibrator
     from calibrant.workflow.reporting import report
+    from calibrant.workflow.slicing import slice_tables, slices
     from calibrant.workflow.tagger_training import train_tagger
     from calibrant.workflow.tagging import evaluate_tagger, predict_tags
-    from calibrant.workflow.tallying import tally
+    from calibrant.workflow.tallying import tally, tally_by
+    from calibrant.workflow.tallying_files import tally_files
 
 __all__ = [
     "Columns",
@@ -38,12 +41,17 @@ __all__ = [
     "extract_events",
     "fit_recalibrator",
     "measure",
+    "monitor",
     "plan",
     "predict_coreference",
     "predict_tags",
     "protocol",
     "report",
+    "slice_tables",
+    "slices",
     "tally",
+    "tally_by",
+    "tally_files",
     "train_coreference",
     "train_tagger",
     "uncertain_documents",

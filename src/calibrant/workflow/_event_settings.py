@@ -18,7 +18,9 @@ from calibrant.workflow._event_worker import Extraction, Extractor
 
 def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]:
     """All that decides what is in a store, as JSON has it."""
-    return {
+    # Only what differs from the first release: its stores can be gone on with.
+    endings = {} if settings.possessive_endings else {"possessive_endings": False}
+    return endings | {
         "calibrant": __version__,
         "coref": state_digest(extractor.model.to_state()),
         "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),

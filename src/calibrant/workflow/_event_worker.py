@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Extraction:
         Path or name of a spaCy pipeline; None: the documents have trees.
     lexicon
         Path; None: the one that ships.
-    rules, samples, seed, with_text
+    rules, samples, seed, with_text, possessive_endings
         As in `calibrant.workflow.extract_events`.
     skip
         Whether documents that cannot count are skipped before parsing; it changes nothing but the time.
@@ -50,6 +50,7 @@ class Extraction:
     samples: int
     seed: int
     with_text: bool
+    possessive_endings: bool = True
     skip: bool = True
 
 
@@ -67,14 +68,18 @@ class Extractor:
             from calibrant.models.raw_text import TextParser
 
             self._parser = TextParser(settings.parser)
+        # Threads that share a parser take turns: it is made for one.
+        self._alone = nullcontext() if self._parser is None else Lock()
         self._trigger = re.compile("|".join(map(re.escape, settings.rules.triggers)))
 
     def stored(self, item: DatedText) -> StoredDocument:
         """What the store keeps of a document."""
-        skipped = self.settings.skip and not self._may_count(item)
+        with self._alone:
+            skipped = self.settings.skip and not self._may_count(item)
         if skipped:
             return StoredDocument(item.id, item.date, skipped=True)
-        document, places = self._parsed(item)
+        with self._alone:
+            document, places = self._parsed(item)
         settings = self.settings
         found = extract(
             document,
@@ -83,6 +88,7 @@ class Extractor:
             settings.rules,
             samples=settings.samples,
             seed=settings.seed,
+            possessive_endings=settings.possessive_endings,
         )
         if found is None:
             return StoredDocument(item.id, item.date)
@@ -145,32 +151,3 @@ def _evidence(found: DocumentEvents, places: Places) -> tuple[StoredEvidence, ..
             where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
         rows.append(StoredEvidence(each.country, each.verb, each.probability, *where))
     return tuple(rows)
-
-
-@lru_cache(maxsize=1)
-def opened(settings: Extraction) -> Extractor:
-    """The extractor of this process."""
-    _end_with_parent()
-    return Extractor(settings)
-
-
-def work(settings: Extraction, batch: Sequence[DatedText]) -> list[StoredDocument]:
-    """Do some documents, in this process or another."""
-    extractor = opened(settings)
-    return [extractor.stored(item) for item in batch]
-
-
-def _end_with_parent() -> None:
-    """Let a worker end when the process that began it is killed: it would wait for work for ever."""
-    from multiprocessing import parent_process
-    from threading import Thread
-
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=wait, daemon=True).start()

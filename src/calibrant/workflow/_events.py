@@ -46,6 +46,8 @@ def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[
         The event is unknown, or the table has not what it needs.
     """
     if not asked:
+        if predictions.log is not None:
+            return ["top", "pooled"]
         if predictions.form == "wide":
             return ["classwise"] if predictions.threshold is not None else ["top", "classwise"]
         return ["pooled", "classwise"] if predictions.has_classes else ["binary"]

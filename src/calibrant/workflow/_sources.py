@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -145,12 +145,18 @@ def event_sources(
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
     ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
     in memory however large it is. The top label of a long table is found item by item: it is read as the
-    wide one that it could be.
+    wide one that it could be; a log knows its top labels.
     """
-    if "top" in events and predictions.form == "long":
+    if "top" in events and predictions.log is not None:
+        of = partial(event_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
+        others = [event for event in events if event != "top"]
+        found, rows = of(predictions.of_top_labels(), ["top"])
+        more, rows = of(predictions, others) if others else ([], rows)
+        return found + more, rows
+    if "top" in events and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = items or ("pooled" in events and not predictions.clustered)
-    batches = _reported(predictions.batches(items=items), predictions.rows, progress)
+    batches = reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
     large = (predictions.rows or 0) > IN_MEMORY
@@ -173,7 +179,8 @@ def event_sources(
     return sources, counted.rows
 
 
-def _reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
+def reported(batches: Iterator[Batch], total: int | None, progress: Progress | None) -> Iterator[Batch]:
+    """Tell how far reading has come, as batches pass."""
     done = 0
     for batch in batches:
         done += len(batch)
@@ -218,6 +225,8 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
         names = predictions.items
         item = np.array(names)[table.item]
         repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
+    if event == "top" and predictions.form == "long":
+        return Rows(np.array(predictions.classes)[table.class_code], item, repeated)
     if event != "pooled":
         return Rows(table.label, item, repeated)
     if predictions.form == "wide":
@@ -290,14 +299,14 @@ def _tallied(
     if list(events) == ["binary"] and not predictions.clustered:
         stream = (pairs_of("binary", batch, predictions) for batch in batches)
         return [EventSource("binary", Tally.from_batches(stream, threads=threads), threads)]
-    parts: dict[str, _Parts] = {}
+    parts: dict[str, TallyParts] = {}
     first_row = 0
     with ThreadPoolExecutor(1) as pool:
         for batch in batches:
             for event in expanded(events, predictions.classes):
                 pairs = pairs_of(event, batch, predictions, first_row)
                 if event not in parts:
-                    parts[event] = _Parts(pool)
+                    parts[event] = TallyParts(pool)
                 parts[event].add(pairs)
             first_row += len(batch)
         tallies = {event: part.tally() for event, part in parts.items()}
@@ -310,7 +319,7 @@ def _tallied(
     return found
 
 
-class _Parts:
+class TallyParts:
     """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
@@ -321,6 +330,7 @@ class _Parts:
         self._merged: list[tuple[int, Tally]] = []
 
     def add(self, pairs: Pairs) -> None:
+        """Add pairs; their clusters are numbered alike in all parts."""
         if len(pairs):
             self._waiting.append(pairs)
             self._length += len(pairs)
@@ -328,6 +338,7 @@ class _Parts:
             self._flush()
 
     def tally(self) -> Tally | None:
+        """Return the tally of all pairs, its clusters named by their numbers; None without pairs."""
         self._flush()
         self._finish()
         whole: Tally | None = None

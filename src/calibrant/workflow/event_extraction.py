@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import ExitStack
-from importlib import import_module
-from itertools import islice
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from functools import partial
 
 from calibrant._checks import one_of, positive_integer
 from calibrant._rng import number
-from calibrant.events.lexicon import default_lexicon
 from calibrant.events.rules import RULES, Rules
-from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
-from calibrant.io.dated import DatedText, check_dated, iter_dated
+from calibrant.io._dated_pieces import Item, iter_unread
+from calibrant.io.dated import check_dated
 from calibrant.io.store import StoredDocument
 from calibrant.io.store_writing import PART, StoreWriter
 from calibrant.io.verbs import read_verbs
 from calibrant.results.events import ExtractedEvents
-from calibrant.workflow._event_settings import store_settings, store_sources
-from calibrant.workflow._event_worker import Extraction, opened, work
+from calibrant.workflow._event_batches import Prepared, prepare, work
+from calibrant.workflow._event_settings import store_sources
+from calibrant.workflow._event_worker import Extraction
+from calibrant.workflow._executors import Workers, batches_of, same_paths, span, workers_of
 
 Progress = Callable[[str, int, int | None], None]
 
-BATCH = 16  # documents that go to a worker together
-WAITING = 4  # batches a worker that are under way
+BATCH = 256  # documents that go to a worker together, at most
+CHARACTERS = 1 << 16  # of them together, about
 SAMPLES = 100
-SHOWN = 5
 
 
 def extract_events(
@@ -44,6 +42,7 @@ def extract_events(
     samples: int = SAMPLES,
     seed: int = 0,
     with_text: bool = False,
+    possessive_endings: bool = True,
     workers: int = 1,
     executor: Executor | str | None = None,
     part: int = PART,
@@ -74,12 +73,15 @@ def extract_events(
         How many samples of each document's entities, and what they are drawn from.
     with_text
         Whether the text of documents that count is stored.
+    possessive_endings
+        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
     workers
         Processes. With more than one, a script that calls this must be importable
         (``if __name__ == "__main__":``).
     executor
-        Instead of processes of this machine: a `concurrent.futures.Executor`, or the address of a Dask
-        scheduler (``tcp://...``), whose workers find models, lexicon and parser under the same paths.
+        Instead of processes of this machine: a `concurrent.futures.Executor`, which takes ``workers`` batches
+        at once, or the address of a Dask scheduler (``tcp://...``), which says itself how many its workers
+        take. They find models, lexicon and parser under the same paths.
     part
         Documents a part of the store: what a kill can lose.
     progress
@@ -92,8 +94,11 @@ def extract_events(
     Raises
     ------
     InputError
-        If documents, models or settings are bad, or the store was made with other settings. What was done
-        before is kept.
+        If documents, models or settings are bad, or the store was made with other settings. It names a bad
+        document and its line; what was done before is kept.
+    CalibrantError
+        If workers were lost again and again, or all of them, or the scheduler (code ``worker``). What was
+        done before is kept.
     MissingExtraError
         If spaCy or Dask is needed and not installed.
 
@@ -115,7 +120,6 @@ def extract_events(
     (14, 1)
     """
     began = time.monotonic()
-    positive_integer(workers, "workers")
     settings = Extraction(
         os.fspath(coref),
         None if parser is None else os.fspath(parser),
@@ -124,16 +128,20 @@ def extract_events(
         positive_integer(samples, "samples"),
         number(seed),
         with_text,
+        possessive_endings,
     )
-    extractor = opened(settings)
     total = check_dated(documents, progress=progress)
     done = Done()
     with ExitStack() as stack:
-        describe = store_settings(settings, extractor), store_sources(settings)
-        writer = stack.enter_context(StoreWriter(store, describe[0], sources=describe[1], part=part))
-        pool = stack.enter_context(_Pool(executor, workers))
-        fresh = done.fresh(iter_dated(documents), writer)
-        for found in _worked(settings, fresh, pool, workers):
+        pool = stack.enter_context(workers_of(executor, workers))
+        there = same_paths(settings, "coref", "parser", "lexicon")
+        prepared = _prepared(there, pool)
+        opening = StoreWriter(store, prepared.settings, sources=store_sources(settings), part=part)
+        writer = stack.enter_context(opening)
+        fresh = done.fresh(iter_unread(documents), writer)
+        batches = batches_of(fresh, BATCH, size=_characters, full=CHARACTERS)
+        doing = partial(work, there, prepared.digest)
+        for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
             for document in found:
                 writer.write(document)
                 done.add(document)
@@ -141,10 +149,7 @@ def extract_events(
                 progress("extracting", done.read, total)
         writer.finish()
         notes = [f"{name} was damaged: its documents were done again" for name in writer.put_aside]
-    conflicts = extractor.lexicon.conflicts if extractor.lexicon is not default_lexicon() else ()
-    notes += [
-        f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts[:SHOWN]
-    ]
+    notes += prepared.notes
     return ExtractedEvents(
         store=os.fspath(store),
         documents=done.read,
@@ -174,7 +179,7 @@ class Done:
         """Documents that are in the store."""
         return self.kept + self.written
 
-    def fresh(self, items: Iterator[DatedText], writer: StoreWriter) -> Iterator[DatedText]:
+    def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
         """Leave out what the store has."""
         for item in items:
             if item.id in writer:
@@ -198,67 +203,15 @@ def _rules(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> R
     return RULES[name].with_verbs(chosen)
 
 
-def _worked(
-    settings: Extraction, items: Iterator[DatedText], pool: Executor | None, workers: int
-) -> Iterator[list[StoredDocument]]:
-    """Results in the order of the documents; only a few batches are in memory."""
-    if pool is None:
-        while batch := list(islice(items, BATCH)):
-            yield work(settings, batch)
-        return
-    running: deque[Future[list[StoredDocument]]] = deque()
-    try:
-        while True:
-            while len(running) < WAITING * workers and (batch := list(islice(items, BATCH))):
-                running.append(pool.submit(work, settings, batch))
-            if not running:
-                return
-            yield running.popleft().result()
-    except BrokenExecutor as error:
-        hint = "what was done is kept: run it again, with fewer workers if memory was short"
-        raise CalibrantError("a worker process ended before its time", hint) from error
-    finally:
-        for future in running:
-            future.cancel()
+def _prepared(settings: Extraction, pool: Workers) -> Prepared:
+    """Let all workers load their models; go on when the first has."""
+    with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
+        return next(loading)
 
 
-class _Pool:
-    """The executor asked for; one that is made here is shut down here."""
+def _characters(item: Item) -> int:
+    return len(item.text)
 
-    def __init__(self, executor: Executor | str | None, workers: int) -> None:
-        self._given, self._workers = executor, workers
-        self._close: Callable[[], None] | None = None
 
-    def __enter__(self) -> Executor | None:
-        if isinstance(self._given, Executor):
-            return self._given
-        if isinstance(self._given, str):
-            return self._dask(self._given)
-        if self._workers == 1:
-            return None
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        # New processes, not copies of this one: it has threads, and holds the lock of the store.
-        pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
-        self._close = lambda: pool.shutdown(cancel_futures=True)
-        return pool
-
-    def _dask(self, address: str) -> Executor:
-        try:
-            client_of = import_module("dask.distributed").Client
-        except ImportError as error:
-            hint = "pip install dask distributed"
-            raise MissingExtraError("a Dask scheduler needs Dask", hint) from error
-        try:
-            client = client_of(address, timeout="10s")
-        except (OSError, ValueError) as error:
-            message = f"there is no Dask scheduler at {address}"
-            raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
-        self._close = client.close
-        found: Executor = client.get_executor()
-        return found
-
-    def __exit__(self, *error: object) -> None:
-        if self._close is not None:
-            self._close()
+def _named(batch: Sequence[Item]) -> str:
+    return span([item.id for item in batch])

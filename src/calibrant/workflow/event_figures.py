@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import check_place, writing
@@ -11,7 +11,7 @@ from calibrant.io.store import EventStore
 from calibrant.results.events import EventTable
 from calibrant.workflow.event_tables import event_table
 
-KINDS = ("svg", "pdf", "png")
+Kind = Literal["svg", "pdf", "png"]
 
 
 def draw_events(
@@ -58,16 +58,22 @@ def draw_events(
     ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").rows)
     1
     """
-    name = os.fspath(output)
-    kind = name.rpartition(".")[2].lower()
-    if kind not in KINDS:
-        hint = "name it .svg, .pdf or .png"
-        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
-    check_place(output)
+    kind = figure_kind(output)
     found = event_table(store, **table)
     from calibrant.plots import event_series, render
 
     figure = event_series(found, columns=columns, most=most, rates=rates)
     with writing(output) as file:
-        file.write(render(figure, cast(Literal["svg", "pdf", "png"], kind)))
+        file.write(render(figure, kind))
     return found
+
+
+def figure_kind(output: str | os.PathLike[str]) -> Kind:
+    """Return the kind of figure that a file's name says, or raise; also where it cannot be written."""
+    name = os.fspath(output)
+    kind = name.rpartition(".")[2].lower()
+    if kind not in get_args(Kind):
+        hint = "name it .svg, .pdf or .png"
+        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
+    check_place(output)
+    return cast(Kind, kind)

@@ -12,7 +12,8 @@ from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
-from calibrant.io.predictions import Form
+from calibrant.io._log_rows import Normalise
+from calibrant.io.predictions import Form, Gold, listed
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.posterior.queries import Query
@@ -27,7 +28,10 @@ QUERY = "a query"
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of columns that are called otherwise than `calibrant.io.open_predictions` expects."""
+    """How to read a table: names of columns that `calibrant.io.open_predictions` expects otherwise.
+
+    ``normalise`` and ``gold`` are for logs, as it has them.
+    """
 
     form: Form | None = None
     score: str | None = None
@@ -36,6 +40,8 @@ class Columns:
     cluster: str | None = None
     item: str | None = None
     weight: str | None = None
+    normalise: Normalise = "none"
+    gold: Gold = None
 
     def open(self, source: Any) -> Predictions:
         """Open a table with these names; one that is open already stays as it is."""
@@ -50,6 +56,8 @@ class Columns:
             cluster=self.cluster,
             item=self.item,
             weight=self.weight,
+            normalise=self.normalise,
+            gold=self.gold,
         )
 
 
@@ -159,6 +167,7 @@ def read(
         _check_tally(found, name, event, asked, exact, columns)
         return [EventSource(event, found, threads)], _recipe_of(found, name, command)
     predictions = (columns or Columns()).open(source)
+    check_model(predictions)
     events = asked_events(asked, predictions)
     sources, rows = event_sources(
         predictions, events, exact=exact, items=items, threads=threads, progress=progress
@@ -171,8 +180,18 @@ def read(
         threshold=predictions.threshold,
         version=__version__,
         command=command,
+        notes=() if predictions.log is None else tuple(predictions.log.notes),
     )
     return sources, recipe
+
+
+def check_model(predictions: Predictions) -> None:
+    """Raise where a log is of several models: together they are no model."""
+    if predictions.log is not None and len(predictions.log.models) > 1:
+        models = predictions.log.models
+        message = f"logs of {len(models)} models: {listed(models, most=5)}"
+        hint = "name the folder of one, or make a report, which shows them side by side"
+        raise InputError(message, hint, code="parameter", file=predictions.name)
 
 
 def measured(
@@ -194,7 +213,8 @@ def measured(
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
     """Put the measurements of a table together, with the mean over classes where each was asked for."""
-    classwise = recipe.classes is not None and (not asked or "classwise" in asked)
+    found = any(each.event.startswith(CLASS) for each in measurements)
+    classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 
 

@@ -16,6 +16,7 @@ from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.groups import ResampledChange
 from calibrant.workflow._events import CLASS, asked_names
+from calibrant.workflow._log_models import by_model, task_errors
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._mending import before_and_after, by_row
 from calibrant.workflow._refitting import notes_on, refitted
@@ -56,7 +57,8 @@ def report(
     Parameters
     ----------
     sources
-        One prediction table a model: a list of paths or dataframes, or a single one.
+        One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
+        of several models; ``tasks`` then shows each task by task.
     names
         What the report calls the models; file names without their endings if not given.
     model
@@ -95,6 +97,8 @@ def report(
     recalibrator = None
     resampled: tuple[ResampledChange, ...] = ()
     sources = source_list(sources)
+    if model is None and dev is None:
+        sources, names = by_model(sources, names, columns)
     if model is not None:
         sources, saved, recalibrator, told = before_and_after(sources, model, columns)
         if dev is not None:
@@ -134,7 +138,9 @@ def report(
         read_sources = [[by_row(each) for each in found] for found in read_sources]
     differences, unpaired = _differences(called, read_sources, level, seed)
     notes = told + event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
-    return Report(tuple(models), differences, command, tuple(notes), recalibrator, resampled)
+    tasks, left_out = task_errors(called, sources, level)
+    notes += left_out
+    return Report(tuple(models), differences, command, tuple(notes), recalibrator, resampled, tasks)
 
 
 def source_list(sources: Any) -> list[Any]:

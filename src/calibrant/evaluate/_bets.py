@@ -1,0 +1,124 @@
+"""The bets of a monitor: regions of scores, directions, strengths, and bounds from a reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+EDGES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
+STRENGTHS = tuple(0.015 * 2.0**k for k in range(7))  # shares of the largest bet that cannot ruin
+SHAPES_SHARE = 0.5  # of the wealth, on directions that go over all regions
+HALVINGS = 40
+LEAST_LOSS = 0.01  # an upper bound may not promise more than this above what is possible
+
+
+@dataclass(frozen=True)
+class Bets:
+    """What is bet on, fixed before the first look.
+
+    Attributes
+    ----------
+    edges
+        Inner edges of the regions (low, high].
+    weight
+        (directions, regions) in [-1, 1].
+    names
+        Of the directions.
+    bound
+        (2, regions) largest mean of y - q, and of q - y, that the null allows.
+    loss
+        (2, regions) the most that y - q, and q - y, can be below 0.
+    log_prior
+        (directions, strengths) how wealth is spread.
+    """
+
+    edges: Floats
+    weight: Floats
+    names: tuple[str, ...]
+    bound: Floats
+    loss: Floats
+    log_prior: Floats
+
+    @property
+    def strength(self) -> Floats:
+        return np.array(STRENGTHS)
+
+
+def bets_of(edges: Floats, bound: Floats) -> Bets:
+    """Bets on single regions, both ways, and on all of them: too high or low, too extreme or timid."""
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    regions = len(ends) - 1
+    loss = np.array([ends[1:], 1 - ends[:-1]])
+    shapes = {
+        "frequencies above the scores": np.ones(regions),
+        "frequencies below the scores": -np.ones(regions),
+    }
+    single: dict[str, Floats] = {}
+    if regions > 1:
+        slope = np.linspace(1.0, -1.0, regions)
+        shapes |= {"scores too extreme": slope, "scores too timid": -slope}
+        for b in range(regions):
+            place = f"scores from {ends[b]:.3g} to {ends[b + 1]:.3g}"
+            single[f"frequency above {place}"] = np.eye(regions)[b]
+            single[f"frequency below {place}"] = -np.eye(regions)[b]
+    share = SHAPES_SHARE if single else 1.0
+    prior = np.repeat([share / len(shapes), (1 - share) / max(1, len(single))], [len(shapes), len(single)])
+    log_prior = np.repeat(np.log(prior / len(STRENGTHS))[:, None], len(STRENGTHS), axis=1)
+    names = (*shapes, *single)
+    weight = np.array([*shapes.values(), *single.values()])
+    return Bets(edges, weight, names, np.maximum(bound, LEAST_LOSS - loss), loss, log_prior)
+
+
+def regions_of(score: NDArray[np.floating], edges: Floats) -> Integers:
+    """The region (low, high] of each score; 0 lies in the first."""
+    return np.searchsorted(edges, score.astype(np.float64), side="left")
+
+
+def sums_by_group(residual: Floats, region: Integers, group: Integers, regions: int) -> tuple[Floats, Floats]:
+    """(groups, regions) sums of residuals and counts."""
+    groups = int(group.max()) + 1
+    cell = group * regions + region
+    total: Floats = np.bincount(cell, residual, minlength=groups * regions).astype(np.float64)
+    count: Floats = np.bincount(cell, minlength=groups * regions).astype(np.float64)
+    return total.reshape(groups, regions), count.reshape(groups, regions)
+
+
+def reference_bounds(total: Floats, count: Floats, edges: Floats, risk: float) -> Floats:
+    """(2, regions) upper bounds on the means of y - q and q - y, all of which hold but with this risk.
+
+    A bound is the least mean that betting against it refutes (Waudby-Smith & Ramdas 2024): groups are
+    independent, the labels in one of them need not be.
+    """
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    largest = np.array([1 - ends[:-1], ends[1:]])
+    bound = largest.copy()
+    for b in range(len(ends) - 1):
+        there = count[:, b] > 0
+        mean = total[there, b] / count[there, b]
+        for side, sign in enumerate((1.0, -1.0)):
+            bound[side, b] = upper_bound(sign * mean, float(largest[side, b]), risk / (2 * len(ends) - 2))
+    return bound
+
+
+def upper_bound(mean: Floats, largest: float, risk: float) -> float:
+    """The least m that a mixture of bets on ``m - mean`` refutes at this risk, or ``largest`` if none is."""
+    low, high = -1.0, largest
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _log_wealth(mean, middle, largest) >= math.log(1 / risk):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _log_wealth(mean: Floats, bound: float, largest: float) -> float:
+    gain = (bound - mean) / max(largest - bound, 1e-12)
+    each = np.array([np.log1p(strength * np.maximum(gain, -1.0)).sum() for strength in STRENGTHS])
+    return float(np.logaddexp.reduce(each)) - math.log(len(STRENGTHS))

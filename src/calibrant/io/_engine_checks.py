@@ -1,0 +1,110 @@
+"""What is wrong with a lazy frame: its columns before a query, its values after one that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant.exceptions import InputError
+from calibrant.io._engine_frames import collected
+
+
+def check_columns(
+    frame: Any, score: str, label: str, weight: str | None, names: Sequence[str], name: str
+) -> None:
+    """Raise unless all columns are there and those of numbers hold numbers."""
+    import narwhals as nw
+
+    schema = frame.collect_schema()
+    for column in (score, label, *([] if weight is None else [weight]), *names):
+        if column not in schema:
+            listed = ", ".join(list(schema.names())[:20])
+            message = f"there is no column {column!r}"
+            raise InputError(message, f"the columns are {listed}", code="column-missing", file=name)
+    for column in (score, *([] if weight is None else [weight])):
+        if not schema[column].is_numeric():
+            message, hint = f"a column of type {schema[column]} holds no numbers", "write numbers"
+            raise InputError(message, hint, code="column-type", file=name, column=column)
+    kind = schema[label]
+    words = (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
+    if not (kind.is_numeric() or kind in words):
+        message, hint = f"a column of type {kind} holds no labels", "write 0 and 1, or true and false"
+        raise InputError(message, hint, code="column-type", file=name, column=label)
+
+
+def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: str) -> None:
+    """Count what is missing or out of range, in one query, and raise for the first kind; or do nothing."""
+    import narwhals as nw
+
+    from calibrant.io._engine_frames import outcome
+
+    q = nw.col(score).cast(nw.Float64)
+    columns = [q.alias("q"), nw.col(score).is_null().alias("q_null"), nw.col(label).is_null().alias("y_null")]
+    columns.append(outcome(label, frame.collect_schema()[label]).alias("y"))
+    if weight is not None:
+        columns += [nw.col(weight).cast(nw.Float64).alias("w"), nw.col(weight).is_null().alias("w_null")]
+    found = frame.select(*columns)
+
+    def count(condition: Any) -> Any:
+        return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
+
+    inside, outside = (nw.col("q") >= 0) & (nw.col("q") <= 1), (nw.col("q") < 0) | (nw.col("q") > 1)
+    finite = (nw.col("q") >= -1.7e308) & (nw.col("q") <= 1.7e308)
+    flags = {
+        "rows": nw.lit(1),
+        "q_null": count(nw.col("q_null")),
+        "inside": count(inside),
+        "outside": count(outside & finite),
+        "y_null": count(nw.col("y_null")),
+        "y_bad": count(nw.col("y") < 0),
+    }
+    if weight is not None:
+        flags["w_null"] = count(nw.col("w_null"))
+        flags["w_good"] = count((nw.col("w") >= 0) & (nw.col("w") < float("inf")))
+        flags["w_zero"] = count(nw.col("w") == 0)
+    value = nw.when(finite).then(nw.col("q"))
+    found = found.select(*(flag.alias(column) for column, flag in flags.items()), value.alias("value"))
+    found = found.select(
+        *(nw.col(column).sum() for column in flags),
+        nw.col("value").min().alias("least"),
+        nw.col("value").max().alias("most"),
+    )
+    row = {key: value or 0 for key, value in collected(found, "an aggregation").to_pylist()[0].items()}
+
+    def fault(message: str, hint: str, code: str, column: str | None) -> InputError:
+        return InputError(message, hint, code=code, file=name, column=column)
+
+    rows = int(row["rows"])
+    for key, column in (("q_null", score), ("y_null", label), ("w_null", weight)):
+        if row.get(key):
+            message = f"the value is missing in {int(row[key]):,} of {rows:,} rows"
+            raise fault(message, "fill it in or drop the rows", "missing-value", column)
+    if row["outside"]:
+        message = (
+            f"{int(row['outside']):,} of {rows:,} rows are no probabilities in [0, 1]; the smallest is "
+            f"{row['least']!r}, the largest {row['most']!r}"
+        )
+        raise fault(message, _guess(row["least"], row["most"]), "score-range", score)
+    if row["inside"] < rows:
+        message = f"{int(rows - row['inside']):,} of {rows:,} rows are not finite"
+        raise fault(message, "drop the rows or repair the model's output", "score-range", score)
+    if row["y_bad"]:
+        message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
+        raise fault(message, "write whether the event happened", "label-value", label)
+    if weight is not None and row["w_good"] < rows:
+        message = f"{int(rows - row['w_good']):,} of {rows:,} rows have no finite weight >= 0"
+        raise fault(message, "drop the rows or repair the weights", "weight-value", weight)
+    if weight is not None and rows and row["w_zero"] == rows:
+        hint = "leave the column out to count every row once"
+        raise fault("every weight is zero", hint, "weight-value", weight)
+
+
+def _guess(least: float, most: float) -> str:
+    """What scores out of range may be."""
+    if least < -1 or (least < 0 and most > 1):
+        return "these look like logits; apply a sigmoid or softmax first"
+    if least >= 0 and 10 < most <= 100:
+        return "these look like percentages; divide by 100"
+    if least > -1e-3 and most < 1 + 1e-3:
+        return "clip them if it is rounding error; nothing is guessed"
+    return "pass probabilities; nothing is clipped or guessed"

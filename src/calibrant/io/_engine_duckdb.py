@@ -1,0 +1,174 @@
+"""A tally inside DuckDB: one aggregation whose group key is a 16-bit number, made by arithmetic on doubles.
+
+A small key lets DuckDB address groups directly instead of hashing them (on a connection where
+``perfect_ht_threshold`` is 17 or more), and its double arithmetic is vectorised where integer arithmetic,
+which checks for overflow, and CASE are not. A score that is none, or a label other than 0 and 1, makes the
+key overflow, and so the query fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io._columns import ZERO_ONE
+from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice
+from calibrant.measure.grid import rows_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+KEY_BITS = 17  # of the 16-bit key and of null: the threshold for direct addressing
+LABEL = 1 << 15
+BASE = 16512  # 64 octaves of 256 rows, and half an octave more
+GAP = 188  # between the keys below and above one half
+NEVER = 100_000  # beyond any key
+
+# 1e-300 keeps 0 / 0 away, and is lost in any score from 2^-64 on. A literal 0.25 is a DECIMAL, which is slow
+# where it is not folded away.
+STEPS = (
+    "{kept}, {score} AS q, ({score} >= 0.5)::DOUBLE AS above",
+    "{kept}, q, above, 1 - 2 * above AS side, (1 - 2 * above) * (q - above) AS m",
+    "{kept}, q, above, side, m, m * 4503599627370497 - (m * 4503599627370497 - m) AS power",
+    "{kept}, q, above, side, m, (m + 6e-301) / (power + 1e-300) - 1 AS gap, "
+    "bit_count((power * -18446744073709551616)::BIGINT)::DOUBLE AS octave",
+    "{kept}, q, above, side, m, octave, side * (256 * gap + 128 * (gap - abs(gap))) AS place, "
+    "floor(q * 60 + 0.5) AS near",
+    "{kept}, m, floor(place) - place AS d, (16512 + 188 * above - side * 256 * octave + floor(place) + near "
+    "+ (q > near / 60)::DOUBLE + 100000 * (m < 0)::DOUBLE + 32768 * y)::USMALLINT AS key",
+)
+PLAIN = "count(*) AS n, fsum(m) AS m, fsum(d * d) AS d2"
+WEIGHTED = "count(*) AS n, fsum(w) AS w, fsum(w * w) AS w2, fsum(w * m) AS m, fsum(w * d * d) AS d2"
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What each 16-bit key, less its label, stands for; row -1 where it stands for nothing."""
+
+    row: Integers
+    least: Floats
+    unit: Floats
+    above: NDArray[np.bool_]
+
+
+@cache
+def codes() -> Codes:
+    """The keys of all rows, made once."""
+    row = np.full(LABEL, -1, np.int64)
+    least, unit, above = np.zeros(LABEL), np.zeros(LABEL), np.zeros(LABEL, bool)
+    score = first_scores()
+    score = score[(score >= LOWEST) & (score < 1)]
+    side, octave, place, cuts = lattice(score)
+    key = (BASE + GAP * side - (1 - 2 * side) * 256 * octave + place + cuts).astype(np.int64)
+    row[key], above[key] = rows_of(score)[0], side > 0
+    least[key], unit[key] = anchors(side, octave, place)
+    zero, tiny, one = rows_of(np.array([0.0, LOWEST / 2, 1.0]))[0]
+    # Below 2^-64 the place is between 512 (0.6 - 1) and 128; the lower half of the octave is -128 .. -1.
+    row[BASE - 204 : BASE + 130] = tiny
+    row[1 : BASE - 64 * 256 + 1] = tiny
+    row[BASE - 205] = zero
+    row[BASE + GAP + 204 + 60] = one
+    above[BASE + GAP + 204 + 60] = True
+    return Codes(row, least, unit, above)
+
+
+def quoted(name: str) -> str:
+    """A name of a column as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def outcome(label: str, kind: str) -> str:
+    """SQL for a label as double 0 or 1, and far beyond where it is neither."""
+    column = quoted(label)
+    if kind == "BOOLEAN" or (kind.endswith("INT") or kind.endswith("INTEGER")):
+        return f"{column}::DOUBLE"
+    if kind.startswith("VARCHAR") or kind.startswith("ENUM"):
+        words = [
+            ", ".join(f"'{word}'" for word, is_one in ZERO_ONE.items() if is_one == each) for each in (0, 1)
+        ]
+        text = f"trim({column}::VARCHAR, E' \\t\\r')"
+        return (
+            f"CASE WHEN {text} IN ({words[0]}) THEN 0::DOUBLE WHEN {text} IN ({words[1]}) THEN 1::DOUBLE "
+            f"WHEN {column} IS NULL THEN NULL ELSE {NEVER}::DOUBLE END"
+        )
+    return (
+        f"CASE WHEN {column} = 0 THEN 0::DOUBLE WHEN {column} = 1 THEN 1::DOUBLE "
+        f"WHEN {column} IS NULL THEN NULL ELSE {NEVER}::DOUBLE END"
+    )
+
+
+def summed(
+    relation: Any, score: str, label: str, weight: str | None, names: Sequence[str]
+) -> tuple[Sums, pa.Table] | None:
+    """Sum a relation by key and the columns ``names``; None where a value cannot be used, whichever it is."""
+    import duckdb
+    import pyarrow as pa
+
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    kept = [f"{quoted(name)} AS x{place}" for place, name in enumerate(names)]
+    y = outcome(label, kinds[label])
+    if weight is not None:
+        good = f"{quoted(weight)} >= 0 AND {quoted(weight)} < 'infinity'::DOUBLE"
+        y = f"CASE WHEN {good} THEN {y} ELSE {NEVER}::DOUBLE END"
+    kept.append(f"{y} AS y")
+    wider = [f"x{place}" for place in range(len(names))]
+    found = relation
+    if weight is not None:
+        found = found.filter(f"{quoted(weight)} IS DISTINCT FROM 0")
+        kept.append(f"{quoted(weight)}::DOUBLE AS w")
+    for place, step in enumerate(STEPS):
+        carried = kept if place == 0 else [*wider, "y", *(["w"] if weight is not None else [])]
+        column = f"{quoted(score)}::DOUBLE"
+        found = found.project(step.format(kept=", ".join(carried), score=column))
+    groups = ", ".join(["key", *wider])
+    found = found.aggregate(f"{groups}, {PLAIN if weight is None else WEIGHTED}", groups)
+    try:
+        table = found.to_arrow_table()
+    except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException):
+        return None
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"DuckDB cannot run the query ({reason})", "repair its source", code="engine"
+        ) from error
+    if table["key"].null_count:
+        return None
+    extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})
+    return _sums(table, weight is not None), extra
+
+
+def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
+    return table[name].to_numpy()
+
+
+def _sums(table: pa.Table, weighted: bool) -> Sums:
+    key = _numbers(table, "key").astype(np.int64)
+    known, code = codes(), key & (LABEL - 1)
+    row = known.row[code]
+    if (row < 0).any():
+        raise ArithmeticError("the engine's arithmetic is not that of IEEE 754")
+    n = _numbers(table, "n").astype(np.int64)
+    weight = _numbers(table, "w") if weighted else n.astype(np.float64)
+    sign = np.where(known.above[code], -1.0, 1.0)
+    first = sign * (_numbers(table, "m") - weight * known.least[code])
+    second = _numbers(table, "d2") * known.unit[code] ** 2
+    rest = known.unit[code] == 0  # rows without width: 0 and 1, and all below 2^-64
+    second[rest] = first[rest] ** 2 / weight[rest]
+    return Sums(
+        row,
+        key >= LABEL,
+        n,
+        weight if weighted else None,
+        _numbers(table, "w2") if weighted else None,
+        first,
+        second,
+    )

@@ -1,0 +1,178 @@
+"""A tally inside any engine that Narwhals speaks: the same key and sums, as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io._columns import ZERO_ONE
+from calibrant.io._engine_rows import (
+    CUTS,
+    FINE,
+    LOWEST,
+    ONE,
+    PARTS,
+    SPLIT,
+    TINY,
+    WRONG,
+    ZERO,
+    Sums,
+    cells,
+    key_of,
+)
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
+
+
+def engine_name(frame: Any) -> str:
+    """What an engine is called."""
+    name = frame.implementation.name.replace("_", " ").capitalize()
+    return {"Duckdb": "DuckDB", "Pyspark": "PySpark"}.get(name, str(name))
+
+
+def collected(frame: Any, doing: str) -> pa.Table:
+    """Run a query; an engine that cannot is named, with what it cannot do."""
+    try:
+        found: pa.Table = frame.collect(backend="pyarrow").to_arrow()
+    except InputError:
+        raise
+    except Exception as error:
+        raise failure(frame, doing, error) from error
+    return found
+
+
+def failure(frame: Any, doing: str, error: Exception) -> InputError:
+    """The error of an engine that failed at a step."""
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    hint = "collect the frame and pass the result, or write it to Parquet"
+    return InputError(f"{engine_name(frame)} failed at {doing} ({reason})", hint, code="engine")
+
+
+def keyed(
+    frame: nw.LazyFrame, score: str, label: str, weight: str | None, names: Sequence[str]
+) -> nw.LazyFrame:
+    """Columns x0, x1, ... (the names), y, w, key, and d: the place in the row, from 0 to 1.
+
+    The key is `WRONG` where a score, label or weight is none.
+    """
+    import narwhals as nw
+
+    one, zero = nw.lit(1.0), nw.lit(0.0)
+    schema = frame.collect_schema()
+    q = nw.col(score).cast(nw.Float64)
+    columns = [nw.col(name).alias(f"x{place}") for place, name in enumerate(names)]
+    columns += [q.alias("q"), outcome(label, schema[label]).alias("y")]
+    if weight is not None:
+        columns.append(nw.col(weight).cast(nw.Float64).alias("w"))
+    found = frame.select(*columns)
+    good = (nw.col("q") >= 0) & (nw.col("q") <= 1) & (nw.col("y") >= 0)
+    if weight is not None:
+        found = found.filter((nw.col("w") != 0) | nw.col("w").is_null())
+        good = good & (nw.col("w") >= 0) & (nw.col("w") < float("inf"))
+    ordinary = (nw.col("q") >= LOWEST) & (nw.col("q") < 1)
+    found = found.with_columns(nw.when(good).then(one).otherwise(zero).alias("good"))
+    found = found.with_columns(nw.when(ordinary).then(nw.col("q")).otherwise(nw.lit(0.5)).alias("s"))
+    found = found.with_columns(nw.when(nw.col("s") >= 0.5).then(one).otherwise(zero).alias("above"))
+    found = found.with_columns(((1 - 2 * nw.col("above")) * (nw.col("s") - nw.col("above"))).alias("m"))
+    found = found.with_columns((nw.col("m") * SPLIT).alias("c"))
+    found = found.with_columns((nw.col("c") - (nw.col("c") - nw.col("m"))).alias("power"))
+    found = found.with_columns(
+        (nw.col("m") / nw.col("power") - 1).alias("gap"),
+        # The logarithm of a power of two, rounded: no engine is so far off.
+        (0.5 - nw.col("power").log(2)).floor().alias("octave"),
+        (nw.col("s") * CUTS + 0.5).floor().alias("near"),
+    )
+    place = PARTS * nw.col("gap") + PARTS / 2 * (nw.col("gap") - nw.col("gap").abs())
+    found = found.with_columns(((1 - 2 * nw.col("above")) * place).alias("place"))
+    found = found.with_columns(
+        nw.col("place").floor().alias("floor"),
+        nw.when(nw.col("s") > nw.col("near") / CUTS).then(one).otherwise(zero).alias("over"),
+    )
+    key = key_of(nw.col("above"), nw.col("octave"), nw.col("floor"), nw.col("near") + nw.col("over"))
+    known = nw.when(nw.col("good") == 0).then(nw.lit(float(WRONG)))
+    known = known.otherwise(
+        nw.when(nw.col("q") >= 1).then(nw.lit(float(ONE)))
+        .otherwise(
+            nw.when(nw.col("q") <= 0).then(nw.lit(float(ZERO)))
+            .otherwise(nw.when(nw.col("q") < LOWEST).then(nw.lit(float(TINY))).otherwise(key))
+        )
+    )  # fmt: skip
+    inside = nw.when(nw.col("q") >= LOWEST).then(nw.col("place") - nw.col("floor"))
+    kept = [*(f"x{place}" for place in range(len(names))), "q", "y", *(["w"] if weight is not None else [])]
+    return found.select(
+        *kept,
+        known.cast(nw.Int64).alias("key"),
+        inside.otherwise(nw.col("q") * (1 / LOWEST)).alias("d"),
+    )
+
+
+def outcome(label: str, kind: Any) -> Any:
+    """A label as double: 0, 1, or -1 where it is neither."""
+    import narwhals as nw
+
+    column = nw.col(label)
+    if kind == nw.Boolean:
+        column = column.cast(nw.Int64)
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        text = column.cast(nw.String).str.strip_chars(" \t\r")
+        is_one, is_zero = (
+            text.is_in([word for word, one in ZERO_ONE.items() if one == each]) for each in (1, 0)
+        )
+    else:
+        is_one, is_zero = column == 1, column == 0
+    rest = nw.when(is_zero).then(nw.lit(0.0)).otherwise(nw.lit(-1.0))
+    return nw.when(is_one).then(nw.lit(1.0)).otherwise(rest)
+
+
+def summed(
+    frame: nw.LazyFrame, score: str, label: str, weight: str | None, names: Sequence[str]
+) -> tuple[Sums, pa.Table] | None:
+    """Sum a frame by key and the columns ``names``; None where a value cannot be used, whichever it is."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    found = keyed(frame, score, label, weight, names)
+    found = found.with_columns((nw.col("d") * 2**FINE).floor().alias("coarse"))
+    found = found.with_columns((nw.col("d") * 2**FINE - nw.col("coarse")).alias("fine"))
+    sums = [nw.len().alias("n")]
+    if weight is None:
+        parts = {"coarse": nw.col("coarse"), "fine": nw.col("fine"), "d2": nw.col("d") * nw.col("d")}
+    else:
+        w = nw.col("w")
+        parts = {"w": w, "w2": w * w, "coarse": w * nw.col("coarse"), "fine": w * nw.col("fine")}
+        parts["d2"] = w * nw.col("d") * nw.col("d")
+    groups = ["key", "y", *(f"x{place}" for place in range(len(names)))]
+    found = found.select(*groups, *(part.alias(name) for name, part in parts.items()))
+    sums += [nw.col(name).sum() for name in parts]
+    table = collected(found.group_by(*groups).agg(*sums), "a group-by aggregation")
+    key = table["key"].to_numpy()
+    if (key == WRONG).any():
+        return None
+    extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})
+    return _sums(table, weight is not None), extra
+
+
+def _sums(table: pa.Table, weighted: bool) -> Sums:
+    def numbers(name: str) -> NDArray[Any]:
+        return np.asarray(table[name].to_numpy(), np.float64)
+
+    known = cells()
+    found = known.find(table["key"].to_numpy())
+    unit = known.unit[found]
+    return Sums(
+        known.row[found],
+        numbers("y") == 1,
+        np.asarray(table["n"].to_numpy(), np.int64),
+        numbers("w") if weighted else None,
+        numbers("w2") if weighted else None,
+        unit * (numbers("coarse") * 2.0**-FINE + numbers("fine") * 2.0**-FINE),
+        unit**2 * numbers("d2"),
+    )

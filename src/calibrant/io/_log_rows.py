@@ -1,0 +1,162 @@
+"""Options of logged items as rows: probabilities from log-likelihoods, and the top option of each item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Normalise = Literal["none", "characters", "bytes"]
+View = Literal["options", "top"]
+Floats = NDArray[np.float64]
+COLUMNS = ("model", "task", "subject", "item", "class", "score", "label")
+AT_ONCE = 1 << 14  # items a block
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some items with their options, side by side in flat arrays.
+
+    Attributes
+    ----------
+    model, task, subject, item, cluster
+        Of each item, n texts; ``cluster`` is what repeated items share.
+    start
+        (n + 1,) where the options of each item start.
+    name
+        Name of each option.
+    score
+        (options,) probabilities; those of an item sum to one, or it has a single option.
+    gold
+        (options,) whether the option is right.
+    """
+
+    model: list[str]
+    task: list[str]
+    subject: list[str]
+    item: list[str]
+    cluster: list[str]
+    start: NDArray[np.int64]
+    name: list[str]
+    score: Floats
+    gold: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def rows(self, view: View) -> pa.RecordBatch:
+        """Return a row an option, or with ``"top"`` an item: its largest score, and whether that is right.
+
+        The class is the option; of the view ``"top"`` it is the (first) right option, empty if none is.
+        """
+        import pyarrow as pa
+        from pyarrow import compute
+
+        counts = np.diff(self.start)
+        columns = ("model", "task", "subject", "item", "cluster")
+        texts = [pa.array(getattr(self, name), pa.string()) for name in columns]
+        names = pa.array(self.name, pa.string())
+        if view == "options":
+            index = pa.array(np.repeat(np.arange(len(self)), counts))
+            texts = [text.take(index) for text in texts]
+            score, label = self.score, self.gold
+        else:
+            top = first_of_largest(self.score, self.start)
+            right = first_of_largest(self.gold, self.start)
+            names = names.take(pa.array(right))
+            if not self.gold[right].all():
+                names = compute.if_else(pa.array(self.gold[right]), names, "")
+            score, label = self.score[top], self.gold[top]
+            if (counts == 1).any():  # a statement that is true or false: its gold is that
+                said = pa.array(np.where(label, "true", "false"))
+                names = compute.if_else(pa.array(counts == 1), said, names)
+        arrays = [*texts, names, pa.array(score), pa.array(label)]
+        return pa.RecordBatch.from_arrays(arrays, [*columns, "class", "score", "label"])
+
+
+def first_of_largest(values: NDArray[Any], start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the largest value of each item stands, the first of equal ones.
+
+    Examples
+    --------
+    >>> first_of_largest(np.array([0.4, 0.6, 0.5, 0.5]), np.array([0, 2, 4])).tolist()
+    [1, 2]
+    """
+    counts = np.diff(start)
+    largest = np.maximum.reduceat(values, start[:-1])
+    found = np.flatnonzero(values == np.repeat(largest, counts))
+    place: NDArray[np.int64] = found[np.searchsorted(found, start[:-1])]
+    return place
+
+
+def probabilities(logs: Floats, start: NDArray[np.int64]) -> Floats:
+    """Softmax over the options of each item.
+
+    Examples
+    --------
+    >>> probabilities(np.log([0.2, 0.6, 0.5]), np.array([0, 2, 3])).tolist()
+    [0.25, 0.75, 1.0]
+    """
+    counts = np.diff(start)
+    shifted = np.exp(logs - np.repeat(np.maximum.reduceat(logs, start[:-1]), counts))
+    result: Floats = shifted / np.repeat(np.add.reduceat(shifted, start[:-1]), counts)
+    return result
+
+
+class Collector:
+    """Takes items one by one and gives them as a `Block`."""
+
+    def __init__(self) -> None:
+        self._texts: list[list[str]] = [[] for _ in range(5)]
+        self._start = [0]
+        self._names: list[str] = []
+        self._values: list[float] = []
+        self._gold: list[bool] = []
+        self._logs: list[bool] = []
+
+    def __len__(self) -> int:
+        return len(self._start) - 1
+
+    def add(
+        self,
+        model: str,
+        task: str,
+        subject: str,
+        item: str,
+        names: Sequence[str],
+        values: Sequence[float],
+        gold: Sequence[int],
+        *,
+        cluster: str | None = None,
+        logs: bool = True,
+    ) -> None:
+        """Add an item: names and log-likelihoods (or with ``logs=False`` probabilities) of its options."""
+        for texts, text in zip(
+            self._texts, (model, task, subject, item, item if cluster is None else cluster), strict=True
+        ):
+            texts.append(text)
+        self._names += names
+        self._values += values
+        self._gold += [place in gold for place in range(len(values))]
+        self._logs.append(logs)
+        self._start.append(len(self._values))
+
+    def block(self) -> Block:
+        """Return what was added."""
+        start, values = np.array(self._start), np.array(self._values, np.float64)
+        logs = np.array(self._logs)
+        if logs.all():
+            values = probabilities(values, start)
+        elif logs.any():
+            each = np.repeat(logs, np.diff(start))
+            values = np.where(each, probabilities(np.where(each, values, 0.0), start), values)
+        model, task, subject, item, cluster = self._texts
+        return Block(
+            model, task, subject, item, cluster, start, self._names, values, np.array(self._gold, np.bool_)
+        )

@@ -1,0 +1,181 @@
+"""Lines and members of log files, read with limits: a log says nothing true about its own size."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._origin import truncated
+
+LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
+LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
+ZSTANDARD = 93
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open for bytes, unpacked where the file is compressed by gzip; broken files raise `FormatError`."""
+    name = str(path)
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            yield gzip.GzipFile(fileobj=file) if packed else file
+    except EOFError as error:
+        raise truncated(name) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(
+            f"cannot be unpacked ({error})", "copy it again", code="file-broken", file=name
+        ) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+
+
+def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects of a file of JSON lines, or of one JSON list, each with the number of its line (or place)."""
+    with opened(path) as stream:
+        buffered = io.BufferedReader(stream) if isinstance(stream, gzip.GzipFile) else stream
+        number = 0
+        while line := buffered.readline(LONGEST + 1):
+            number += 1
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+                if line.strip() == b"[":
+                    yield from enumerate(whole(path, list), 1)
+                    return
+            if len(line) > LONGEST:
+                message = f"a line of more than {LONGEST >> 20} MiB"
+                raise FormatError(message, "is this a log?", code="file-row", file=str(path), line=number)
+            if line.strip():
+                yield number, parsed(line, str(path), number, cut=not line.endswith(b"\n"))
+
+
+def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[str, Any]:
+    """One JSON object; ``cut``: the last line, which may have been cut off."""
+    try:
+        found = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "no UTF-8 text", "save it as UTF-8", code="file-broken", file=name, line=number
+        ) from error
+    except (ValueError, RecursionError) as error:
+        if cut:
+            raise truncated(name) from error
+        found = None
+    if not isinstance(found, dict):
+        shown = line.strip()[:60].decode("utf-8", "replace")
+        hint = "write one object a line"
+        raise FormatError(f"no JSON object: {shown!r}", hint, code="file-row", file=name, line=number)
+    return found
+
+
+def whole(path: Path, kind: type[Any]) -> Any:
+    """Parse a whole file as JSON of a kind (list or dict)."""
+    with opened(path) as stream:
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        message = f"more than {LARGEST >> 30} GiB in one piece"
+        raise FormatError(message, "write it as JSON lines, or as .eval", code="file-broken", file=str(path))
+    try:
+        found = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except UnicodeDecodeError as error:
+        raise FormatError("no UTF-8 text", "save it as UTF-8", code="file-broken", file=str(path)) from error
+    except (ValueError, RecursionError) as error:
+        hint = "write it again"
+        raise FormatError(f"no JSON ({error})", hint, code="file-broken", file=str(path)) from error
+    if not isinstance(found, kind):
+        expected = "a list" if kind is list else "an object"
+        hint = "is this a log?"
+        raise FormatError(f"the JSON is not {expected}", hint, code="file-broken", file=str(path))
+    if kind is list and not all(isinstance(each, dict) for each in found):
+        raise FormatError("the list has something else than objects", "is this a log?", file=str(path))
+    return found
+
+
+class Members:
+    """The members of a zip file, each read up to a limit, whatever the file says of their sizes.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    FormatError
+        It is no zip file, or ends too early.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = os.fspath(path)
+        try:
+            self._file = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise truncated(self.name) from error
+        self._known = {each.filename: each for each in self._file.infolist()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    @property
+    def names(self) -> list[str]:
+        """All names, in the order of the file."""
+        return list(self._known)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def json(self, name: str) -> Any:
+        """Parse one member."""
+        where = f"{self.name}, {name}"
+        try:
+            data = self._read(self._known[name])
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise FormatError(
+                f"cannot be unpacked ({reason})", "copy it again", code="file-broken", file=where
+            ) from error
+        if len(data) > LONGEST:
+            message = f"it unpacks to more than {LONGEST >> 20} MiB"
+            raise FormatError(message, "is this a log?", code="file-broken", file=where)
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise FormatError("no JSON", "write the log again", code="file-broken", file=where) from error
+
+    def _read(self, member: zipfile.ZipInfo) -> bytes:
+        if member.compress_type == ZSTANDARD:
+            return self._zstandard(member)
+        try:
+            with self._file.open(member) as stream:
+                return stream.read(LONGEST + 1)
+        except (NotImplementedError, RuntimeError) as error:
+            raise OSError(str(error)) from error
+
+    def _zstandard(self, member: zipfile.ZipInfo) -> bytes:
+        """Zstandard, which the standard library does not read before Python 3.14."""
+        import pyarrow as pa
+
+        with open(self.name, "rb") as file:
+            file.seek(member.header_offset)
+            head = file.read(30)
+            name, extra = struct.unpack("<26xHH", head)
+            file.seek(name + extra, os.SEEK_CUR)
+            if member.compress_size > LONGEST:
+                return b" " * (LONGEST + 1)
+            packed = file.read(member.compress_size)
+        with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
+            data: bytes = stream.read(LONGEST + 1)
+        return data

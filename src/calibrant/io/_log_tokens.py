@@ -1,0 +1,105 @@
+"""Probabilities of answers from the most likely tokens that a model interface reports at one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, fsum
+from typing import Any
+
+from calibrant.exceptions import InputError
+from calibrant.io._columns import shown
+
+ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the tokens at the place of the answer say.
+
+    Attributes
+    ----------
+    values
+        Probability of each option, adding up to one over the options.
+    listed
+        What the listed tokens of the options had together, before that.
+    unlisted
+        Options that are not among the listed tokens.
+    """
+
+    values: list[float]
+    listed: float
+    unlisted: int
+
+
+def chat_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
+    """Tokens of a chat completion: each with its log-probability and the likeliest ones at its place."""
+    found = []
+    for each in logprobs.get("content") or []:
+        top = [(str(one["token"]), one["logprob"]) for one in each.get("top_logprobs") or []]
+        found.append((str(each["token"]), each["logprob"], top))
+    return found
+
+
+def completion_tokens(logprobs: Any) -> list[tuple[str, float, list[tuple[str, float]]]]:
+    """The same of the older completions, whose fields stand side by side."""
+    tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
+    tops = logprobs.get("top_logprobs") or [{}] * len(tokens)
+    return [
+        (str(token), value, list((top or {}).items()))
+        for token, value, top in zip(tokens, values, tops, strict=True)
+    ]
+
+
+def answered(
+    tokens: Sequence[tuple[str, float, list[tuple[str, float]]]],
+    options: Sequence[str],
+    *,
+    last: bool = False,
+) -> Answered | None:
+    """Probabilities of options at the first token (or the last) that is one of them; None without one.
+
+    A token counts for an option whatever blanks stand around it. Options that are not listed share what is
+    left over, each at most as much as the least token listed.
+
+    Raises
+    ------
+    InputError
+        If a log-probability is above 0 or no number.
+
+    Examples
+    --------
+    >>> found = answered([(" B", -0.1, [(" B", -0.1), ("A", -2.5), (" C", -5.0)])], ["A", "B", "C"])
+    >>> [round(value, 3) for value in found.values], round(found.listed, 3), found.unlisted
+    ([0.083, 0.911, 0.007], 0.994, 0)
+    """
+    places = [place for place, (token, _, _) in enumerate(tokens) if token.strip() in options]
+    if not places:
+        return None
+    token, value, top = tokens[places[-1 if last else 0]]
+    listed = {name: _probability(each, name) for name, each in top}
+    listed.setdefault(token, _probability(value, token))
+    return _shared(listed, options)
+
+
+def _shared(listed: Mapping[str, float], options: Sequence[str]) -> Answered:
+    sums = dict.fromkeys(options, 0.0)
+    for token, probability in listed.items():
+        if token.strip() in sums:
+            sums[token.strip()] += probability
+    absent = [option for option, value in sums.items() if not value]
+    known = fsum(sums.values())
+    if absent:
+        left = max(0.0, 1 - fsum(listed.values()))
+        each = min(left / len(absent), min(listed.values()))
+        sums.update(dict.fromkeys(absent, each))
+    total = fsum(sums.values())
+    return Answered([sums[option] / total for option in options], min(1.0, known), len(absent))
+
+
+def _probability(value: Any, token: str) -> float:
+    number = float("nan") if isinstance(value, (bool, str)) or value is None else float(value)
+    if not number <= ROUNDING:
+        message = f"the log-probability {shown(value)} of the token {shown(token)} is not at most 0"
+        raise InputError(message, "drop the sample or repair it", code="score-range")
+    return min(1.0, exp(number))

@@ -1,0 +1,342 @@
+"""Sample logs of lm-evaluation-harness: multiple-choice tasks, with the log-likelihood of each option.
+
+A file ``samples_TASK_DATE.jsonl`` holds a sample a line. What the lines do not say stands in the file
+``results_DATE.json`` beside it: the model, the groups of tasks, their titles. Fields as of the releases 0.4.0
+to 0.4.13, whose keys differ little: numbers became texts, and ``filter`` and ``metrics`` came in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._columns import shown
+from calibrant.io._log_rows import AT_ONCE, Block, Collector, Normalise
+from calibrant.io._log_text import lines, whole
+
+Mode = Literal["position", "text", "accuracy"]
+NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
+KEYS = ("doc_id", "doc", "target", "arguments", "filtered_resps")
+KNOWN = "0.4.0 to 0.5"
+PEEK = 500
+ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little above 0
+
+
+class NoOptionsError(InputError):
+    """The samples of a task have no log-likelihoods of options, or cannot be told which option is right."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a results file says.
+
+    Attributes
+    ----------
+    model
+        Its name.
+    groups
+        The outermost group of each task that has one.
+    titles
+        The title of each task that has one.
+    """
+
+    model: str
+    groups: Mapping[str, str]
+    titles: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample: what is needed of it.
+
+    Attributes
+    ----------
+    line
+        Where it stands.
+    id
+        ``doc_id``.
+    values
+        Log-likelihood of each option.
+    texts
+        Text of each option.
+    target
+        As logged.
+    accuracy
+        The metric ``acc``; None where it was not logged.
+    """
+
+    line: int
+    id: str
+    values: list[float]
+    texts: list[str]
+    target: Any
+    accuracy: Any
+
+
+class HarnessLog:
+    """One file of samples: a task of one model.
+
+    Parameters
+    ----------
+    path
+        The file.
+    normalise
+        Divide log-likelihoods by the options' lengths in ``characters`` (as ``acc_norm`` does) or ``bytes``.
+    """
+
+    def __init__(self, path: Path, normalise: Normalise = "none") -> None:
+        self.path = path
+        self.normalise = normalise
+        found = NAME.fullmatch(path.name)
+        self.task = found["task"] if found else path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.date = found["date"] if found else ""
+        self.run = run_of(path, self.task, self.date)
+        self._mode: Mode | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.run.model
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the samples; where several filters were applied, those of the first.
+
+        Raises
+        ------
+        NoOptionsError
+            The task is none of multiple choice, or its targets are not options.
+        InputError
+            Naming the line: a log-likelihood above 0 or no number, a target that is no option, a sample that
+            stands twice.
+        """
+        mode = self._mode = self._mode or self._target_mode()
+        collector = Collector()
+        seen: set[str] = set()
+        group = self.run.groups.get(self.task, self.task)
+        title = self.run.titles.get(self.task, self.task)
+        for sample in self._samples():
+            if sample.id in seen:
+                message, hint = f"sample {sample.id} stands twice", "keep one run a file"
+                raise self._error(message, hint, "duplicate", sample.line)
+            seen.add(sample.id)
+            gold = self._gold(sample, mode)
+            values = self._values(sample)
+            names = option_names(len(values))
+            collector.add(self.model, group, title, f"{self.task}/{sample.id}", names, values, gold)
+            if len(collector) == AT_ONCE:
+                yield collector.block()
+                collector = Collector()
+        if len(collector):
+            yield collector.block()
+
+    def _samples(self) -> Iterator[Sample]:
+        chosen: str | None = None
+        for number, line in lines(self.path):
+            missing = [key for key in KEYS if key not in line]
+            if missing:
+                there = ", ".join(list(line)[:12])
+                message = f"no {missing[0]!r} in this sample, only {there}"
+                raise self._error(message, f"known are the logs of lm_eval {KNOWN}", "log", number)
+            name = str(line.get("filter", ""))
+            chosen = name if chosen is None else chosen
+            if name == chosen:
+                yield self._sample(line, number)
+
+    def _sample(self, line: dict[str, Any], number: int) -> Sample:
+        answers = line["filtered_resps"]
+        if not isinstance(answers, list) or not answers:
+            raise self._no_options(number, "its samples have no responses")
+        if not all(isinstance(each, list) and len(each) == 2 for each in answers):
+            raise self._no_options(number, "its samples are texts or perplexities without log-likelihoods")
+        texts, half = self._texts(line["arguments"], number), len(answers) // 2
+        if len(texts) != len(answers):
+            message = f"{len(answers)} responses to {len(texts)} requests"
+            raise self._error(message, "write the log again", "log", number)
+        contexts = [context for context, _ in texts]
+        # For acc_mutual_info the options are asked once more, without a question.
+        if len(answers) % 2 == 0 and half > 1 and not any(contexts[half:]) and any(contexts[:half]):
+            answers, texts = answers[:half], texts[:half]
+        if len(answers) < 2:
+            raise self._no_options(number, "its samples have one option each")
+        options = [option for _, option in texts]
+        if len(set(options)) == 1:
+            options = [context for context, _ in texts]
+        values = [self._number(each[0], place, number) for place, each in enumerate(answers)]
+        if max(values) == float("-inf"):
+            message = "every option has the log-likelihood minus infinity"
+            raise self._error(message, "drop the sample", "score-range", number)
+        return Sample(number, str(line["doc_id"]), values, options, line["target"], line.get("acc"))
+
+    def _texts(self, arguments: Any, number: int) -> list[tuple[str, str]]:
+        """Context and option of each request."""
+        if isinstance(arguments, dict):
+            requests = [tuple(each.values()) if isinstance(each, dict) else () for each in arguments.values()]
+        else:
+            requests = [tuple(each) if isinstance(each, list) else () for each in arguments or ()]
+        if not all(len(each) == 2 for each in requests):
+            raise self._no_options(number, "its requests are not pairs of a context and an option")
+        return [(str(context), str(option)) for context, option in requests]
+
+    def _number(self, value: Any, place: int, number: int) -> float:
+        try:
+            found = float("nan") if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            found = float("nan")
+        if not found <= ROUNDING:
+            message = f"the log-likelihood {shown(value)} of option {place + 1} is not a number of at most 0"
+            raise self._error(message, "drop the sample or repair it", "score-range", number)
+        return found
+
+    def _values(self, sample: Sample) -> list[float]:
+        if self.normalise == "none":
+            return sample.values
+        # The option as the task has it: the delimiter before it is one blank, unless told otherwise.
+        texts = [text.removeprefix(" ") for text in sample.texts]
+        lengths = [len(text if self.normalise == "characters" else text.encode()) for text in texts]
+        if not all(lengths):
+            raise self._error("an option is empty", "do not normalise", "parameter", sample.line)
+        return [value / length for value, length in zip(sample.values, lengths, strict=True)]
+
+    def _target_mode(self) -> Mode:
+        """How targets are written: what most of the first samples agree with, their accuracy included."""
+        first = list(islice(self._samples(), PEEK))
+        if not first:
+            raise InputError("there are no samples", "write at least one", code="empty", file=str(self.path))
+        modes: tuple[Mode, ...] = ("position", "text", "accuracy")
+        good = Counter({mode: sum(_gold_of(each, mode) is not None for each in first) for mode in modes})
+        best, count = good.most_common(1)[0]
+        if 2 * count > len(first):
+            return best
+        worst = next(each for each in first if _gold_of(each, best) is None)
+        told = "" if worst.accuracy is None else f", and the metric acc is {shown(worst.accuracy)}"
+        why = f"the target {shown(worst.target)} is not one of {len(worst.texts)} options{told}"
+        raise self._no_options(worst.line, why)
+
+    def _gold(self, sample: Sample, mode: Mode) -> list[int]:
+        found = _gold_of(sample, mode)
+        if found is not None:
+            return found
+        if _gold_of(Sample(**{**vars(sample), "accuracy": None}), mode) is not None:
+            message = (
+                f"the target is {shown(sample.target)} but the metric acc is {shown(sample.accuracy)}, "
+                f"and the likeliest option is number {_top(sample.values)}"
+            )
+            raise self._error(message, "the task scores in another way", "label-value", sample.line)
+        message = f"the target {shown(sample.target)} is none of its {len(sample.texts)} options"
+        raise self._error(message, "drop the sample or repair it", "class-unknown", sample.line)
+
+    def _no_options(self, line: int, why: str) -> NoOptionsError:
+        hint = "calibration needs the log-likelihoods of options, as of multiple-choice tasks"
+        message = f"task {self.task}: {why}"
+        return NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=line)
+
+    def _error(self, message: str, hint: str, code: str, line: int) -> InputError:
+        kind = FormatError if code == "log" else InputError
+        return kind(message, hint, code=code, file=str(self.path), line=line)
+
+
+def option_names(count: int) -> list[str]:
+    """Name options by letters, and from the 27th on by numbers.
+
+    Examples
+    --------
+    >>> option_names(3)
+    ['A', 'B', 'C']
+    """
+    return [chr(65 + place) if place < 26 else str(place + 1) for place in range(count)]
+
+
+def _gold_of(sample: Sample, mode: Mode) -> list[int] | None:
+    """Positions of the right options as a mode reads the target; None where that cannot be."""
+    if mode == "position":
+        gold = _positions(sample.target)
+    elif mode == "text":
+        texts = [text.strip() for text in sample.texts]
+        wanted = str(sample.target).strip()
+        gold = [texts.index(wanted)] if texts.count(wanted) == 1 else []
+    elif len(sample.values) == 2 and sample.accuracy in (0, 1):
+        top = _top(sample.values)
+        return [top if sample.accuracy else 1 - top]
+    else:
+        return None
+    if not gold or not all(0 <= place < len(sample.values) for place in gold):
+        return None
+    right = _top(sample.values) in gold
+    return gold if sample.accuracy is None or sample.accuracy == right else None
+
+
+def _positions(target: Any) -> list[int]:
+    if isinstance(target, str):
+        try:
+            target = json.loads(target)
+        except ValueError:
+            return []
+    places = target if isinstance(target, list) else [target]
+    good = all(isinstance(place, int) and not isinstance(place, bool) for place in places)
+    return places if good else []
+
+
+def _top(values: Sequence[float]) -> int:
+    return max(range(len(values)), key=values.__getitem__)
+
+
+def run_of(path: Path, task: str, date: str) -> Run:
+    """What the results file of a samples file says: that of the same date, or the newest that has the task.
+
+    Without one the model is called after its folder, where the harness makes one for each model.
+
+    Raises
+    ------
+    FormatError
+        The results are broken, or of a release that is not known.
+    """
+    for results in sorted(path.parent.glob("results*.json"), reverse=True):
+        if not date or results.name in (f"results_{date}.json", "results.json"):
+            found = whole(results, dict)
+            if task in found.get("results", {}) or task in found.get("configs", {}):
+                return _run(found, results)
+    return Run(path.absolute().parent.name or "model", {}, {})
+
+
+def _run(found: dict[str, Any], path: Path) -> Run:
+    version = str(found.get("lm_eval_version", "0.4"))
+    if not version.startswith(("0.4", "0.5")):
+        message = f"written by lm_eval {shown(version)}"
+        hint = f"known are the logs of lm_eval {KNOWN}"
+        raise FormatError(message, hint, code="version", file=str(path))
+    config = found.get("config") or {}
+    arguments = config.get("model_args")
+    if isinstance(arguments, dict):
+        arguments = arguments.get("pretrained") or arguments.get("model")
+    elif isinstance(arguments, str):
+        named = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
+        arguments = named[1] if named else None
+    model = found.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
+    subtasks = found.get("group_subtasks") or {}
+    inside = {str(group): list(tasks) for group, tasks in subtasks.items() if tasks}
+    results = {**(found.get("results") or {}), **(found.get("groups") or {})}
+    titles = {
+        str(task): str(each["alias"]).strip(" -") or str(task)
+        for task, each in results.items()
+        if isinstance(each, dict) and each.get("alias")
+    }
+    groups = {task: _outermost(task, inside) for task in titles if task not in inside}
+    return Run(str(model), {task: group for task, group in groups.items() if group}, titles)
+
+
+def _outermost(task: str, inside: Mapping[str, Sequence[str]]) -> str:
+    """The group that a task belongs to in the end; empty where it belongs to none."""
+    found, name = "", task
+    for _ in range(len(inside)):
+        above = next((group for group, tasks in inside.items() if name in tasks), None)
+        if above is None:
+            break
+        found = name = above
+    return found

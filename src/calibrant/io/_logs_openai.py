@@ -1,0 +1,174 @@
+"""Answers of chat and completion interfaces in OpenAI's format, one a line, with the likeliest tokens.
+
+A line is a response (``choices[0].logprobs``), or a line of the Batch interface's output, which wraps one in
+``response.body``. The right answer stands beside it (``answer``, ``label``, ``target`` or ``gold``; in the
+metadata of the response too), or in a table by ``custom_id`` or ``id``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._columns import shown
+from calibrant.io._log_rows import AT_ONCE, Block, Collector
+from calibrant.io._log_text import lines
+from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
+from calibrant.io._logs_harness import NoOptionsError
+
+GOLD = ("answer", "label", "target", "gold")
+MOST_OPTIONS = 50
+
+
+def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the response that a line holds; None where it holds none.
+
+    Examples
+    --------
+    >>> response_of({"custom_id": "1", "response": {"body": {"choices": []}}})
+    {'choices': []}
+    """
+    found: Any = line
+    for key in ("response", "body"):
+        if isinstance(found, dict) and "choices" not in found and isinstance(found.get(key), dict):
+            found = found[key]
+    return found if isinstance(found, dict) and isinstance(found.get("choices"), list) else None
+
+
+class AnswerLog:
+    """A file of responses.
+
+    Parameters
+    ----------
+    path
+        The file.
+    gold
+        The right answer by ``custom_id`` or ``id``; None: it stands in the lines.
+    """
+
+    def __init__(self, path: Path, gold: Mapping[str, str] | None = None) -> None:
+        self.path = path
+        self.task = path.name.removesuffix(".gz").removesuffix(".jsonl")
+        self.date = ""
+        self._gold = gold
+        self._options: list[str] | None = None
+        self.items = self.unlisted = self.unused = 0
+        self.listed = 0.0
+        first = next((response for _, _, response, _ in self._responses() if response), None) or {}
+        self.model = str(first.get("model") or "model")
+
+    @property
+    def notes(self) -> list[str]:
+        """What the responses read so far left open."""
+        found = [f"options: {', '.join(self._options or [])}"]
+        if self.items:
+            found.append(
+                f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
+                f"average; {self.unlisted} options were not listed"
+            )
+        if self.unused:
+            found.append(f"{self.unused} responses failed or gave no option, and were left out")
+        return found
+
+    def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:
+        """Line, what it holds, the response in it, and its name."""
+        for number, line in lines(self.path):
+            response = response_of(line)
+            name = line.get("custom_id") or line.get("id") or (response or {}).get("id") or str(number)
+            yield number, line, response, str(name)
+
+    def _right(self, line: Mapping[str, Any], response: Mapping[str, Any], name: str, number: int) -> str:
+        if self._gold is not None:
+            if name not in self._gold:
+                message = f"there is no right answer of {shown(name)}"
+                raise self._error(message, "add it to the table of answers", "missing-value", number)
+            return self._gold[name].strip()
+        for place in (line, line.get("metadata"), response.get("metadata")):
+            for key in GOLD:
+                if isinstance(place, Mapping) and isinstance(place.get(key), (str, int)):
+                    return str(place[key]).strip()
+        there = ", ".join(list(line)[:12])
+        hint = f"write it as {' or '.join(GOLD)} into the line, or give a table of answers (--gold)"
+        raise self._error(f"there is no right answer, only {there}", hint, "column-missing", number)
+
+    def _all_options(self) -> list[str]:
+        """The different right answers of the file, which are the options where no line lists them."""
+        found: set[str] = set()
+        for number, line, response, name in self._responses():
+            if response is not None and not isinstance(line.get("options"), list):
+                found.add(self._right(line, response, name, number))
+            if len(found) > MOST_OPTIONS:
+                hint = "list the possible answers of each line in its key options"
+                message = f"more than {MOST_OPTIONS} different right answers: these are no options"
+                raise NoOptionsError(message, hint, code="log-scores", file=str(self.path), line=number)
+        return sorted(found)
+
+    def blocks(self) -> Iterator[Block]:
+        """Read the responses.
+
+        Raises
+        ------
+        NoOptionsError
+            The responses have no log-probabilities.
+        InputError
+            Naming the line: a log-probability above 0, no right answer, a name that stands twice.
+        """
+        if self._options is None:
+            self._options = self._all_options()
+        self.items = self.unlisted = self.unused = 0
+        self.listed = 0.0
+        collector, seen = Collector(), set()
+        for number, line, response, name in self._responses():
+            if name in seen:
+                raise self._error(f"{shown(name)} stands twice", "keep one response", "duplicate", number)
+            seen.add(name)
+            options = [str(each).strip() for each in line.get("options") or self._options]
+            found = None if response is None else self._answered(response, options, number)
+            if found is None or response is None:
+                self.unused += 1
+                continue
+            right = self._right(line, response, name, number)
+            if right not in options:
+                message = f"the right answer {shown(right)} is none of the options {', '.join(options[:8])}"
+                raise self._error(message, "repair one of them", "class-unknown", number)
+            self.items += 1
+            self.listed += found.listed
+            self.unlisted += found.unlisted
+            task, subject = str(line.get("task") or self.task), str(line.get("subject") or self.task)
+            model = str(response.get("model") or self.model)
+            collector.add(
+                model, task, subject, name, options, found.values, [options.index(right)], logs=False
+            )
+            if len(collector) == AT_ONCE:
+                yield collector.block()
+                collector = Collector()
+        if not self.items:
+            self._nothing()
+        if len(collector):
+            yield collector.block()
+
+    def _answered(self, response: Mapping[str, Any], options: list[str], number: int) -> Answered | None:
+        choices = response["choices"]
+        logprobs = choices[0].get("logprobs") if choices and isinstance(choices[0], dict) else None
+        if not isinstance(logprobs, dict):
+            return None
+        try:
+            return answered((completion_tokens if "tokens" in logprobs else chat_tokens)(logprobs), options)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                error.file, error.line = str(self.path), number
+                raise
+            message = "the log-probabilities are not as the interface writes them"
+            raise self._error(message, "write the responses as they came", "log", number) from error
+
+    def _nothing(self) -> None:
+        options = ", ".join((self._options or [])[:8])
+        message = f"no response has log-probabilities at a token that is one of the options {options}"
+        hint = "ask for logprobs and top_logprobs, and for an answer of one token"
+        raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
+
+    def _error(self, message: str, hint: str, code: str, line: int) -> InputError:
+        kind = FormatError if code == "log" else InputError
+        return kind(message, hint, code=code, file=str(self.path), line=line)

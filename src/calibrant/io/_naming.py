@@ -1,0 +1,104 @@
+"""Which column of a table is which, and what a table notes about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._readers import Columns
+from calibrant.io._tables import THRESHOLD_KEY, Table
+
+Form = Literal["long", "wide"]
+
+
+def resolve(
+    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
+) -> tuple[Columns, tuple[str, ...]]:
+    """Decide what each column is; return the columns and, of a wide table, the classes.
+
+    A ``label`` of None asks for none.
+    """
+    there = table.columns
+    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
+    found = wide["p_"] + wide["logit_"]
+    score_name = score or "score"
+    if form is None and score is None and "score" in there and found:
+        raise InputError(
+            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
+            "say which: form='long' or form='wide' (--form)",
+            code="column-ambiguous",
+            file=table.name,
+        )
+    if form is None:
+        form = "wide" if score is None and "score" not in there and found else "long"
+    columns = Columns(label="" if label is None else _there(table, label, "label"))
+    optional = {part: _optional(table, part, name) for part, name in named.items()}
+    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
+    if form == "long":
+        columns.score = _there(table, score_name, "score")
+        columns.class_column = optional["class"]
+        return columns, ()
+    if wide["p_"] and wide["logit_"]:
+        hint = "keep one kind of column"
+        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
+    if len(found) < 2:
+        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
+        raise InputError("no wide table", hint, code="column-missing", file=table.name)
+    for name in found:
+        _there(table, name, "label")
+        if not name.split("_", 1)[1]:
+            hint = "name the class after the underscore"
+            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
+    columns.logits = bool(wide["logit_"])
+    columns.class_scores = tuple(found)
+    return columns, tuple(name.split("_", 1)[1] for name in found)
+
+
+def _there(table: Table, name: str, part: str) -> str:
+    if table.columns.count(name) > 1:
+        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
+    if name in table.columns:
+        return name
+    raise InputError(
+        f"there is no column {name!r}",
+        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}",
+        code="column-missing",
+        file=table.name,
+    )
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names, those with spaces at an end in quotes, and only the first of many.
+
+    Examples
+    --------
+    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
+    ("score, ' label'", 'p_a, p_b and 1 more')
+    """
+    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown) + more
+
+
+def _optional(table: Table, part: str, name: str | None) -> str | None:
+    if name is None:
+        if part not in table.columns:
+            return None
+        name = part
+    return _there(table, name, part)
+
+
+def threshold_of(table: Table) -> float | None:
+    """Return the threshold that a table notes, or None."""
+    text = table.metadata.get(THRESHOLD_KEY)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        raise FormatError(message, "write the table again", file=table.name)
+    return value

@@ -1,0 +1,229 @@
+"""Columns that cut the rows of a table into slices: their values, or bands of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io._columns import Codes, Column, as_numpy, class_name
+from calibrant.io._tables import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Keys = tuple[str | None, ...]
+
+MOST_SLICES = 10_000
+MOST_VALUES = 1 << 20  # distinct numbers counted for quantiles; more are rounded
+
+
+class SliceColumn:
+    """A column whose values are slices.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    bands
+        Cut its numbers into so many bands of about equally many rows; None: each value is a slice.
+    """
+
+    def __init__(self, name: str, bands: int | None = None) -> None:
+        self.name = name
+        self.bands = bands
+        self._codes = Codes()
+        self._counts = _Counts()
+        self._last: Floats = np.empty(0)
+        self._names: list[str] = []
+
+    @property
+    def kind(self) -> Kind:
+        """As what it is read."""
+        return "name" if self.bands is None else "number"
+
+    def codes(self, column: Column) -> Integers:
+        """Codes of the values of a batch; 0 is a missing one."""
+        valid = _valid(column)
+        code = np.zeros(len(valid), np.int64)
+        if self.bands is None:
+            code[valid] = 1 + self._codes.of(_taken(column.values, valid))
+            if len(self._codes) > MOST_SLICES:
+                raise self._too_many(column.file)
+        else:
+            numbers = _numbers(column, valid)
+            code[valid] = 1 + np.searchsorted(self._last, self._counts.rounded(numbers))
+        return code
+
+    def keys(self) -> list[str | None]:
+        """What each code stands for."""
+        if self.bands is not None:
+            return [None, *self._names]
+        return [None, *(key_text(value) for value in self._codes.names)]
+
+    def cut(self, columns: Iterable[Column]) -> None:
+        """Find the bands: quantiles of all numbers, equal ones in one band."""
+        assert self.bands is not None
+        for column in columns:
+            self._counts.add(_numbers(column, _valid(column)))
+        value, count = self._counts.value, self._counts.count
+        if not len(value):
+            return
+        filled = np.cumsum(count)
+        wanted = filled[-1] * np.arange(1, self.bands + 1) / self.bands
+        last = np.unique(np.minimum(np.searchsorted(filled, wanted - 1e-9), len(value) - 1))
+        self._last = value[last]
+        first = value[np.append(0, last[:-1] + 1)]
+        self._names = _band_names(first, self._last)
+
+    def _too_many(self, file: str) -> InputError:
+        hint = f"choose one with fewer, or cut numbers into bands: {self.name}:4"
+        message = f"the column has more than {MOST_SLICES:,} values, each a slice"
+        return InputError(message, hint, code="parameter", file=file, column=self.name)
+
+
+class _Counts:
+    """How often each number occurs, in bounded memory: of too many numbers the last digits are dropped.
+
+    How many depends on the numbers alone, not on their order.
+    """
+
+    def __init__(self) -> None:
+        self.value: Floats = np.empty(0)
+        self.count: Integers = np.empty(0, np.int64)
+        self._bits = 0
+
+    def rounded(self, numbers: Floats) -> Floats:
+        """Numbers with as many digits as are kept."""
+        if not self._bits:
+            return numbers
+        return ((numbers.view(np.int64) >> self._bits) << self._bits).view(np.float64)
+
+    def add(self, numbers: Floats) -> None:
+        self._merge(*np.unique(self.rounded(numbers), return_counts=True))
+        while len(self.value) > MOST_VALUES:
+            self._bits += 1
+            value, count = self.rounded(self.value), self.count
+            self.value, self.count = np.empty(0), np.empty(0, np.int64)
+            self._merge(value, count)
+
+    def _merge(self, value: Floats, count: Integers) -> None:
+        self.value, place = np.unique(np.concatenate([self.value, value]), return_inverse=True)
+        both = np.concatenate([self.count, count])
+        self.count = np.zeros(len(self.value), np.int64)
+        np.add.at(self.count, place, both)
+
+
+def _band_names(first: Floats, last: Floats) -> list[str]:
+    for write in (_short, class_name):
+        ends = [(write(float(low)), write(float(high))) for low, high in zip(first, last, strict=True)]
+        names = [low if low == high else f"{low} to {high}" for low, high in ends]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _short(value: float) -> str:
+    return class_name(value) if value.is_integer() else f"{value:.6g}"
+
+
+def key_text(value: object) -> str | None:
+    """Write the value of a slice column as text, the same for every kind of table; None is missing.
+
+    Examples
+    --------
+    >>> key_text("law"), key_text(3.0), key_text(True), key_text(None)
+    ('law', '3', 'true', None)
+    """
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else class_name(value)
+
+
+def _valid(column: Column) -> NDArray[np.bool_]:
+    """Where a value is not missing."""
+    import pyarrow as pa
+
+    values = column.values
+    if pa.types.is_nested(values.type):
+        hint = "choose one of texts or numbers"
+        raise column.error(0, "a column of lists or objects makes no slices", hint, "column-type")
+    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
+        values = values.cast(values.type.value_type)
+    valid = as_numpy(values.is_valid()).astype(bool)
+    if pa.types.is_floating(values.type):
+        valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
+    return valid
+
+
+def _taken(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
+    import pyarrow as pa
+
+    return values if valid.all() else values.take(pa.array(np.flatnonzero(valid)))
+
+
+def _numbers(column: Column, valid: NDArray[np.bool_]) -> Floats:
+    present = Column(_taken(column.values, valid), column.file, column.column, column.first_row)
+    numbers: Floats = present.numbers().astype(np.float64)
+    return numbers + 0.0  # no negative zeros
+
+
+class JointCodes:
+    """Codes of pairs of codes, in order of first appearance over all batches.
+
+    Examples
+    --------
+    >>> joint = JointCodes()
+    >>> joint.of(np.array([1, 0, 1]), np.array([5, 5, 5])).tolist(), [part.tolist() for part in joint.parts()]
+    ([0, 1, 0], [[1, 0], [5, 5]])
+    """
+
+    def __init__(self) -> None:
+        self._codes = Codes()
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def of(self, first: Integers, second: Integers) -> Integers:
+        """Codes of the pairs of a batch; both parts are below 2^31."""
+        import pyarrow as pa
+
+        return self._codes.of(pa.array((first << 32) | second))
+
+    def parts(self) -> tuple[Integers, Integers]:
+        """What each code stands for."""
+        both = np.array(self._codes.names, np.int64)
+        return both >> 32, both & ((1 << 32) - 1)
+
+
+class Slices:
+    """The slices that one or several columns cut a table into; several are crossed."""
+
+    def __init__(self, columns: Sequence[SliceColumn]) -> None:
+        self.columns = tuple(columns)
+        self._joint = tuple(JointCodes() for _ in columns[1:])
+
+    def codes(self, columns: Sequence[Column]) -> Integers:
+        """Codes of the slices of the rows of a batch."""
+        code, *others = (own.codes(column) for own, column in zip(self.columns, columns, strict=True))
+        for joint, other in zip(self._joint, others, strict=True):
+            code = joint.of(code, other)
+            if len(joint) > MOST_SLICES:
+                names = ", ".join(own.name for own in self.columns)
+                message = f"the columns {names} make more than {MOST_SLICES:,} slices"
+                hint = "cross fewer, or choose some with fewer values"
+                raise InputError(message, hint, code="parameter", file=columns[0].file)
+        return code
+
+    def keys(self) -> list[Keys]:
+        """What each code stands for."""
+        first, *others = (own.keys() for own in self.columns)
+        found: list[Keys] = [(key,) for key in first]
+        for joint, keys in zip(self._joint, others, strict=True):
+            found = [(*found[one], keys[other]) for one, other in zip(*joint.parts(), strict=True)]
+        return found

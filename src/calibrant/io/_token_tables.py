@@ -1,0 +1,126 @@
+"""Tables of a language model's tokens: whether each was the reference, and how sure the model was.
+
+Columns: ``token`` (what the model gave), ``reference`` (what stands there), and ``logprob`` or ``score`` (its
+log-probability or probability). Classes are groups of tokens that are similarly frequent as references.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calibrant.exceptions import InputError
+from calibrant.io._columns import Column, as_numpy, dictionary
+from calibrant.io._tables import Kind, Table
+from calibrant.measure.groups import by_frequency
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TOKEN, REFERENCE = "token", "reference"
+SCORES = ("logprob", "score", "probability")
+GROUPS = 5
+ROUNDING = 1e-3
+MADE: tuple[str, ...] = ("score", "label", "class")
+
+
+def has_tokens(table: Table) -> bool:
+    """Whether a table has the columns of a log of tokens, and no labels of its own."""
+    there = table.columns
+    return {TOKEN, REFERENCE} <= set(there) and "label" not in there and any(name in there for name in SCORES)
+
+
+class TokenTable:
+    """Tokens as a long table: its label is whether the token is the reference, its class a frequency group.
+
+    Groups are made by `calibrant.measure.groups.by_frequency` from the references of the whole table, which
+    is read once for it; a token that is never a reference belongs to the last group.
+
+    Parameters
+    ----------
+    table
+        A table that `has_tokens`.
+    groups
+        Groups asked for.
+    """
+
+    def __init__(self, table: Table, groups: int = GROUPS) -> None:
+        self._table = table
+        self._asked = groups
+        self._group: dict[str, int] | None = None
+        self._names: list[str] = []
+        self.name = table.name
+        self.rows = table.rows
+        self.first_row = table.first_row
+        self.metadata: Mapping[bytes, bytes] = {}
+        self._score = next(name for name in SCORES if name in table.columns)
+        own = [name for name in table.columns if name not in (*MADE, *SCORES)]
+        self.columns: tuple[str, ...] = (*own, *MADE)
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+        import pyarrow as pa
+
+        group = self._groups(size)
+        wanted: dict[str, Kind] = {name: kind for name, kind in columns.items() if name not in MADE}
+        wanted |= {TOKEN: "name", REFERENCE: "name", self._score: "number"}
+        first = self.first_row
+        for arrow in self._table.batches(wanted, size):
+            made = self._made(arrow, first, group)
+            first += arrow.num_rows
+            found = [made[name] if name in made else arrow.column(name) for name in columns]
+            yield pa.RecordBatch.from_arrays(found, list(columns))
+
+    def _made(self, arrow: pa.RecordBatch, first: int, group: dict[str, int]) -> dict[str, pa.Array]:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        for name in (TOKEN, REFERENCE):
+            Column(arrow.column(name), self.name, name, first).complete()
+        token, reference = (_text(arrow.column(name)) for name in (TOKEN, REFERENCE))
+        encoded = dictionary(token)
+        last = len(self._names) - 1
+        codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
+        code = np.array(codes, np.int32)[as_numpy(encoded.indices)]
+        return {
+            "score": pa.array(self._scores(arrow.column(self._score), first)),
+            "label": compute.equal(token, reference),
+            "class": pa.DictionaryArray.from_arrays(pa.array(code), pa.array(self._names)),
+        }
+
+    def _scores(self, values: pa.Array, first: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        column = Column(values, self.name, self._score, first)
+        if self._score != "logprob":
+            return column.scores().astype(np.float64)
+        numbers = column.numbers().astype(np.float64)
+        bad = np.flatnonzero(~(numbers <= ROUNDING))
+        if len(bad):
+            message = f"the log-probability {numbers[bad[0]].item()!r} is not a number of at most 0"
+            raise column.error(int(bad[0]), message, "drop the row or repair it", "score-range")
+        return np.minimum(1.0, np.exp(numbers))
+
+    def _groups(self, size: int) -> dict[str, int]:
+        """The group of each reference, by how often it stands there."""
+        if self._group is not None:
+            return self._group
+        counts: Counter[str] = Counter()
+        for arrow in self._table.batches({REFERENCE: "name"}, size):
+            encoded = dictionary(_text(arrow.column(REFERENCE)).drop_null())
+            each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
+            counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
+        if not counts:
+            raise InputError("there are no rows", "write at least one", code="empty", file=self.name)
+        groups = by_frequency(counts, self._asked)
+        self._names = [f"frequency {place} of {len(groups)}" for place in range(1, len(groups) + 1)]
+        self._group = {token: place for place, tokens in enumerate(groups) for token in tokens}
+        return self._group
+
+
+def _text(values: pa.Array) -> pa.Array:
+    """Tokens as text, also where they are numbers."""
+    import pyarrow as pa
+
+    return values if pa.types.is_string(values.type) else values.cast(pa.string())

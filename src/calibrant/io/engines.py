@@ -1,0 +1,192 @@
+"""Tallies computed inside an engine: DuckDB, Polars, Dask, PySpark, Ibis and what else Narwhals speaks.
+
+A group-by aggregation sums scores and labels on the fixed grid of a compressed tally, so that only the
+small table of sums travels. The tally equals `Tally.from_arrays(..., exact=False)` of the same pairs:
+counts exactly, sums to 1e-12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.io import _engine_duckdb, _engine_frames
+from calibrant.io._columns import class_name, dictionary
+from calibrant.io._engine_checks import check_columns, raise_fault
+from calibrant.io._engine_rows import Sums, tally_of
+from calibrant.measure.tally import Tally
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
+Key = tuple[str | None, ...]
+
+
+def is_lazy(frame: Any) -> bool:
+    """Return whether this is a lazy frame that Narwhals speaks, which an engine computes when it is asked.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> is_lazy(pl.LazyFrame({"score": [0.5]})), is_lazy(pl.DataFrame({"score": [0.5]})), is_lazy("a.csv")
+    (True, False, False)
+    """
+    import narwhals as nw
+
+    return isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame)
+
+
+def engine_tally(
+    frame: Any,
+    *,
+    score: str = "score",
+    label: str = "label",
+    weight: str | None = None,
+    cluster: str | None = None,
+    name: str = "the dataframe",
+) -> Tally:
+    """Tally a lazy frame inside its engine, in one pass.
+
+    Parameters
+    ----------
+    frame
+        A lazy frame with a row a pair: a DuckDB relation, a Polars ``LazyFrame``, a Dask, PySpark or
+        Ibis table.
+    score, label
+        Its columns of scores in [0, 1], of any type of number (a DECIMAL is taken for the double nearest
+        to it), and of labels: 0 / 1 as numbers or text, or boolean.
+    weight, cluster
+        Its columns of weights and of clusters, if any. With clusters there is a row for every row of the grid
+        and cluster that occurs.
+    name
+        What errors call the frame.
+
+    Returns
+    -------
+    Tally
+        Compressed; equal to ``Tally.from_arrays(..., exact=False)``, sums to 1e-12.
+
+    Raises
+    ------
+    InputError
+        A column is missing or no column of numbers; a value is missing or out of range (the message says
+        how many are); there are no rows; or the engine cannot do it, or failed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.LazyFrame({"score": [0.2, 0.7, 0.7], "label": [0, 1, 1]})
+    >>> tally = engine_tally(frame)
+    >>> tally.n.tolist(), tally.positives.tolist()
+    ([1, 2], [0, 2])
+    """
+    names = [] if cluster is None else [cluster]
+    sums, table = _summed(frame, score, label, weight, names, name)
+    if cluster is None:
+        return tally_of(sums)
+    return tally_of(sums, *_clusters(table, cluster, name))
+
+
+def engine_tallies(
+    frame: Any,
+    by: Sequence[str],
+    *,
+    score: str = "score",
+    label: str = "label",
+    weight: str | None = None,
+    cluster: str | None = None,
+    name: str = "the dataframe",
+) -> dict[Key, Tally]:
+    """Tally a lazy frame by the values of some of its columns, inside its engine and in the same pass.
+
+    Parameters
+    ----------
+    by
+        Names of columns. Their values become text; None where one is missing.
+    frame, score, label, weight, cluster, name
+        As in `engine_tally`.
+
+    Returns
+    -------
+    dict
+        A tally for every combination of values that occurs, in sorted order.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.LazyFrame({"score": [0.2, 0.7, 0.7], "label": [0, 1, 1], "task": ["a", "b", None]})
+    >>> {key: tally.total_n for key, tally in engine_tallies(frame, ["task"]).items()}
+    {('a',): 1, ('b',): 1, (None,): 1}
+    """
+    columns = list(by)
+    names = columns + ([] if cluster is None else [cluster])
+    sums, table = _summed(frame, score, label, weight, names, name)
+    code, keys = _keys(table, columns)
+    clusters = None if cluster is None else _clusters(table, cluster, name)
+    order = np.argsort(code, kind="stable")
+    found: dict[Key, Tally] = {}
+    for place, rows in enumerate(np.split(order, np.searchsorted(code[order], np.arange(1, len(keys))))):
+        part = sums.take(rows)
+        if clusters is None:
+            found[keys[place]] = tally_of(part)
+        else:
+            used, own = np.unique(clusters[0][rows], return_inverse=True)
+            found[keys[place]] = tally_of(part, own, clusters[1][used])
+    return found
+
+
+def _summed(
+    frame: Any, score: str, label: str, weight: str | None, names: Sequence[str], name: str
+) -> tuple[Sums, pa.Table]:
+    """Check the columns, and sum in the engine; what is wrong with a value is found by a second query."""
+    import narwhals as nw
+
+    lazy = nw.from_native(frame)
+    check_columns(lazy, score, label, weight, names, name)
+    inside = _engine_duckdb if lazy.implementation.is_duckdb() else _engine_frames
+    source = lazy.to_native() if inside is _engine_duckdb else lazy
+    try:
+        found = inside.summed(source, score, label, weight, names)
+    except (NotImplementedError, AttributeError, nw.exceptions.NarwhalsError) as error:
+        raise _engine_frames.failure(lazy, "the expressions of the grid", error) from error
+    if found is None:
+        raise_fault(lazy, score, label, weight, name)
+        raise InputError(
+            f"{_engine_frames.engine_name(lazy)} could not sum the rows",
+            "collect the frame and pass the result",
+            code="engine",
+            file=name,
+        )
+    if not len(found[0].n):
+        raise_fault(lazy, score, label, weight, name)
+        raise InputError("there are no rows", "write at least one", code="empty", file=name)
+    return found
+
+
+def _clusters(table: pa.Table, cluster: str, name: str) -> tuple[Integers, NDArray[Any]]:
+    """The place of each group's cluster among their sorted names, and these."""
+    column = table[cluster]
+    if column.null_count:
+        message, hint = "the value is missing in some rows", "fill it in or drop the rows"
+        raise InputError(message, hint, code="missing-value", file=name, column=cluster)
+    names, code = np.unique(np.array(column.to_pylist()), return_inverse=True)
+    return code, names
+
+
+def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, list[Key]]:
+    """Number the combinations of values as text, in sorted order, missing values last."""
+    code: Mapping[Key, int]
+    texts = []
+    for column in columns:
+        encoded = dictionary(table[column].combine_chunks())
+        words = [None if value is None else class_name(value) for value in encoded.dictionary.to_pylist()]
+        texts.append([None if place is None else words[place] for place in encoded.indices.to_pylist()])
+    rows: list[Key] = list(zip(*texts, strict=True)) if texts else [()] * table.num_rows
+    keys = sorted(set(rows), key=lambda key: [(value is None, value or "") for value in key])
+    code = {key: place for place, key in enumerate(keys)}
+    return np.array([code[row] for row in rows], np.int64), keys

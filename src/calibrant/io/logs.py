@@ -1,0 +1,81 @@
+"""Logs of evaluations, read as prediction tables: language models' answers with the probabilities of options.
+
+`open_predictions` reads them too; here are the recognition, and the choices that only logs have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from calibrant.exceptions import FormatError
+from calibrant.io._log_rows import Normalise, View
+from calibrant.io._log_sources import KNOWN, LogKind, LogTable, recognise_log
+from calibrant.io._logs_harness import NoOptionsError
+from calibrant.io.predictions import Predictions, predictions_of
+
+__all__ = ["LogKind", "NoOptionsError", "Normalise", "View", "open_log", "recognise_log"]
+
+
+def open_log(
+    path: str | os.PathLike[str],
+    *,
+    view: View = "options",
+    model: str | None = None,
+    normalise: Normalise = "none",
+    gold: Mapping[str, str] | None = None,
+) -> Predictions:
+    """Open a log, or a folder of logs, as a long table of predictions.
+
+    Columns: ``model``, ``task``, ``subject``, ``item``, ``class`` (the option), ``score`` and ``label``.
+    The scores of an item are a softmax over its options.
+
+    Parameters
+    ----------
+    path
+        Samples of lm-evaluation-harness, a log of inspect_ai, responses in OpenAI's format, or a folder.
+    view
+        ``"options"``: a row an option. ``"top"``: a row an item, with its largest score and whether that
+        option is right.
+    model
+        Of a folder: read the logs of this model alone.
+    normalise
+        ``"characters"`` or ``"bytes"``: log-likelihoods divided by the lengths of the options, whose largest
+        is what ``acc_norm`` and ``acc_bytes`` of lm-evaluation-harness score. ``"none"``: as ``acc``.
+    gold
+        The right answer of each response by its ``custom_id`` or ``id``, where the lines do not say.
+
+    Returns
+    -------
+    Predictions
+        Nothing but heads has been read yet.
+
+    Raises
+    ------
+    FormatError
+        It is no log that is known, or of a version that is not; the message says what was seen.
+    NoOptionsError
+        While reading: nothing in the log speaks of calibration.
+    InputError
+        While reading: naming the file, the line and what is wrong there.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> tops = [{"token": "A", "logprob": -0.2}, {"token": "B", "logprob": -2.0}]
+    >>> content = [{"token": "A", "logprob": -0.2, "top_logprobs": tops}]
+    >>> line = {"answer": "A", "options": ["A", "B"], "choices": [{"logprobs": {"content": content}}]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "answers.jsonl")
+    ...     _ = file.write_text(json.dumps(line))
+    ...     open_log(file).read().score.round(3).tolist()
+    [0.858, 0.142]
+    """
+    kind = recognise_log(path)
+    if kind is None:
+        message = "no log that is known"
+        raise FormatError(message, f"known are {KNOWN}", code="log", file=os.fspath(path))
+    table = LogTable(path, kind, view=view, normalise=normalise, gold=gold)
+    table = table if model is None else table.of_model(model)
+    return predictions_of(table, log=table if view == "options" else None)

@@ -1,0 +1,90 @@
+"""Prediction tables cut into slices by the values of their columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from calibrant.exceptions import InputError
+from calibrant.io._batch import Reader
+from calibrant.io._columns import Column
+from calibrant.io._readers import TableReader
+from calibrant.io._slice_columns import SliceColumn, Slices
+from calibrant.io._tables import Table
+from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
+
+MOST_BANDS = 1_000
+_BANDED = re.compile(r"(?s)(.+):(\d+)")
+
+
+def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Slices]:
+    """Return a table whose batches tell the slice of each row, and what slices there are.
+
+    Parameters
+    ----------
+    predictions
+        A table that is open.
+    by
+        Names of columns; ``NAME:4`` cuts the numbers of a column into four bands.
+
+    Raises
+    ------
+    InputError
+        A column is not there, is named twice, or holds what the model says or should say.
+    """
+    made: list[Slices] = []
+
+    def change(reader: Reader) -> Reader:
+        if not isinstance(reader, TableReader):
+            hint = "slice a table that has them"
+            raise InputError(
+                "there are no columns to slice by", hint, code="column-missing", file=predictions.name
+            )
+        parts = reader.columns
+        taken = {parts.score: "the score", parts.label: "the label"}
+        taken |= dict.fromkeys(parts.class_scores, "a score")
+        found = [_slice_column(reader.table, name, taken) for name in by]
+        names = [column.name for column in found]
+        for name in names:
+            if names.count(name) > 1:
+                hint = "name each column once"
+                raise InputError(
+                    "the column is named twice", hint, code="column", file=reader.table.name, column=name
+                )
+        for column in found:
+            if column.bands is not None:
+                column.cut(_each(reader.table, column.name))
+        made.append(Slices(found))
+        return replace(reader, slices=made[0])
+
+    return predictions.through(change, predictions.name), made[0]
+
+
+def _slice_column(table: Table, asked: str, taken: dict[str | None, str]) -> SliceColumn:
+    """The column asked for; a name that ends in a number of bands may also be the whole name."""
+    name, bands = asked, None
+    banded = _BANDED.fullmatch(asked)
+    if asked not in table.columns and banded:
+        name, bands = banded[1], int(banded[2])
+    if table.columns.count(name) > 1:
+        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
+    if name not in table.columns:
+        hint = f"the columns are {listed(table.columns)}"
+        raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=table.name)
+    if name in taken:
+        message = f"the column is {taken[name]}, which makes no slices"
+        hint = "calibrant measure shows the error by score; slice by what is known of an item beforehand"
+        raise InputError(message, hint, code="column", file=table.name, column=name)
+    if bands is not None and not 2 <= bands <= MOST_BANDS:
+        hint = f"give a number from 2 to {MOST_BANDS:,}"
+        raise InputError(f"{bands} bands", hint, code="parameter", file=table.name, column=name)
+    return SliceColumn(name, bands)
+
+
+def _each(table: Table, name: str) -> Iterator[Column]:
+    """The column, batch by batch."""
+    first = table.first_row
+    for batch in table.batches({name: "number"}, BATCH_ROWS):
+        yield Column(batch.column(name), table.name, name, first)
+        first += batch.num_rows

@@ -1,0 +1,110 @@
+"""Prediction tables with a column of time, in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from calibrant.exceptions import InputError
+from calibrant.io._batch import Reader
+from calibrant.io._columns import Codes, shown
+from calibrant.io._naming import listed
+from calibrant.io._readers import TableReader
+from calibrant.io.predictions import Predictions
+from calibrant.propagate.periods import parse_date, period_of
+
+BY = ("day", "week", "month", "value")
+
+
+def timed(predictions: Predictions, column: str) -> Predictions:
+    """Return a table whose items are the values of its column of time.
+
+    Parameters
+    ----------
+    predictions
+        A table that is open.
+    column
+        Name of the column.
+
+    Raises
+    ------
+    InputError
+        There is no such column.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from calibrant.io import open_predictions
+    >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1], "day": ["2026-11-20", "2026-11-21"]})
+    >>> found = timed(open_predictions(table), "day")
+    >>> found.read(items=True).item.tolist(), found.items
+    ([0, 1], ['2026-11-20', '2026-11-21'])
+    """
+
+    def change(reader: Reader) -> Reader:
+        if not isinstance(reader, TableReader) or column not in reader.table.columns:
+            known = (
+                f"; the columns are {listed(reader.table.columns)}" if isinstance(reader, TableReader) else ""
+            )
+            message = f"there is no column {column!r}"
+            hint = f"name the column of time (--time){known}"
+            raise InputError(message, hint, code="column-missing", file=predictions.name)
+        return replace(reader, columns=replace(reader.columns, item=column), item_codes=Codes())
+
+    found = predictions.through(change, predictions.name)
+    found.has_items = True
+    return found
+
+
+def window_of(value: Any, by: str) -> str | int:
+    """The window that a value of the column of time lies in: a day, a week, a month, or the value itself.
+
+    Raises
+    ------
+    InputError
+        If it is no date.
+
+    Examples
+    --------
+    >>> [window_of("2009-06-05T08:34:11-07:00", by) for by in ("day", "week", "month")]
+    ['2009-06-05', '2009-W23', '2009-06']
+    >>> window_of(17, "value")
+    17
+    """
+    if by == "value":
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            return value
+        if isinstance(value, date):
+            return value.isoformat()
+        hint = "use whole numbers, text or dates"
+        raise InputError(f"{shown(value)} names no window", hint, code="date")
+    if isinstance(value, datetime):
+        day = value.date()
+    elif isinstance(value, date):
+        day = value
+    elif isinstance(value, str):
+        day = parse_date(value)
+    else:
+        hint = "write it as YYYY-MM-DD, or take values as they stand (--by value)"
+        raise InputError(f"{shown(value)} is no date", hint, code="date")
+    return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
+
+
+def windows_of(values: list[Any], by: str, place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
+    """The window of each value; an error says where, by ``place`` (file, row and column of a value)."""
+    found: list[str | int] = []
+    for code, value in enumerate(values):
+        try:
+            found.append(window_of(value, by))
+        except InputError as error:
+            file, row, column = place(code)
+            raise InputError(
+                error.message, error.hint, code=error.code, file=file, row=row, column=column
+            ) from None
+    if found and len({type(window) for window in found}) > 1:
+        file, row, column = place(0)
+        message = "some values are numbers and some are text"
+        raise InputError(message, "write all alike", code="column-type", file=file, column=column)
+    return found

@@ -1,0 +1,60 @@
+"""Many tests at once: p-values adjusted so that each can be held against the level itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from calibrant import _checks
+from calibrant.exceptions import InputError
+
+Adjustment = Literal["holm", "benjamini-hochberg"]
+
+
+def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "holm") -> list[float | None]:
+    """Adjust p-values of many comparisons, so that each can be held against the level itself.
+
+    Parameters
+    ----------
+    p_values
+        Each in [0, 1]; None where it is undefined, which stays and does not count.
+    method
+        ``holm``: the chance of even one false finding is at most the level, whatever the dependence.
+        ``benjamini-hochberg``: the expected share of false ones among the findings is.
+
+    Raises
+    ------
+    InputError
+        A p-value is outside [0, 1].
+
+    References
+    ----------
+    .. [1] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+       Statistics 6, 65-70.
+    .. [2] Benjamini and Hochberg (1995). Controlling the false discovery rate. Journal of the Royal
+       Statistical Society B 57, 289-300.
+
+    Examples
+    --------
+    >>> adjusted_p_values([0.01, None, 0.04])
+    [0.02, None, 0.04]
+    """
+    _checks.one_of(method, ("holm", "benjamini-hochberg"), "method")
+    known = [place for place, value in enumerate(p_values) if value is not None]
+    p = np.array([p_values[place] for place in known], np.float64)
+    bad = np.flatnonzero(~((p >= 0) & (p <= 1)))
+    if len(bad):
+        message = f"p_values[{known[bad[0]]}] is {p[bad[0]]!r}"
+        raise InputError(message, "p-values are in [0, 1]", code="parameter")
+    order = np.argsort(p)
+    rank = np.arange(1, len(p) + 1)
+    if method == "holm":
+        adjusted = np.maximum.accumulate((len(p) + 1 - rank) * p[order])
+    else:
+        adjusted = np.minimum.accumulate((len(p) / rank * p[order])[::-1])[::-1]
+    result: list[float | None] = [None] * len(p_values)
+    for place, value in zip(order.tolist(), np.minimum(adjusted, 1).tolist(), strict=True):
+        result[known[place]] = value
+    return result

@@ -1,0 +1,106 @@
+"""Slices with their errors: as they stand, shrunken, and their adjusted intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from calibrant.exceptions import InputError
+from calibrant.plots import _style as style
+from calibrant.results.slices import SliceErrors, SliceTable, ranked, root
+
+LINE_HEIGHT = 0.26  # inches
+LONGEST_LABEL = 30
+WORDS = {
+    "simultaneous": "all intervals together",
+    "fcr": "of the slices found",
+    "none": "each slice alone",
+}
+
+
+def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw one line a slice, the worst on top: its error, the shrunken error, and its interval.
+
+    Parameters
+    ----------
+    table
+        As `calibrant.measure.slice_errors` makes it; it is drawn by what it is ranked by.
+    most
+        Slices to draw; those that were too small to measure are not drawn.
+    ax
+        Axes to draw on; None makes a figure as tall as the lines need.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If no slice was measured.
+
+    Examples
+    --------
+    >>> from calibrant.measure import Tally, slice_errors
+    >>> tallies = {(name,): Tally.from_arrays(y_true=[0, 1] * 50, y_prob=[0.7] * 100) for name in "ab"}
+    >>> ax = slice_intervals(slice_errors(tallies))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a', 'b']
+    """
+    rows = [row for row in table.rows if ranked(row, table.rank).estimate is not None][:most]
+    if not rows:
+        raise InputError("no slice was measured", "slice by a column with fewer values", code="empty")
+    height = 1.5 + LINE_HEIGHT * len(rows)
+    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.6, height))
+    style.grid(ax, "x")
+    lines = np.arange(len(rows))
+    look = style.series(0)
+    low, estimate, shrunken, high = np.array([_numbers(row, table.rank) for row in rows], np.float64).T
+    known = ~np.isnan(low)
+    ax.hlines(lines[known], low[known], high[known], colors=look.color, linewidth=1.6, alpha=0.7).set_gid(
+        "intervals"
+    )
+    dots: dict[str, Any] = {"linestyle": "none", "markersize": 6.0}
+    ax.plot(
+        estimate,
+        lines,
+        marker="o",
+        markeredgecolor=look.color,
+        markerfacecolor=style.PAPER,
+        label="the slice alone",
+        gid="estimates",
+        **dots,
+    )
+    if not np.isnan(shrunken).all():
+        ax.plot(
+            shrunken,
+            lines,
+            marker="D",
+            color=style.series(1).color,
+            markeredgecolor=style.PAPER,
+            markeredgewidth=0.6,
+            label="shrunken: what to expect",
+            gid="shrunken",
+            **dots,
+        )
+    ax.set_yticks(lines, labels=[style.shown(row.name, LONGEST_LABEL) for row in rows])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.axvline(0, color=style.MUTED, linewidth=0.8, zorder=1)
+    if table.rank == "error":
+        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
+    ax.tick_params(axis="y", length=0)
+    what = "RMS calibration error" if table.rank == "error" else "mean score - frequency"
+    ax.set_xlabel(f"{what} ({style.percent(table.level)} intervals, {WORDS[table.adjust]})")
+    style.legend_above(ax)
+    return ax
+
+
+def _numbers(row: SliceErrors, rank: str) -> tuple[float | None, ...]:
+    """Ends of the interval around the two estimates."""
+    found = ranked(row, rank)
+    values = (found.low, found.estimate, found.shrunken, found.high)
+    return tuple(root(value) for value in values) if rank == "error" else values

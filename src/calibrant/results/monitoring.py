@@ -1,0 +1,98 @@
+"""Records of a monitored stream of predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant.results._base import Result
+
+
+@dataclass(frozen=True)
+class MonitoredDay(Result):
+    """One look at a stream.
+
+    Attributes
+    ----------
+    day
+        Its name: a date, a week, a number.
+    n, groups
+        Pairs, and groups of them that are taken as independent given the past.
+    score, frequency
+        Mean score and share of positive labels.
+    log10_e
+        Evidence against the null so far, the logarithm (base 10) of the e-value.
+    log10_largest
+        The largest so far (since the last restart).
+    p_value
+        Valid at every look, whenever one stops; None with restarts.
+    alarm
+        Whether the alarm has been raised: on this day or before (with restarts: on this day).
+    leading
+        What most of the evidence rests on; None while there is no more evidence than at the start.
+    error, low, high
+        Debiased RMS calibration error of this day alone, with its 95 % interval; None where it is undefined.
+    """
+
+    day: str | int
+    n: int
+    groups: int
+    score: float
+    frequency: float
+    log10_e: float
+    log10_largest: float
+    p_value: float | None
+    alarm: bool
+    leading: str | None
+    error: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Monitoring(Result):
+    """A stream as it was monitored.
+
+    Attributes
+    ----------
+    against
+        ``calibrated`` or ``reference``.
+    alpha
+        Without restarts, the probability that there is ever a false alarm is at most this. With restarts, a
+        stream without any fault runs 1 / alpha looks on average, or longer, until the next false alarm.
+    unit
+        What is taken as independent given the past: ``day`` (nothing within a day), ``cluster`` or ``item``.
+    epsilon
+        How far the mean of ``y - q`` in a region may be beyond what is compared with.
+    restart
+        Whether the monitor starts again after each alarm.
+    threshold
+        An alarm is raised where ``log10_e`` reaches this.
+    edges
+        Inner edges of the regions of scores.
+    bound_above, bound_below
+        For each region, the largest mean of ``y - q`` and of ``q - y`` that is no fault.
+    days
+        The looks, in order.
+    alarms
+        Days on which an alarm was raised.
+    reasons
+        Warnings and what an alarm means, under ``warning`` and ``alarm``; and why a field is None.
+    """
+
+    against: str
+    alpha: float
+    unit: str
+    epsilon: float
+    restart: bool
+    threshold: float
+    edges: tuple[float, ...]
+    bound_above: tuple[float, ...]
+    bound_below: tuple[float, ...]
+    days: tuple[MonitoredDay, ...]
+    alarms: tuple[str | int, ...]
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row a day."""
+        return [day.to_dict() for day in self.days]

@@ -1,0 +1,385 @@
+"""Where work over documents is done: in this process, in others, by an executor, or on a Dask cluster.
+
+Batches go out a few at a time and come back in order. What a lost worker had is done again. Each result is
+taken once, for its place in the order: work that was done twice never counts twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from importlib import import_module
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from calibrant import __version__
+from calibrant._checks import positive_integer
+from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
+Item = TypeVar("Item")
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+AHEAD = 4  # batches under way for each that can be worked on at once
+TRIES = 3  # of a batch whose worker was lost
+PATIENCE = 60.0  # seconds without any worker on a cluster
+CONNECT = 5.0  # seconds until an address is given up, and a scheduler that was lost
+ASK = 2.0  # seconds after which a cluster is asked how it is
+KEPT = "what was done is kept: run it again"
+
+
+def workers_of(executor: object = None, workers: int = 1) -> Workers:
+    """Choose where work is done; used as a context manager.
+
+    Parameters
+    ----------
+    executor
+        None: ``workers`` processes, or this process if that is 1. An executor, which takes ``workers``
+        batches at once. Text: the address of a Dask scheduler, whose workers say how many they take.
+    workers
+        At least 1.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler at the address.
+    MissingExtraError
+        If Dask is needed and not installed.
+    """
+    positive_integer(workers, "workers")
+    if isinstance(executor, Executor):
+        return _Given(executor, workers)
+    if isinstance(executor, str):
+        return _Cluster(executor)
+    if executor is not None:
+        message = f"executor is {type(executor).__name__}"
+        hint = "give a concurrent.futures.Executor, or the address of a Dask scheduler (tcp://HOST:PORT)"
+        raise InputError(message, hint, code="parameter")
+    return Workers() if workers == 1 else _Processes(workers)
+
+
+def batches_of(
+    items: Iterable[Item], most: int, *, size: Callable[[Item], int] | None = None, full: int = 0
+) -> Iterator[list[Item]]:
+    """Cut items into batches of at most ``most``; one is also closed when its sizes add up to ``full``."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += 0 if size is None else size(item)
+        if len(batch) == most or (size is not None and total >= full):
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+class Workers:
+    """Work in this process, and what all others share.
+
+    Attributes
+    ----------
+    slots
+        How many batches can be worked on at once.
+    """
+
+    slots = 1
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def map(
+        self,
+        function: Callable[[Batch], Result],
+        batches: Iterable[Batch],
+        named: Callable[[Batch], str] = str,
+    ) -> Generator[Result, None, None]:
+        """Apply a function to batches, which are taken as they are needed; yield results in their order.
+
+        Parameters
+        ----------
+        function
+            Picklable, and such that it does not matter how often and where it is called.
+        batches
+            Picklable too.
+        named
+            Says of an error which batch it is.
+
+        Raises
+        ------
+        CalibrantError
+            What the function raises, or that a batch has lost its worker too often.
+        """
+        for batch in batches:
+            yield function(batch)
+
+
+@dataclass
+class _Task:
+    """A batch that is under way, and how often it has lost its worker."""
+
+    batch: Any
+    future: Any = None
+    tries: int = 0
+
+
+class _Elsewhere(Workers):
+    """Work that another process or thread does, and that can be lost with it."""
+
+    lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    tries = TRIES
+
+    def map(
+        self,
+        function: Callable[[Batch], Result],
+        batches: Iterable[Batch],
+        named: Callable[[Batch], str] = str,
+    ) -> Generator[Result, None, None]:
+        source = iter(batches)
+        waiting: deque[_Task] = deque()
+        try:
+            while True:
+                while len(waiting) < AHEAD * max(1, self.slots) and (batch := next(source, None)) is not None:
+                    waiting.append(_Task(batch))
+                if not waiting:
+                    return
+                try:
+                    self._send(function, waiting)
+                    result: Result = self.result(waiting[0].future, named(waiting[0].batch))
+                except self.lost as error:
+                    self._note_loss(waiting, named, error)
+                    continue
+                waiting.popleft()
+                yield result
+        finally:
+            for task in waiting:
+                if task.future is not None:
+                    task.future.cancel()
+
+    def _send(self, function: Callable[[Any], Any], waiting: deque[_Task]) -> None:
+        """Submit what is not yet; what lost its worker goes alone, to tell what kills from what stood by."""
+        for place, task in enumerate(waiting):
+            if task.future is None:
+                if place and (task.tries or waiting[0].tries):
+                    return
+                task.future = self.submit(function, task.batch)
+
+    def _note_loss(self, waiting: deque[_Task], named: Callable[[Any], str], error: BaseException) -> None:
+        self.renew()
+        for task in waiting:
+            if task.future is not None and task.future.done() and not self.succeeded(task.future):
+                task.future, task.tries = None, task.tries + 1
+        if waiting[0].tries >= self.tries:
+            message = f"a worker ended before its time, with {named(waiting[0].batch)}"
+            raise _worker(message, f"{KEPT}, with fewer workers if memory was short") from error
+
+    def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
+        """Begin to work on a batch; return a future."""
+        raise NotImplementedError
+
+    def result(self, future: Any, name: str) -> Any:
+        """What came of a batch, when it is there."""
+        return future.result()
+
+    def succeeded(self, future: Any) -> bool:
+        """Whether a future that is done has a result."""
+        return not future.cancelled() and future.exception() is None
+
+    def renew(self) -> None:
+        """Make ready for more after a worker was lost; no future is left undone by what was lost."""
+
+
+class _Given(_Elsewhere):
+    """An executor of the caller, who also shuts it down."""
+
+    tries = 1  # what is broken stays broken
+
+    def __init__(self, executor: Executor, workers: int) -> None:
+        self._executor, self.slots = executor, workers
+
+    def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
+        return self._executor.submit(function, batch)
+
+
+class _Processes(_Elsewhere):
+    """Processes of this machine; new ones when one was lost."""
+
+    def __init__(self, workers: int) -> None:
+        self.slots = workers
+        self._pool = self._new()
+
+    def _new(self) -> ProcessPoolExecutor:
+        from multiprocessing import get_context
+
+        # New processes, not copies of this one: it has threads, and may hold locks of files.
+        return ProcessPoolExecutor(self.slots, mp_context=get_context("spawn"), initializer=_begin)
+
+    def submit(self, function: Callable[[Any], Any], batch: Any) -> Future[Any]:
+        return self._pool.submit(function, batch)
+
+    def renew(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = self._new()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """Let a process end when the one that began it is killed, and leave Ctrl-C to that."""
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
+class _Cluster(_Elsewhere):
+    """The workers of a Dask scheduler; it gives what a lost worker had to another one."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._dask: Any = import_module("distributed")
+        except ImportError as error:
+            hint = "pip install 'calibrant[dask]'"
+            raise MissingExtraError("a Dask scheduler needs Dask", hint) from error
+        self._address = address
+        self.lost = (self._dask.comm.CommClosedError,)
+
+    def __enter__(self) -> Workers:
+        try:
+            self._client: Any = self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            message = f"there is no Dask scheduler at {self._address}"
+            raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
+        try:
+            self._check()
+        except BaseException:
+            self._client.close()
+            raise
+        return self
+
+    def _check(self) -> None:
+        """Wait for workers, and see that they have this release."""
+        from importlib.metadata import version
+
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise self._no_workers() from error
+        self._look()
+        # A function of the standard library is there even where this package is not.
+        found = self._client.run(version, "calibrant", on_error="return")
+        for place, theirs in found.items():
+            if isinstance(theirs, BaseException):
+                theirs = "none"
+            _check_version(theirs, f"the worker {place}", __version__)
+
+    def _look(self) -> None:
+        """Ask how many workers there are."""
+        try:
+            self.slots = sum(self._client.nthreads().values())
+        except (OSError, RuntimeError, CancelledError) as error:
+            raise self._no_scheduler() from error
+
+    def _no_workers(self) -> CalibrantError:
+        hint = f"start some (dask worker {self._address}); {KEPT}"
+        return _worker(f"the Dask scheduler at {self._address} has no workers", hint)
+
+    def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
+        return self._client.submit(_checked, __version__, function, batch, pure=False)
+
+    def result(self, future: Any, name: str) -> Any:
+        seen = time.monotonic()
+        while True:
+            try:
+                return future.result(timeout=ASK)
+            except TimeoutError:
+                if future.status == "error":  # of the work itself
+                    raise
+            except self._dask.KilledWorker as error:
+                message = f"workers ended before their time, one after another, with {name}"
+                raise _worker(message, f"{KEPT}, with more memory for each") from error
+            except (CancelledError, asyncio.CancelledError) as error:
+                raise self._no_scheduler() from error
+            except ModuleNotFoundError as error:
+                hint = "install the same packages on all machines"
+                raise _worker(f"a worker has no module {error.name}", hint) from error
+            self._look()
+            if self.slots:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > PATIENCE:
+                raise self._no_workers()
+
+    def succeeded(self, future: Any) -> bool:
+        return bool(future.status == "finished")
+
+    def _no_scheduler(self) -> CalibrantError:
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # the error says it
+        return _worker(f"the Dask scheduler at {self._address} was lost", KEPT)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+
+def _checked(release: str, function: Callable[[Any], Any], batch: Any) -> Any:
+    """Work on a batch, if this worker, which may have come late, has the release of who asks."""
+    _check_version(__version__, "a worker", release)
+    return function(batch)
+
+
+def _check_version(theirs: str, where: str, ours: str) -> None:
+    if theirs != ours:
+        message = f"{where} has calibrant {theirs}, and this process {ours}"
+        raise _worker(message, "install the same release on all machines")
+
+
+def _worker(message: str, hint: str) -> CalibrantError:
+    return CalibrantError(message, hint, code="worker")
+
+
+def same_paths(settings: Settings, *names: str) -> Settings:
+    """Make paths absolute, where they are paths: workers may be in other folders."""
+    paths = {name: getattr(settings, name) for name in names}
+    there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
+    return replace(settings, **there)
+
+
+def span(names: Sequence[str]) -> str:
+    """Words for the documents of a batch, by the first and the last.
+
+    Examples
+    --------
+    >>> span(["a"]), span(["a", "b", "c"])
+    ("document 'a'", "the documents from 'a' to 'c'")
+    """
+    if len(names) == 1:
+        return f"document {names[0]!r}"
+    return f"the documents from {names[0]!r} to {names[-1]!r}"

@@ -1,0 +1,312 @@
+"""Monitor the predictions in a table, window by window, and go on where the last run ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant._checks import Pairs
+from calibrant.evaluate.monitoring import CalibrationMonitor, Unit
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io import Predictions
+from calibrant.io._atomic import check_place, keep_sources, writing
+from calibrant.io.timed import BY, timed, window_of, windows_of
+from calibrant.measure._states import check_version
+from calibrant.results.monitoring import Monitoring
+from calibrant.workflow._events import pairs_of
+from calibrant.workflow.measuring import Columns
+from calibrant.workflow.tallying import one_event
+
+VERSION = 1
+KINDS = ("svg", "pdf", "png")
+LATE = "rows that came after their window was taken are not counted: "
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a run may not change when it goes on with a saved state."""
+
+    time: str
+    by: str
+    event: str
+    against: str
+    until: str | int | None
+    alpha: float
+    epsilon: float
+    unit: str
+    restart: bool
+
+
+def monitor(
+    source: Any,
+    *,
+    time: str,
+    by: str = "day",
+    against: str = "calibrated",
+    reference: str | int | None = None,
+    alpha: float = 0.01,
+    epsilon: float = 0.0,
+    unit: str = "day",
+    restart: bool = False,
+    event: str | None = None,
+    state: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    columns: Columns | None = None,
+) -> Monitoring:
+    """Watch a stream of predictions for errors of calibration, with alarms that are seldom false.
+
+    Parameters
+    ----------
+    source
+        A table as `calibrant.workflow.measure` takes it, with a column of time. It is read into memory.
+    time
+        Name of that column: dates (YYYY-MM-DD, a time after it is left out) or time stamps. Where labels come
+        late, the day on which they came.
+    by
+        ``day``, ``week``, ``month``, or ``value``: whole numbers or text, in their order.
+    against
+        ``calibrated``, or ``reference``: no worse than the rows up to ``reference``.
+    reference
+        The last day (with ``value``: the last value) of the reference period, which is not monitored.
+    alpha, epsilon, unit, restart
+        As in `calibrant.evaluate.CalibrationMonitor`; ``unit="day"`` takes a window as one,
+        however long it is.
+    event
+        ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). May be left out for a table without
+        classes.
+    state
+        File that keeps the monitor. If it is there, windows it has taken are passed over, and the others
+        are taken in order; it is written at the end. Run it when a window is over.
+    output
+        A figure: a name that ends in ``.svg``, ``.pdf`` or ``.png``.
+    columns
+        Names of columns that are called otherwise.
+
+    Returns
+    -------
+    Monitoring
+        All windows so far, those of earlier runs included.
+
+    Raises
+    ------
+    InputError
+        The table or a setting cannot be used, or differs from that of the state.
+    FormatError
+        The state is damaged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> days = ["2026-11-20"] * 50 + ["2026-11-21"] * 50
+    >>> table = pa.table({"score": [0.3] * 100, "label": [0, 1] * 50, "day": days})
+    >>> found = monitor(table, time="day", unit="item")
+    >>> [(row.day, row.n, row.alarm) for row in found.days]
+    [('2026-11-20', 50, False), ('2026-11-21', 50, True)]
+    """
+    _checks.one_of(by, BY, "by")
+    _checks.one_of(against, ("calibrated", "reference"), "against")
+    if (against == "reference") != (reference is not None):
+        hint = "give the last day of the reference period (--reference)"
+        hint = hint if reference is None else "compare with it (--against reference)"
+        raise InputError(f"the monitor is against {against}", hint, code="parameter")
+    kind = _figure_kind(output)
+    for place in (state, output):
+        if place is not None:
+            keep_sources(place, source)
+            check_place(place)
+    predictions = (columns or Columns()).open(source)
+    name = one_event(event, predictions)
+    until = None if reference is None else _until(reference, by)
+    settings = _Settings(time, by, name, against, until, alpha, epsilon, unit, restart)
+    table = _read(predictions, settings)
+    watched, taken = _restored(state, settings) or (None, {})
+    if watched is None:
+        watched = _new(table, settings)
+    late = _take(watched, table, settings, taken)
+    if state is not None:
+        _save(state, settings, watched, taken)
+    found = watched.result()
+    if late:
+        reasons = {**found.reasons, "late warning": LATE + ", ".join(late)}
+        found = replace(found, reasons=reasons)
+    if output is not None:
+        from calibrant.plots import evidence_over_time, render
+
+        with writing(output) as file:
+            file.write(render(evidence_over_time(found), cast(Literal["svg", "pdf", "png"], kind)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The pairs of an event, their windows, and (against a reference) which rows are of the reference."""
+
+    pairs: Pairs
+    window: NDArray[np.int64]
+    names: list[str | int]
+    reference: NDArray[np.bool_]
+
+    def windows(self) -> Iterator[tuple[str | int, NDArray[np.int64]]]:
+        """Each window that is not of the reference, in order, with its rows."""
+        rows = np.flatnonzero(~self.reference)
+        rows = rows[np.argsort(self.window[rows], kind="stable")]
+        ends = np.flatnonzero(np.diff(self.window[rows])) + 1
+        for part in np.split(rows, ends):
+            if len(part):
+                yield self.names[self.window[part[0]]], part
+
+
+def _read(predictions: Predictions, settings: _Settings) -> _Table:
+    """Read the pairs of the event with their windows."""
+    if settings.event in ("top", "pooled") and predictions.form == "long":
+        hint = "write a wide table with one p_<class> column a class"
+        message = f"a long table cannot be watched for {settings.event}"
+        raise InputError(message, hint, code="event", file=predictions.name)
+    found = timed(predictions, settings.time)
+    batch = found.read(items=True)
+    assert batch.item is not None
+    item = batch.item
+    if found.weighted:
+        message = "a monitor takes no weights"
+        raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
+
+    def place(code: int) -> tuple[str, int, str]:
+        return predictions.name, int(np.flatnonzero(item == code)[0]) + 1, settings.time
+
+    times = found.items
+    names = windows_of(times, settings.by, place)
+    ordered = sorted(set(names), key=lambda name: (isinstance(name, str), name))
+    rank = {name: number for number, name in enumerate(ordered)}
+    old = np.zeros(len(times), np.bool_)
+    if settings.until is not None:
+        fine = "value" if settings.by == "value" else "day"
+        points = [window_of(value, fine) for value in times]
+        if type(points[0]) is not type(settings.until):
+            message = f"the reference ends at {settings.until!r}, and the column holds {points[0]!r}"
+            raise InputError(message, "give a value of the same kind", code="parameter")
+        old = np.array([not _after(point, settings.until) for point in points])
+    code = np.array([rank[name] for name in names], np.int64)
+    if settings.event.startswith("class:") and batch.class_code is not None:
+        pairs = pairs_of(settings.event, batch, found)
+        rows = (
+            np.flatnonzero(batch.class_code == found.classes.index(settings.event[6:]))
+            if len(pairs)
+            else None
+        )
+    else:
+        pairs, rows = pairs_of(settings.event, batch, found), np.arange(len(batch))
+    if rows is None or not len(pairs):
+        hint = f"the classes are {', '.join(found.classes[:12])}"
+        raise InputError(f"event {settings.event} has no pairs", hint, code="class-unknown", file=found.name)
+    item = np.repeat(item[rows], len(pairs) // len(rows))
+    return _Table(pairs, code[item], ordered, old[item])
+
+
+def _after(point: str | int, until: str | int) -> bool:
+    if isinstance(point, int) and isinstance(until, int):
+        return point > until
+    return str(point) > str(until)
+
+
+def _until(reference: str | int, by: str) -> str | int:
+    if by != "value":
+        return window_of(reference, "day")
+    return int(reference) if isinstance(reference, str) and reference.lstrip("-").isdigit() else reference
+
+
+def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
+    """A monitor that has seen nothing but its reference."""
+    arguments: dict[str, Any] = {
+        "alpha": settings.alpha,
+        "unit": cast(Unit, settings.unit),
+        "epsilon": settings.epsilon,
+        "restart": settings.restart,
+    }
+    if settings.against == "calibrated":
+        return CalibrationMonitor(**arguments)
+    rows = np.flatnonzero(table.reference)
+    if not len(rows):
+        message = f"no row lies in the reference period, which ends at {settings.until}"
+        raise InputError(message, "give a later day (--reference)", code="empty")
+    pairs = table.pairs
+    return CalibrationMonitor.against_reference(
+        pairs.outcome[rows],
+        pairs.score[rows],
+        days=table.window[rows],
+        clusters=None if pairs.cluster is None else pairs.cluster[rows],
+        **arguments,
+    )
+
+
+def _take(
+    watched: CalibrationMonitor, table: _Table, settings: _Settings, taken: dict[str, int]
+) -> list[str]:
+    """Give the monitor each window that it has not taken; return those with rows that came too late."""
+    late = []
+    days = watched.result().days
+    last = days[-1].day if days else None
+    pairs = table.pairs
+    for name, rows in table.windows():
+        if last is not None and (str(name) in taken or not _after(name, last)):
+            more = len(rows) - taken.get(str(name), 0)
+            if more > 0:
+                late.append(f"{name} ({more:,})")
+            continue
+        clusters = None if pairs.cluster is None else pairs.cluster[rows]
+        watched.update(name, pairs.outcome[rows], pairs.score[rows], clusters=clusters)
+        taken[str(name)] = len(rows)
+    return late
+
+
+def _restored(
+    state: str | os.PathLike[str] | None, settings: _Settings
+) -> tuple[CalibrationMonitor, dict[str, int]] | None:
+    """The monitor of an earlier run and the rows of each window it took; None if there was none."""
+    if state is None or not Path(state).exists():
+        return None
+    name = os.fspath(state)
+    try:
+        saved = json.loads(Path(state).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        hint = "name the file of an earlier run, or one that is not there yet"
+        raise FormatError("this is no state of a monitor", hint, code="file-broken", file=name) from error
+    try:
+        check_version(saved, VERSION)
+        watched = CalibrationMonitor.from_state(saved.get("monitor"))
+    except InputError as error:
+        raise FormatError(error.message, error.hint, code=error.code, file=name) from error
+    before = saved.get("settings", {})
+    for key, value in vars(settings).items():
+        if before.get(key) != value:
+            message = f"the state was made with {key} {before.get(key)!r}, and {value!r} was given"
+            hint = "give the same, or begin another state"
+            raise InputError(message, hint, code="parameter", file=name)
+    return watched, {str(key): int(value) for key, value in saved.get("rows", {}).items()}
+
+
+def _save(
+    state: str | os.PathLike[str], settings: _Settings, watched: CalibrationMonitor, taken: dict[str, int]
+) -> None:
+    saved = {"version": VERSION, "settings": vars(settings), "rows": taken, "monitor": watched.to_state()}
+    with writing(state) as file:
+        file.write((json.dumps(saved) + "\n").encode())
+
+
+def _figure_kind(output: str | os.PathLike[str] | None) -> str:
+    """The ending of a figure's name, or raise."""
+    if output is None:
+        return ""
+    name = os.fspath(output)
+    kind = name.rpartition(".")[2].lower()
+    if kind not in KINDS:
+        hint = "name it .svg, .pdf or .png"
+        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
+    return kind

@@ -1,0 +1,125 @@
+"""A Dask cluster gives what one process gives, whatever becomes of its workers."""
+
+from __future__ import annotations
+
+import operator
+import signal
+import time
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pytest
+
+from calibrant.data import dated_documents
+from calibrant.exceptions import CalibrantError, InputError
+from calibrant.io import EventStore, read_documents, save_model
+from calibrant.models import CoreferenceModel
+from calibrant.workflow import _executors, extract_events
+from calibrant.workflow._executors import workers_of
+
+distributed = pytest.importorskip("distributed")
+
+COPIES = 12
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(read_documents(dated_documents())), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The corpus that ships, a dozen times under other names."""
+    path = tmp_path_factory.mktemp("many") / "many.conllu"
+    text = dated_documents().read_text(encoding="utf-8")
+    head, _, body = text.partition("\n")
+    copies = [body.replace("newdoc id = ", f"newdoc id = {copy}-") for copy in range(COPIES)]
+    path.write_text(head + "\n" + "".join(copies), encoding="utf-8")
+    return path
+
+
+def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
+    tmp_path: Path, many: Path, model: Path, cluster: Any, monkeypatch: Any
+) -> None:
+    from calibrant.workflow import event_extraction
+
+    monkeypatch.setattr(event_extraction, "BATCH", 6)
+    killed = []
+
+    def kill(stage: str, done: int, total: int | None) -> None:
+        if stage == "extracting" and done > 30 and not killed:
+            cluster.replace_worker()
+            killed.append(done)
+
+    found = extract_events(
+        many, tmp_path / "a", coref=model, samples=20, executor=cluster.address, part=10, progress=kill
+    )
+    extract_events(many, tmp_path / "b", coref=model, samples=20, part=10)
+    assert found.documents == 14 * COPIES > killed[0]
+    stores = [EventStore(tmp_path / name) for name in "ab"]
+    assert stores[0].digest() == stores[1].digest()
+    parts = [sorted((store.path / "documents").glob("*.parquet")) for store in stores]
+    assert [part.read_bytes() for part in parts[0]] == [part.read_bytes() for part in parts[1]]
+
+
+def test_an_error_in_the_documents_comes_out_as_it_is(
+    tmp_path: Path, many: Path, model: Path, cluster: Any
+) -> None:
+    text = many.read_text(encoding="utf-8")
+    file = tmp_path / "bad.conllu"
+    place = text.index("# newdoc id = 7-callao")
+    line = text[:place].count("\n") + 1
+    file.write_text(text[:place] + text[place:].replace("\t0\t", "\t99\t", 1), encoding="utf-8")
+    with pytest.raises(InputError, match=r"document '7-callao': .*99") as error:
+        extract_events(file, tmp_path / "s", coref=model, samples=20, executor=cluster.address)
+    assert error.value.line is not None
+    assert line < error.value.line < line + 20
+
+
+def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_executors, "ASK", 0.2)
+    monkeypatch.setattr(_executors, "CONNECT", 2.0)
+    with workers_of(lone_worker.address) as pool:
+        monkeypatch.setattr(_executors, "PATIENCE", 0.5)
+        found = pool.map(time.sleep, [0.02] * 400)
+        next(found)
+        lone_worker.workers[0].kill()
+        with pytest.raises(
+            CalibrantError, match=r"has no workers: start some.*what was done is kept"
+        ) as error:
+            list(found)
+        assert error.value.code == "worker"
+        with pytest.raises(CalibrantError, match="has no workers"), workers_of(lone_worker.address):
+            pass
+        monkeypatch.setattr(_executors, "PATIENCE", 60)
+        Timer(0.5, lone_worker.scheduler.kill).start()
+        with pytest.raises(CalibrantError, match=r"the Dask scheduler at .* was lost.*what was done is kept"):
+            list(pool.map(time.sleep, [0.02]))
+
+
+def test_a_worker_of_another_release_is_refused(cluster: Any, monkeypatch: Any) -> None:
+    with pytest.raises(CalibrantError, match=r"a worker has calibrant .*, and this process 9\.9"):
+        _executors._checked("9.9", operator.neg, 1)
+    monkeypatch.setattr(_executors, "__version__", "9.9")
+    wanted = r"the worker tcp://.* has calibrant .*, and this process 9\.9"
+    with pytest.raises(CalibrantError, match=wanted), workers_of(cluster.address):
+        pass
+
+
+def test_no_scheduler_is_one_clear_error(monkeypatch: Any) -> None:
+    monkeypatch.setattr(_executors, "CONNECT", 0.2)
+    for address in ("tcp://127.0.0.1:1", "somewhere"):
+        with pytest.raises(InputError, match="there is no Dask scheduler at"), workers_of(address):
+            pass
+
+
+@pytest.mark.slow
+def test_documents_that_kill_every_worker_are_named(cluster: Any) -> None:
+    with workers_of(cluster.address) as pool:
+        found = pool.map(signal.raise_signal, [0, 0, 0, 0, signal.SIGKILL, 0], lambda each: f"number {each}")
+        with pytest.raises(CalibrantError, match="one after another, with number 9"):
+            list(found)
+        assert list(pool.map(operator.neg, range(9))) == [-each for each in range(9)]
