@@ -197,6 +197,7 @@ def test_a_store_killed_again_and_again_is_equal_to_one_that_was_not(tmp_path: P
     assert store.digest() == write(tmp_path / "whole", made(200)).digest()
     assert sorted(each.id for each in store.documents()) == sorted(each.id for each in made(200))
     assert not list((tmp_path / "s" / "documents").glob(".*"))
+    assert not list((tmp_path / "s" / "documents").glob("*.damaged")), "a part was neither whole nor absent"
 
 
 def test_runs_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
