@@ -1,4 +1,4 @@
-"""Cases of events from documents: parsed newswire in one process, and raw newswire in one and in two.
+"""Cases of events from documents: parsed newswire in one process, few and many, and raw newswire in two.
 
 The stories are those of Reuters-21578, parsed by the pipeline that CALIBRANT_MODELS names.
 """
@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,8 @@ def parser() -> Path:
 
 
 def available() -> bool:
-    """Whether both are there."""
-    return corpus().exists() and parser().exists()
+    """Whether both are there, and what runs the pipeline."""
+    return corpus().exists() and parser().exists() and find_spec("spacy") is not None
 
 
 def _stories(number: int) -> Iterator[Any]:
@@ -109,4 +110,35 @@ def event_run(workers: int, **_: Any) -> Call:
     return call
 
 
-CASES: tuple[Callable[..., Call], ...] = (event_documents, event_run)
+def event_memory(documents: int, **_: Any) -> Call:
+    """A whole run over so many parsed stories in CoNLL-U: the same ones under other names."""
+    from calibrant.workflow import extract_events
+
+    folder = Path(tempfile.mkdtemp())
+    items = _parsed(PARSED)
+    model = _model(folder, [item.document for item in items[:8]])
+    texts = folder / "docs.conllu"
+    with texts.open("w", encoding="utf-8") as file:
+        for number in range(documents):
+            item = items[number % len(items)]
+            file.write(f"# newdoc id = {number}\n# date = {item.date}\n")
+            file.writelines(_lines(item.document))
+    del items
+
+    def call() -> int:
+        shutil.rmtree(folder / "store", ignore_errors=True)
+        return extract_events(texts, folder / "store", coref=model).documents
+
+    return call
+
+
+def _lines(document: Any) -> Iterator[str]:
+    for words, tree in zip(document.sentences, document.trees, strict=True):
+        rows = zip(words, tree.lemmas, tree.tags, tree.features, tree.heads, tree.relations, strict=True)
+        for number, (word, lemma, tag, features, head, relation) in enumerate(rows, 1):
+            columns = (number, word, lemma or "_", tag or "_", "_", features or "_", head, relation, "_", "_")
+            yield "\t".join(map(str, columns)) + "\n"
+        yield "\n"
+
+
+CASES: tuple[Callable[..., Call], ...] = (event_documents, event_memory, event_run)

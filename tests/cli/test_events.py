@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from calibrant.cli import main
 from calibrant.data import dated_documents
-from calibrant.io import read_documents, save_model
+from calibrant.io import EventStore, read_documents, save_model
 from calibrant.models import CoreferenceModel
 from calibrant.workflow import event_table
 
@@ -91,6 +92,30 @@ def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
         assert result.exit_code == 2
         assert result.stderr.startswith("calibrant: ")
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of the size of files")
+def test_a_full_disk_ends_a_run_in_one_line_and_the_next_goes_on(
+    tmp_path: Path, store: Path, model: Path
+) -> None:
+    import resource
+
+    asked = ("run", dated_documents(), "-o", tmp_path / "s", "--coref", model, "--workers", 1, "--with-text")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2500, before[1]))  # the manifest fits, a part does not
+        full = run(*asked)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert full.exit_code == 2, full.output
+    assert "cannot write: file too large" in full.stderr
+    assert [line for line in full.stderr.splitlines() if line][-1].startswith("calibrant: ")
+    assert "Traceback" not in full.stderr
+    assert not list((tmp_path / "s" / "documents").iterdir())
+    assert EventStore(tmp_path / "s").document_count == 0
+    again = run(*asked)
+    assert again.exit_code == 0, again.output
+    assert EventStore(tmp_path / "s").digest() == EventStore(store).digest()
 
 
 def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path: Path) -> None:

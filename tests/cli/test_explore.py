@@ -9,11 +9,13 @@ from collections.abc import Callable
 from datetime import date
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from calibrant.data import event_labels, event_store
 from calibrant.io.store import StoredCount, StoredDocument
 from calibrant.io.store_writing import StoreWriter
 
@@ -135,3 +137,23 @@ def test_without_the_extra_it_says_what_to_install(
     assert ran.code == 1
     assert "pip install 'calibrant[web]'" in ran.err
     assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), [([], "current-events"), (["socialist-worker"], "socialist-worker")], ids=str
+)
+def test_without_a_store_or_by_name_one_that_ships_is_opened_with_its_labels(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
+) -> None:
+    opened: dict[str, Any] = {}
+
+    def explorer(store: str, **options: Any) -> Any:
+        opened.update(options, store=store)
+        return SimpleNamespace(about=SimpleNamespace(problems=()))
+
+    monkeypatch.setattr("calibrant.web.Explorer", explorer)
+    monkeypatch.setattr("calibrant.web.serve", lambda _, ready, **__: ready("http://127.0.0.1:1/"))
+    ran = run("explore", "--no-browser", *arguments)
+    assert (ran.code, f"Explore {name} at http://127.0.0.1:1/" in ran.out) == (0, True)
+    assert opened["store"] == str(event_store(name))
+    assert opened["dev"] == str(event_labels())

@@ -197,6 +197,7 @@ def test_a_store_killed_again_and_again_is_equal_to_one_that_was_not(tmp_path: P
     assert store.digest() == write(tmp_path / "whole", made(200)).digest()
     assert sorted(each.id for each in store.documents()) == sorted(each.id for each in made(200))
     assert not list((tmp_path / "s" / "documents").glob(".*"))
+    assert not list((tmp_path / "s" / "documents").glob("*.damaged")), "a part was neither whole nor absent"
 
 
 def test_runs_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
@@ -206,6 +207,12 @@ def test_runs_of_other_settings_are_not_mixed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=wanted), StoreWriter(tmp_path / "s", other):
         pass
     assert EventStore(tmp_path / "s").document_count == 5
+
+
+def test_a_store_without_documents_takes_other_settings(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {**SETTINGS, "samples": 3}):
+        pass
+    assert write(tmp_path / "s", made(9)).sample_count == SETTINGS["samples"]
 
 
 def test_a_store_of_a_later_release_is_refused(tmp_path: Path) -> None:
@@ -309,6 +316,8 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path) -> None:
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no store of events") as error:
-        EventStore(tmp_path)
-    assert error.value.code == "file-missing"
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file"):
+        with pytest.raises(InputError, match="no store of events") as error:
+            EventStore(path)
+        assert error.value.code == "file-missing"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.store import StoredDocument
+from calibrant.io.store import StoredCount, StoredDocument
 from calibrant.web import Explorer
 from calibrant.web._answers import as_csv
 from calibrant.workflow import event_table
@@ -217,3 +217,14 @@ def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
     assert as_csv([{"id": "=2+3", "n": 1}]).splitlines()[1] == "'=2+3,1"
     assert as_csv([{"id": 'a"b\nc'}]) == 'id\r\n"a""b\nc"\r\n'
     assert as_csv([]) == ""
+
+
+def test_a_wrong_date_does_not_keep_the_explorer_from_beginning(make_store: Make) -> None:
+    count = StoredCount("IRQ", 0.5, True, b"\x0f")
+    days = (date(1, 1, 1), date(2001, 1, 1))
+    these = [StoredDocument(f"d{day.year}", day, counts=[count]) for day in days]
+    explorer = Explorer(make_store(these))
+    explorer.prepare()
+    assert explorer.overview().by == "year"
+    with pytest.raises(InputError, match="periods"):
+        explorer.country("IRQ", by="week")

@@ -205,6 +205,7 @@ def test_a_run_killed_again_and_again_makes_the_same_store(
     assert store.document_count == 14 * COPIES
     assert store.manifest.finished
     assert store.digest() == EventStore(tmp_path / "warm").digest()
+    assert not list((tmp_path / "s" / "documents").glob("*.damaged")), "a part was neither whole nor absent"
 
 
 def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_model: Path) -> None:

@@ -199,3 +199,43 @@ def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> N
 def test_a_store_can_be_given_opened(store: Path) -> None:
     opened = EventStore(store)
     assert event_table(opened, by="year").rows == event_table(store, by="year").rows
+
+
+def test_countries_go_by_name_too(store: Path) -> None:
+    by_code = event_table(store, by="year", countries=["USA", "IRQ"]).rows
+    assert event_table(store, by="year", countries=["United States", "Iraqis", "usa"]).rows == by_code
+    assert (
+        uncertain_documents(store, countries=["iraq"]).rows
+        == uncertain_documents(store, countries=["IRQ"]).rows
+    )
+    (row,) = {each.country for each in event_table(store, by="year", countries=["Atlantis"]).rows}
+    assert row == "ATLANTIS"
+
+
+def test_labelled_documents_that_cannot_be_fitted_are_named_with_their_file(
+    store: Path, tmp_path: Path
+) -> None:
+    for name, text in (("one", "0.5,1\n0.6,1\n"), ("parted", "0.1,0\n0.2,0\n0.8,1\n0.9,1\n")):
+        dev = tmp_path / f"{name}.csv"
+        dev.write_text(f"score,label\n{text}")
+        with pytest.raises(InputError, match="label more documents") as error:
+            event_table(store, by="year", dev=dev)
+        assert error.value.file == str(dev)
+
+
+def test_texts_of_another_corpus_are_refused(store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "nobody", "date": "2001-01-01", "text": "x"}\n')
+    with pytest.raises(InputError, match="the store has none of its documents"):
+        uncertain_documents(store, documents=other)
+
+
+def test_dates_that_are_thousands_of_years_apart_make_no_endless_table(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": 8, "with_text": False}) as writer:
+        for number, year in enumerate((1, 2001)):
+            count = StoredCount("IRQ", 0.5, True, b"\x0f")
+            writer.write(StoredDocument(f"d{number}", date(year, 1, 1), counts=[count]))
+    with pytest.raises(InputError, match=r"104,\d+ periods \(--by week\)") as error:
+        event_table(tmp_path / "s", by="week")
+    assert error.value.code == "date"
+    assert len(event_table(tmp_path / "s", by="year").rows) == 2001

@@ -30,7 +30,7 @@ COUNTRY = click.option(
     "countries",
     multiple=True,
     metavar="CODE",
-    help="Code of a country, as in the lexicon (IRQ); may be repeated.  [default: all]",
+    help="Code of a country, as in the lexicon (IRQ), or its name; may be repeated.  [default: all]",
 )
 _TABLE = (
     click.option(

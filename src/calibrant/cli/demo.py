@@ -8,7 +8,7 @@ from calibrant.cli._options import AS_JSON, command_line
 from calibrant.cli._progress import Progress
 
 TEXT_SET = "dated"
-COUNTRIES = ("ISR", "RUS")
+COUNTRIES = ("USA", "ISR")
 MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
 
 

@@ -350,3 +350,26 @@ def country_names() -> Mapping[str, str]:
     """
     with SHOWN.open(encoding="utf-8", newline="") as file:
         return MappingProxyType({row["code"]: row["name"] for row in csv.DictReader(file)})
+
+
+def code_named(text: str) -> str | None:
+    """The code of the country that people mean by its name, or by what its people are called; None if none.
+
+    Parameters
+    ----------
+    text
+        In capitals or not.
+
+    Examples
+    --------
+    >>> code_named("iraq"), code_named("Americans"), code_named("nato"), code_named("Atlantis")
+    ('IRQ', 'USA', 'IGONAT', None)
+    """
+    folded = " ".join(text.split()).casefold()
+    for code, name in country_names().items():
+        if name.casefold() == folded:
+            return code
+    words = folded.title().replace("’", "'").split()
+    return next(
+        (each.code for each in default_lexicon().matches(words) if each.end - each.start == len(words)), None
+    )

@@ -147,7 +147,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     file = folder / MANIFEST
     try:
         text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(

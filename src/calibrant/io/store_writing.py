@@ -110,7 +110,7 @@ class StoreWriter:
 
     def _begin(self, parts: Path) -> None:
         found = read_manifest(self._folder)
-        if found is not None:
+        if found is not None and any(parts.glob(PATTERN)):  # without documents it takes any settings
             _check_settings(found, self._manifest, self._folder)
             self._manifest = found
         for left in parts.glob(".part-*.tmp"):  # by a process that was killed

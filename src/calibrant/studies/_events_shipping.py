@@ -77,11 +77,11 @@ def _leaves(table: object, names: Iterable[str]) -> list[str]:
 
 
 def ship_labels(rows: Iterable[Row], file: Path) -> None:
-    """Write the labelled documents as a prediction table: ``score``, ``label``, ``cluster``."""
+    """Write the labelled documents as a prediction table: ``score``, ``label``, ``cluster``, by document."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    used = dev_rows(list(rows))
+    used = sorted(dev_rows(list(rows)), key=lambda row: str(row["document"]))
     table = pa.table(
         {
             "score": [row["score"] for row in used],

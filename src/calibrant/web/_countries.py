@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.events.lexicon import country_names, default_lexicon
+from calibrant.events.lexicon import code_named, country_names
 from calibrant.exceptions import InputError
 
 LONGEST_NAME = 100
@@ -52,17 +52,14 @@ def find(given: str, codes: Sequence[str]) -> str:
         return given
     if text.upper() in codes:
         return text.upper()
-    folded = text.casefold()
-    matches = default_lexicon().matches(text.title().replace("’", "'").split())
-    for found in (
-        [code for code in codes if name_of(code).casefold() == folded],
-        [each.code for each in matches if each.code in codes and each.end - each.start == len(text.split())],
-        [code for code in codes if folded and folded in name_of(code).casefold()],
-    ):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(found)[:SHOWN])
-            raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
+    if (named := code_named(text)) in codes:
+        return str(named)
+    part = text.casefold()
+    found = [code for code in codes if part and part in name_of(code).casefold()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        several = ", ".join(f"{name_of(code)} ({code})" for code in by_name(found)[:SHOWN])
+        raise InputError(f"{text!r:.40} may be {several}", "give one of the codes", code="parameter")
     hint = "the overview names those that have some"
     raise InputError(f"the store has no document of {given!r:.20}", hint, code="parameter")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, get_args
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
-from calibrant.io.dated import iter_dated
 from calibrant.io.store import EventStore, StoredDocument
 from calibrant.propagate.periods import By
 from calibrant.web._comparing import Joint
@@ -34,7 +33,7 @@ from calibrant.web.pages import (
     PeriodComparison,
     Series,
 )
-from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator
+from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator, texts_of
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]
@@ -43,14 +42,6 @@ TOP = 20
 MOST_PERIODS = 60  # of the charts that are shown first
 ORDERS = ("uncertain", "probability", "date")
 REMEMBERED = 400
-
-
-@dataclass(frozen=True)
-class Text:
-    """A document's text and title, from the file that the store was made of."""
-
-    title: str
-    text: str
 
 
 class Explorer:
@@ -113,7 +104,9 @@ class Explorer:
             progress("reading the store", 0, None)
         self._counts = self._store.counts()
         self._parts = PartReader(self._store.path)
-        self._texts = {} if documents is None else _texts(documents, set(self._counts.names), progress)
+        self._texts = (
+            {} if documents is None else texts_of(documents, set(self._counts.names), progress=progress)
+        )
         self._calendars: dict[By, Calendar] = {}
         self._series = lru_cache(REMEMBERED)(self._count)
         self._joint = lru_cache(REMEMBERED)(self._join)
@@ -140,12 +133,21 @@ class Explorer:
     @cached_property
     def default_by(self) -> By:
         """The finest cut of time that a chart shows well."""
-        fitting: list[By] = [by for by in get_args(By) if len(self._calendar(by).periods) <= MOST_PERIODS]
+        fitting = [by for by, periods in self._cuts.items() if periods <= MOST_PERIODS]
         return fitting[0] if fitting else "year"
+
+    @cached_property
+    def _cuts(self) -> dict[By, int]:
+        """How many periods each makes, if not too many: a wrong date can span thousands of years."""
+        found: dict[By, int] = {}
+        for by in get_args(By):
+            with suppress(InputError):
+                found[by] = len(self._calendar(by).periods)
+        return found
 
     def prepare(self) -> None:
         """Count what overviews show, so that nobody waits for it."""
-        for by in get_args(By):
+        for by in self._cuts:
             self.overview(by=by)
 
     def overview(self, *, by: By | None = None, rates: bool = False) -> OverviewPage:
@@ -357,11 +359,3 @@ class Explorer:
             samples=samples,
             best=bool(self._counts.best[row]),
         )
-
-
-def _texts(
-    documents: str | os.PathLike[str], names: set[str], progress: Progress | None
-) -> Mapping[str, Text]:
-    """Texts of the documents that count."""
-    found = iter_dated(documents, progress=progress)
-    return {each.id: Text(each.title, each.text) for each in found if each.id in names}

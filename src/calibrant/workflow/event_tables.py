@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import one_of, positive_integer, proportion
+from calibrant.events.lexicon import code_named, country_names
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.io.dated import iter_dated
+from calibrant.io.dated import DatedText, iter_dated
 from calibrant.io.store import Counts, EventStore, StoredDocument, StoredEvidence
 from calibrant.propagate.counts import INTERVALS, Interval, count_interval
 from calibrant.propagate.periods import PERIODS, By, period_of, periods_between
@@ -29,6 +30,9 @@ from calibrant.results.events import (
 )
 from calibrant.results.propagation import CountInterval
 
+Progress = Callable[[str, int, int | None], None]
+
+MOST_PERIODS = 50_000
 NO_DEV = "no labelled documents were given (--dev): doubt that documents share is in no interval"
 NO_DOCUMENTS = "the period has no documents"
 
@@ -63,7 +67,12 @@ class Calendar:
         """All periods from the first document's to the last one's, those without documents included."""
         if not len(self.days):
             return ()
-        return tuple(periods_between(self.days[0].item(), self.days[-1].item(), self.by))
+        first, last = self.days[0].item(), self.days[-1].item()
+        found = tuple(periods_between(first, last, self.by))
+        if len(found) > MOST_PERIODS:
+            message = f"from {first} to {last} there are {len(found):,} periods (--by {self.by})"
+            raise InputError(message, "take longer ones, or mend the dates of the documents", code="date")
+        return found
 
     @cached_property
     def _of_day(self) -> NDArray[np.int64]:
@@ -106,7 +115,7 @@ def event_table(
     by
         ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
     countries
-        Codes; one that never counts has zeros throughout. None: all of the store, by falling mean.
+        Codes or names; one that never counts has zeros throughout. None: all of the store, by falling mean.
     interval
         Of ``low`` and ``high``, as in `calibrant.propagate.count_interval`.
     level
@@ -236,7 +245,7 @@ class Counting:
 
 
 def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str, ...]:
-    """Codes as asked for, in capitals and each once; None: all of a store, by falling mean.
+    """Codes of countries asked for by code or name, each once; None: all of a store, by falling mean.
 
     Raises
     ------
@@ -247,12 +256,15 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
         order = sorted(range(len(sums)), key=lambda place: (-sums[place], counts.countries[place]))
         return tuple(counts.countries[place] for place in order)
-    for code in countries:
-        if not code or code != code.strip():
-            raise InputError(
-                f"{code!r:.20} is no code of a country", "give codes such as IRQ", code="parameter"
-            )
-    return tuple(dict.fromkeys(code.upper() for code in countries))
+    found = []
+    for given in countries:
+        if not given or given != given.strip():
+            message = f"{given!r:.20} is no code of a country"
+            raise InputError(message, "give codes such as IRQ, or names", code="parameter")
+        code = given.upper()
+        known = code in counts.countries or code in country_names()
+        found.append(code if known else code_named(given) or code)
+    return tuple(dict.fromkeys(found))
 
 
 def labelled_recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
@@ -267,11 +279,14 @@ def labelled_recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
     batch = table.read()
     if table.classes:
         hint = "give one event: score, label, and cluster if there are any"
-        raise InputError("the labelled documents have classes", hint, code="event")
+        raise InputError("the labelled documents have classes", hint, code="event", file=table.name)
     clusters = None if batch.cluster is None else np.asarray(batch.cluster)
-    return RefittedRecalibrator(
-        Platt(), LabelledScores(batch.score, batch.label, clusters=clusters), seed=seed
-    )
+    labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
+    try:
+        return RefittedRecalibrator(Platt(), labelled, seed=seed)
+    except InputError as error:
+        hint = "label more documents" if error.code == "undefined" else error.hint
+        raise InputError(error.message, hint, code=error.code, file=table.name, row=error.row) from None
 
 
 def uncertain_documents(
@@ -288,7 +303,7 @@ def uncertain_documents(
     store
         Its folder, or opened.
     countries
-        Codes; None: all.
+        Codes or names; None: all.
     most
         How many pairs of a document and a country.
     documents
@@ -326,11 +341,7 @@ def uncertain_documents(
         rows = np.sort(np.concatenate([np.zeros(0, np.int64), *wanted]))
     nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
     names = {counts.names[counts.document[row]] for row in nearest}
-    texts = (
-        {}
-        if documents is None
-        else {each.id: each.text for each in iter_dated(documents) if each.id in names}
-    )
+    texts = {} if documents is None else texts_of(documents, names)
     found = {name: opened.document(name) for name in names}
     return UncertainDocuments(
         store=os.fspath(opened.path),
@@ -339,13 +350,31 @@ def uncertain_documents(
     )
 
 
+def texts_of(
+    documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
+) -> dict[str, DatedText]:
+    """The documents of a file that a store names.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has none of them.
+    """
+    found = {each.id: each for each in iter_dated(documents, progress=progress) if each.id in names}
+    if names and not found:
+        hint = "name the file that the store was made from"
+        raise InputError("the store has none of its documents", hint, file=os.fspath(documents))
+    return found
+
+
 def _uncertain(
-    counts: Counts, row: int, found: dict[str, StoredDocument | None], texts: dict[str, str]
+    counts: Counts, row: int, found: dict[str, StoredDocument | None], texts: dict[str, DatedText]
 ) -> UncertainDocument:
     name, country = counts.names[counts.document[row]], counts.countries[counts.country[row]]
     document = found[name]
     evidence = () if document is None else document.evidence
-    text = texts.get(name, None if document is None else document.text)
+    given = texts.get(name, document)
+    text = None if given is None else given.text
     return UncertainDocument(
         id=name,
         date=str(counts.day[row]),
