@@ -89,9 +89,9 @@ def quoted(name: str) -> str:
 def outcome(label: str, kind: str) -> str:
     """SQL for a label as double 0 or 1, and far beyond where it is neither."""
     column = quoted(label)
-    if kind == "BOOLEAN" or (kind.endswith("INT") or kind.endswith("INTEGER")):
+    if kind.endswith(("BOOLEAN", "INT", "INTEGER")):
         return f"{column}::DOUBLE"
-    if kind.startswith("VARCHAR") or kind.startswith("ENUM"):
+    if kind.startswith(("VARCHAR", "ENUM")):
         words = [
             ", ".join(f"'{word}'" for word, is_one in ZERO_ONE.items() if is_one == each) for each in (0, 1)
         ]
@@ -147,7 +147,8 @@ def summed(
 
 
 def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
-    return table[name].to_numpy()
+    values: NDArray[Any] = table[name].to_numpy()
+    return values
 
 
 def _sums(table: pa.Table, weighted: bool) -> Sums:
