@@ -186,6 +186,21 @@ def engine_cuts(
     return tally_with_cuts(nw.from_native(frame), tally, score, label, ranks, edges)
 
 
+def row_count(frame: Any) -> int:
+    """Count the rows of a lazy frame.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> row_count(pl.LazyFrame({"score": [0.5, 0.7]}))
+    2
+    """
+    import narwhals as nw
+
+    counted = nw.from_native(frame).select(nw.len().alias("rows"))
+    return int(_engine_frames.collected(counted, "counting rows")["rows"][0].as_py())
+
+
 def _summed(
     frame: Any, score: str, label: str, weight: str | None, names: Sequence[str], name: str
 ) -> tuple[Sums, pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -90,6 +90,18 @@ class Predictions:
     def items(self) -> list[Any]:
         """Names of the items met so far, by code."""
         return self._reader.item_codes.names
+
+    @property
+    def table_reader(self) -> TableReader | None:
+        """What reads the table, if it is one with named columns."""
+        return self._reader if isinstance(self._reader, TableReader) else None
+
+    def met_classes(self, names: Sequence[str]) -> None:
+        """Note the classes of a long table that was summed elsewhere, in this order."""
+        import pyarrow as pa
+
+        if self.table_reader is not None:
+            self.table_reader.class_codes.of(pa.array(names, pa.string()))
 
     def through(self, change: Callable[[Reader], Reader], name: str) -> Predictions:
         """Return the same table under another name, read through another reader."""
