@@ -42,7 +42,6 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
     >>> found.read(items=True).item.tolist(), found.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
-
     first = 1
 
     def change(reader: Reader) -> Reader:
