@@ -156,7 +156,9 @@ def _first(path: Path) -> dict[str, Any]:
     """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
     try:
         return next((line for _, line in lines(path)), {})
-    except FormatError:
+    except FormatError as error:
+        if error.code == "file-truncated" and path.suffix.lower() == ".gz":
+            raise
         return {}
 
 
