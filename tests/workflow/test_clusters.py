@@ -5,17 +5,28 @@ from __future__ import annotations
 import operator
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from calibrant.data import dated_documents
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.io import EventStore, read_documents, save_model
 from calibrant.models import CoreferenceModel
-from calibrant.workflow import _executors, extract_events
+from calibrant.workflow import (
+    _executors,
+    extract_events,
+    predict_coreference,
+    predict_tags,
+    tally_files,
+    train_tagger,
+)
 from calibrant.workflow._executors import workers_of
 
 distributed = pytest.importorskip("distributed")
@@ -47,7 +58,7 @@ def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
     from calibrant.workflow import event_extraction
 
     monkeypatch.setattr(event_extraction, "BATCH", 6)
-    killed = []
+    killed: list[int] = []
 
     def kill(stage: str, done: int, total: int | None) -> None:
         if stage == "extracting" and done > 30 and not killed:
@@ -77,6 +88,45 @@ def test_an_error_in_the_documents_comes_out_as_it_is(
         extract_events(file, tmp_path / "s", coref=model, samples=20, executor=cluster.address)
     assert error.value.line is not None
     assert line < error.value.line < line + 20
+
+
+def test_tallies_of_files_are_merged_to_the_last_bit(tmp_path: Path, cluster: Any) -> None:
+    random = np.random.default_rng(3)
+    files = []
+    for number in range(5):
+        score = random.beta(0.3, 1, 3000)
+        table = pa.table({"score": score, "label": random.random(3000) < score})
+        files.append(tmp_path / f"{number}.parquet")
+        parquet.write_table(table, files[-1])
+    here, there = tally_files(files), tally_files(files, executor=cluster.address)
+    assert here.total_n == 15_000
+    for name in ("low", "n", "positives", "weight", "offset", "offset2", "offset_positive"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    with ThreadPoolExecutor(2) as pool, pytest.raises(InputError, match="there twice"):
+        tally_files([files[0], tmp_path / "." / files[0].name], executor=pool)
+
+
+def test_coreference_and_tags_are_the_same_to_the_last_byte(
+    tmp_path: Path, narrated: Path, tagged: Path, model: Path, cluster: Any
+) -> None:
+    for name, executor in (("here", None), ("there", cluster.address)):
+        predict_coreference(
+            model,
+            narrated / "test.conllu",
+            tmp_path / f"{name}.jsonl",
+            detect=True,
+            clusters=tmp_path / f"{name}.conll",
+            clustering="expected",
+            executor=executor,
+        )
+        train_tagger(tagged / "train.conllu", output=tmp_path / "hmm.model", model="hmm")
+        test = tagged / "test.conllu"
+        predict_tags(tmp_path / "hmm.model", test, tmp_path / f"{name}.csv", executor=executor)
+    for kind in ("jsonl", "conll", "csv"):
+        assert (tmp_path / f"here.{kind}").read_bytes() == (tmp_path / f"there.{kind}").read_bytes()
+    untold = CoreferenceModel(bits=10)
+    with pytest.raises(InputError, match="workers cannot load a model that has no path"):
+        predict_coreference(untold, narrated / "test.conllu", tmp_path / "x.jsonl", executor=cluster.address)
 
 
 def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> None:
