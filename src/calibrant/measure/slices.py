@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, Sl
 Adjust = Literal["simultaneous", "fcr", "none"]
 Rank = Literal["error", "signed"]
 Keys = tuple[str | None, ...]
+Key = TypeVar("Key", bound=Keys)
 
 ADJUSTMENTS: dict[str, Adjustment | None] = {
     "simultaneous": "holm",
@@ -39,7 +40,7 @@ _NUMBERS = ("estimate", "standard_error", "low", "high", "p_value", "adjusted_p_
 
 
 def slice_errors(
-    tallies: Mapping[Keys, Tally],
+    tallies: Mapping[Key, Tally],
     *,
     by: Sequence[str] | None = None,
     level: float = 0.95,
@@ -144,7 +145,7 @@ def slice_errors(
     )
 
 
-def _names(tallies: Mapping[Keys, Tally], by: Sequence[str] | None) -> tuple[str, ...]:
+def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str, ...]:
     """Names of the keys' columns; raise where keys cannot be told apart or have none."""
     if not tallies:
         raise InputError("there are no slices", "pass at least one tally", code="empty")
