@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,20 @@ def codes() -> Codes:
     row[BASE + GAP + 204 + 60] = one
     above[BASE + GAP + 204 + 60] = True
     return Codes(row, least, unit, above)
+
+
+def relation_of(files: Sequence[Path]) -> Any:
+    """Parquet files as a relation of a connection of its own, on which small keys are addressed directly."""
+    try:
+        import duckdb
+    except ImportError as error:
+        message, hint = "DuckDB is not installed", "pip install 'calibrant[duckdb]'"
+        raise InputError(message, hint, code="engine") from error
+    connection = duckdb.connect()
+    connection.execute(f"SET perfect_ht_threshold = {KEY_BITS}")
+    connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET enable_progress_bar = false")
+    return connection.read_parquet([str(file) for file in files])
 
 
 def quoted(name: str) -> str:
