@@ -13,6 +13,7 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import open_predictions
+from calibrant.io._tables import Kind
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
@@ -67,7 +68,7 @@ def test_every_right_option_of_several_counts() -> None:
 def test_model_task_and_subject_come_from_the_results() -> None:
     log = open_predictions(SMALL).log
     assert log is not None
-    columns = dict.fromkeys(("model", "task", "subject"), "name")
+    columns: dict[str, Kind] = {"model": "name", "task": "name", "subject": "name"}
     rows = {tuple(row.values()) for batch in log.batches(columns, 100) for row in batch.to_pylist()}
     assert rows == {
         ("toy/small", "quiz", "multiplication"),
