@@ -262,7 +262,7 @@ def test_shrinkage_of_positive_truths_is_that_of_their_distribution() -> None:
     slope = np.full(2000, 1e-3)
     variance = np.full(2000, 2e-6)
     values = truths + random.normal(0, (variance + slope * truths) ** 0.5)
-    found = shrunken_positive(values, variance, slope)
+    found = shrunken_positive(values, variance, slope, np.zeros(2000))
     assert found.mean == pytest.approx(0.005, rel=0.15)
     assert found.spread == pytest.approx(0.5**0.5 * 0.01, rel=0.25)
     assert (found.estimate >= 0).all()

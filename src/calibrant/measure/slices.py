@@ -202,7 +202,8 @@ def _squared(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[
     found = [each for each in every if isinstance(each, SquaredError)]
     shrinkage = None
     if len(found) >= FEWEST:
-        parts = [(each.moments.estimate, each.moments.null_variance, each.moments.slope) for each in found]
+        names = ("estimate", "null_variance", "slope", "null_skewness")
+        parts = [[getattr(each.moments, name) for name in names] for each in found]
         shrinkage = shrunken_positive(*np.array(parts).T)
     adjusted = _adjusted([each.p_value for each in found], adjust)
     intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
