@@ -21,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
+import cluster_cases
 import coreference_cases
 import coreference_model_cases
 import data
@@ -32,6 +33,7 @@ Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
 MORE = (
     *chain_cases.CASES,
+    *cluster_cases.CASES,
     *coreference_cases.CASES,
     *event_store_cases.CASES,
     *events_cases.CASES,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import chain_parts
+import cluster_parts
 import coreference_model_parts
 import coreference_parts
 import event_store_parts
@@ -34,6 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
     **parts.PARTS,
     **chain_parts.PARTS,
+    **cluster_parts.PARTS,
     **coreference_parts.PARTS,
     **events_parts.PARTS,
     **explorer_parts.PARTS,
