@@ -25,6 +25,7 @@ import cluster_cases
 import coreference_cases
 import coreference_model_cases
 import data
+import engines_cases
 import event_store_cases
 import events_cases
 import recalibrate_cases
@@ -35,6 +36,7 @@ MORE = (
     *chain_cases.CASES,
     *cluster_cases.CASES,
     *coreference_cases.CASES,
+    *engines_cases.CASES,
     *event_store_cases.CASES,
     *events_cases.CASES,
     *coreference_model_cases.CASES,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,17 @@ from calibrant.measure.binning import adaptive_bins, uniform, uniform_bins
 from calibrant.measure.tally import Tally
 
 Floats = NDArray[np.float64]
-LAZY = ("duckdb", "polars", "ibis", "dask")
+SPARK = find_spec("pyspark") is not None and shutil.which("java") is not None
+LAZY = (
+    "duckdb",
+    "polars",
+    "ibis",
+    "dask",
+    pytest.param(
+        "pyspark",
+        marks=pytest.mark.skipif(not SPARK, reason="needs PySpark and Java: scripts/test-spark.sh has them"),
+    ),
+)
 QUICK = ("duckdb", "polars")
 COLUMNS = ("weight", "weight_positives", "weight2", "weight2_positives")
 SUMS = ("sum_score", "sum_score2", "sum_score_positive")
@@ -37,13 +49,31 @@ def lazy(engine: str, table: pa.Table) -> Any:
         import ibis
 
         return ibis.memtable(table)
+    if engine == "pyspark":
+        return spark_frame(table)
     import dask.dataframe as dd
 
     return dd.from_pandas(table.to_pandas(), npartitions=2)
 
 
+def spark_frame(table: pa.Table) -> Any:
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    builder = SparkSession.builder.master("local[2]").config(map=settings)
+    return builder.getOrCreate().createDataFrame(table.to_pandas())
+
+
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
+    if find_spec("dask") is None:
+        yield
+        return
     import dask
 
     with dask.config.set(scheduler="synchronous"):

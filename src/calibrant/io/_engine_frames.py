@@ -39,8 +39,10 @@ def engine_name(frame: Any) -> str:
 
 def collected(frame: Any, doing: str) -> pa.Table:
     """Run a query; an engine that cannot is named, with what it cannot do."""
+    # Polars holds what it computes in memory unless it is asked to stream.
+    streaming = {"engine": "streaming"} if frame.implementation.is_polars() else {}
     try:
-        found: pa.Table = frame.collect(backend="pyarrow").to_arrow()
+        found: pa.Table = frame.collect(backend="pyarrow", **streaming).to_arrow()
     except InputError:
         raise
     except Exception as error:
