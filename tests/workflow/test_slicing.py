@@ -220,6 +220,8 @@ def test_the_top_label_of_wide_and_long_tables_is_sliced_alike() -> None:
         assert_equal(one[(topic,)], expected)
         assert_equal(other[(topic,)], expected)
     assert slices(pa.table(table), "topic").event == "top"
+    with pytest.raises(InputError, match=r"item 0: its rows differ in slice: slice the event pooled"):
+        tally_by(pa.table(long), "class", event="top")
     pooled = tally_by(pa.table(long), "class", event="pooled")
     assert pooled[("a",)].cluster_count == 200
     each = tally_by(pa.table(table), "topic", event="pooled")
@@ -297,3 +299,13 @@ def test_ways_to_slice_are_each_adjusted_by_themselves(tmp_path: Path) -> None:
         slice_tables(table, [["topic"], ["model"]], output=tmp_path / "a.svg")
     slice_tables(table, [["model"]], output=tmp_path / "a.svg")
     assert "<svg" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_logs_are_sliced_by_their_columns(root: Path) -> None:
+    logs = root / "tests" / "archives" / "logs" / "lm_eval-0.4.13"
+    found = slices(logs, ["model", "task"], least=2)
+    assert found.event == "top"
+    assert ("toy/large", "quiz") in {row.keys for row in found.rows}
+    pooled = slices(logs, "subject", event="pooled", least=2)
+    assert sum(row.n for row in pooled.rows) > found.n
+    assert all(row.signed.estimate is None for row in pooled.rows)
