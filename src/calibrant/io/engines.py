@@ -26,6 +26,8 @@ from calibrant.results.bins import Bins
 if TYPE_CHECKING:
     import pyarrow as pa
 
+__all__ = ["engine_bins", "engine_tallies", "engine_tally", "is_lazy"]
+
 Integers = NDArray[np.int64]
 Key = tuple[str | None, ...]
 
