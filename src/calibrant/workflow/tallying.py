@@ -28,7 +28,7 @@ from calibrant.workflow._sources import (
     reported,
     tally_of_pairs,
 )
-from calibrant.workflow.measuring import Columns
+from calibrant.workflow.measuring import Columns, check_model
 
 
 def tally(
@@ -80,6 +80,7 @@ def tally(
     """
     check_threads(threads)
     predictions = (columns or Columns()).open(source)
+    check_model(predictions)
     events = [one_event(event, predictions)]
     found = event_sources(predictions, events, whole=exact, collected=0, threads=threads, progress=progress)[
         0
