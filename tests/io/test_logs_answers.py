@@ -312,3 +312,11 @@ def test_a_folder_of_two_formats_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text('{"doc_id": 1, "filtered_resps": []}\n')
     with pytest.raises(FormatError, match="logs of two formats"):
         recognise_log(tmp_path)
+
+
+def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"prompt": "x", "confidence": 0.5}\n')
+    message = "the columns are prompt, confidence; nor is this a log that is known: samples of lm-evaluation"
+    with pytest.raises(InputError, match=message) as caught:
+        open_predictions(tmp_path / "a.jsonl")
+    assert caught.value.code == "column-missing"
