@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,21 +52,17 @@ def lazy(engine: str, table: pa.Table) -> Any:
         return ibis.memtable(table)
     if engine == "pyspark":
         return spark_frame(table)
-    import dask.dataframe as dd
-
-    return dd.from_pandas(table.to_pandas(), npartitions=2)
+    return import_module("dask.dataframe").from_pandas(table.to_pandas(), npartitions=2)
 
 
 def spark_frame(table: pa.Table) -> Any:
-    from pyspark.sql import SparkSession
-
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
-    builder = SparkSession.builder.master("local[2]").config(map=settings)
+    builder = import_module("pyspark.sql").SparkSession.builder.master("local[2]").config(map=settings)
     return builder.getOrCreate().createDataFrame(table.to_pandas())
 
 
@@ -197,6 +194,7 @@ def test_exact_bins_are_those_of_the_arrays(engine: str, limit: int, monkeypatch
     pairs = table(np.concatenate([nasty(200), draw.beta(0.1, 0.1, 4000), np.full(700, 0.3)]))
     frame = lazy(engine, pairs)
     score, label = pairs["score"].to_numpy(), pairs["label"].to_numpy()
+    asked: dict[str, Any]
     for asked in ({"count": 15}, {"size": 333}):
         found, expected = engine_bins(frame, **asked), adaptive_bins(label, score, **asked)
         for name in ("n", "positives"):
