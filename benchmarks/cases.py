@@ -21,9 +21,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import chain_cases
+import cluster_cases
 import coreference_cases
 import coreference_model_cases
 import data
+import engines_cases
 import event_store_cases
 import events_cases
 import recalibrate_cases
@@ -32,7 +34,9 @@ Call = Callable[[], Any]
 CASES: dict[str, Callable[..., Call]] = {}
 MORE = (
     *chain_cases.CASES,
+    *cluster_cases.CASES,
     *coreference_cases.CASES,
+    *engines_cases.CASES,
     *event_store_cases.CASES,
     *events_cases.CASES,
     *coreference_model_cases.CASES,

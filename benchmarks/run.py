@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import chain_parts
+import cluster_parts
 import coreference_model_parts
 import coreference_parts
+import engines_parts
 import event_store_parts
 import events_parts
 import explorer_parts
@@ -34,10 +36,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PARTS = {
     **parts.PARTS,
     **chain_parts.PARTS,
+    **cluster_parts.PARTS,
     **coreference_parts.PARTS,
     **events_parts.PARTS,
     **explorer_parts.PARTS,
     **event_store_parts.PARTS,
+    **engines_parts.PARTS,
     **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,
 }

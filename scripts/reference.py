@@ -30,6 +30,7 @@ PUBLIC_MODULES = {
     "calibrant.workflow": "Workflow",
     "calibrant.plots": "Plots",
     "calibrant.io": "Files and dataframes",
+    "calibrant.io.engines": "Engines",
     "calibrant.documents": "Documents",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.report": "Report",

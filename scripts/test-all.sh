@@ -37,6 +37,9 @@ run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documenta
     --ignore tests/models/test_spacy_tagger.py --ignore src/calibrant/models/spacy_tagger.py \
     --ignore tests/recalibrate/test_scikit_learn.py
 
+echo "== PySpark"
+scripts/test-spark.sh || failed+=("PySpark")
+
 if [ ${#missing[@]} -gt 0 ]; then
     echo "Not tested, since they are not on this machine: Python ${missing[*]}."
 fi

@@ -43,7 +43,7 @@ NARROW = {
 # Libraries that only some blocks may know.
 CONFINED = {
     "click": {"cli", "__main__"},
-    "duckdb": {"web"},
+    "duckdb": {"io", "web"},
     "jinja2": {"report", "web"},
     "matplotlib": {"plots", "studies", "report"},
     "nltk": {"models", "studies"},

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import operator
+import os
 import signal
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import numpy as np
+import psutil
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from calibrant.data import dated_documents
 from calibrant.exceptions import CalibrantError, InputError
 from calibrant.io import EventStore, read_documents, save_model
 from calibrant.models import CoreferenceModel
-from calibrant.workflow import _executors, extract_events
+from calibrant.workflow import (
+    _executors,
+    extract_events,
+    predict_coreference,
+    predict_tags,
+    tally_files,
+    train_tagger,
+)
 from calibrant.workflow._executors import workers_of
 
 distributed = pytest.importorskip("distributed")
@@ -47,7 +62,7 @@ def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
     from calibrant.workflow import event_extraction
 
     monkeypatch.setattr(event_extraction, "BATCH", 6)
-    killed = []
+    killed: list[int] = []
 
     def kill(stage: str, done: int, total: int | None) -> None:
         if stage == "extracting" and done > 30 and not killed:
@@ -77,6 +92,45 @@ def test_an_error_in_the_documents_comes_out_as_it_is(
         extract_events(file, tmp_path / "s", coref=model, samples=20, executor=cluster.address)
     assert error.value.line is not None
     assert line < error.value.line < line + 20
+
+
+def test_tallies_of_files_are_merged_to_the_last_bit(tmp_path: Path, cluster: Any) -> None:
+    random = np.random.default_rng(3)
+    files = []
+    for number in range(5):
+        score = random.beta(0.3, 1, 3000)
+        table = pa.table({"score": score, "label": random.random(3000) < score})
+        files.append(tmp_path / f"{number}.parquet")
+        parquet.write_table(table, files[-1])
+    here, there = tally_files(files), tally_files(files, executor=cluster.address)
+    assert here.total_n == 15_000
+    for name in ("low", "n", "positives", "weight", "offset", "offset2", "offset_positive"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    with ThreadPoolExecutor(2) as pool, pytest.raises(InputError, match="there twice"):
+        tally_files([files[0], tmp_path / "." / files[0].name], executor=pool)
+
+
+def test_coreference_and_tags_are_the_same_to_the_last_byte(
+    tmp_path: Path, narrated: Path, tagged: Path, model: Path, cluster: Any
+) -> None:
+    for name, executor in (("here", None), ("there", cluster.address)):
+        predict_coreference(
+            model,
+            narrated / "test.conllu",
+            tmp_path / f"{name}.jsonl",
+            detect=True,
+            clusters=tmp_path / f"{name}.conll",
+            clustering="expected",
+            executor=executor,
+        )
+        train_tagger(tagged / "train.conllu", output=tmp_path / "hmm.model", model="hmm")
+        test = tagged / "test.conllu"
+        predict_tags(tmp_path / "hmm.model", test, tmp_path / f"{name}.csv", executor=executor)
+    for kind in ("jsonl", "conll", "csv"):
+        assert (tmp_path / f"here.{kind}").read_bytes() == (tmp_path / f"there.{kind}").read_bytes()
+    untold = CoreferenceModel(bits=10)
+    with pytest.raises(InputError, match="workers cannot load a model that has no path"):
+        predict_coreference(untold, narrated / "test.conllu", tmp_path / "x.jsonl", executor=cluster.address)
 
 
 def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> None:
@@ -116,10 +170,87 @@ def test_no_scheduler_is_one_clear_error(monkeypatch: Any) -> None:
             pass
 
 
+def test_documents_that_kill_one_worker_after_another_are_named(cluster: Any) -> None:
+    class Future:
+        status = "error"
+
+        def result(self, timeout: float) -> None:
+            raise distributed.KilledWorker("task", None, 3)
+
+    pool: Any = workers_of(cluster.address)
+    with pytest.raises(CalibrantError, match="one after another, with number 9") as error:
+        pool.result(Future(), "number 9")
+    assert error.value.code == "worker"
+
+
+# Runs that are cut off.
+
+RUN = """
+import sys
+from calibrant.workflow import event_extraction
+
+if __name__ == "__main__":
+    event_extraction.BATCH = 6
+    documents, store, model, workers, executor = sys.argv[1:]
+    event_extraction.extract_events(
+        documents, store, coref=model, samples=20, part=10, workers=int(workers), executor=executor or None
+    )
+"""
+
+
+def begun(folder: Path, documents: Path, model: Path, workers: int, executor: str) -> subprocess.Popen[str]:
+    """A run that has written a part, and is not at its end."""
+    script = folder / "run.py"
+    script.write_text(RUN, encoding="utf-8")
+    given = [documents, folder / "s", model, workers, executor]
+    command = [sys.executable, str(script), *map(str, given)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list((folder / "s" / "documents").glob("*.parquet")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    return process
+
+
 @pytest.mark.slow
-def test_documents_that_kill_every_worker_are_named(cluster: Any) -> None:
-    with workers_of(cluster.address) as pool:
-        found = pool.map(signal.raise_signal, [0, 0, 0, 0, signal.SIGKILL, 0], lambda each: f"number {each}")
-        with pytest.raises(CalibrantError, match="one after another, with number 9"):
-            list(found)
-        assert list(pool.map(operator.neg, range(9))) == [-each for each in range(9)]
+def test_a_run_on_a_cluster_that_is_killed_goes_on_where_it_was(
+    tmp_path: Path, many: Path, model: Path, cluster: Any
+) -> None:
+    process = begun(tmp_path, many, model, 1, cluster.address)
+    process.kill()
+    process.communicate()
+    kept = EventStore(tmp_path / "s").document_count
+    found = extract_events(many, tmp_path / "s", coref=model, samples=20, part=10, executor=cluster.address)
+    assert found.kept == kept > 0
+    extract_events(many, tmp_path / "t", coref=model, samples=20)
+    assert EventStore(tmp_path / "s").digest() == EventStore(tmp_path / "t").digest()
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_changes_nothing(tmp_path: Path, many: Path, model: Path) -> None:
+    process = begun(tmp_path, many, model, 2, "")
+    workers = [each for each in psutil.Process(process.pid).children() if "spawn_main" in str(each.cmdline())]
+    assert len(workers) == 2
+    workers[0].kill()
+    errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    extract_events(many, tmp_path / "t", coref=model, samples=20)
+    assert EventStore(tmp_path / "s").digest() == EventStore(tmp_path / "t").digest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+def test_what_ends_a_run_leaves_no_process_behind(
+    tmp_path: Path, many: Path, model: Path, number: signal.Signals
+) -> None:
+    process = begun(tmp_path, many, model, 2, "")
+    everyone = psutil.Process(process.pid).children(recursive=True)
+    assert len(everyone) >= 2
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does
+    else:
+        process.kill()
+    errors = process.communicate(timeout=60)[1]
+    assert number == signal.SIGKILL or "KeyboardInterrupt" in errors.splitlines()[-1]
+    _, alive = psutil.wait_procs(everyone, timeout=20)
+    assert not alive
+    assert EventStore(tmp_path / "s").document_count >= 10

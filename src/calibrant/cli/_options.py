@@ -130,6 +130,13 @@ MEASURING = (
     ),
     THREADS,
 )
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(["kernel", "duckdb"]),
+    default="kernel",
+    show_default=True,
+    help="What sums .parquet files: the loops of this package, or DuckDB.",
+)
 SMOOTH = click.option(
     "--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran)."
 )
@@ -152,7 +159,8 @@ def columns_of(options: dict[str, Any]) -> Columns:
     from calibrant.workflow import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
-    return Columns(**{name: options.pop(name) for name in names})
+    engine = options.pop("engine", "kernel")
+    return Columns(**{name: options.pop(name) for name in names}, engine=engine)
 
 
 def command_line() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import AS_JSON, MEASURING, SMOOTH, added, command_line
+from calibrant.cli._options import AS_JSON, EXECUTOR, MEASURING, SMOOTH, WORKERS, added, command_line
 from calibrant.cli._progress import Progress
 
 
@@ -34,7 +34,7 @@ from calibrant.cli._progress import Progress
 @click.option(
     "--window", type=click.IntRange(min=1), help="Measure only pairs at most so many mentions apart."
 )
-@lambda function: added(function, (*MEASURING, SMOOTH))
+@lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @AS_JSON
 def command(model: str, text: str | None, no_singletons: bool, as_json: bool, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities of pairs of mentions.

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import AS_JSON, EXECUTOR, WORKERS
 from calibrant.cli._progress import Progress
 
 
@@ -32,6 +32,8 @@ from calibrant.cli._progress import Progress
     metavar="CONLL",
     help="Also write the entities found, in the columns of CoNLL-2012.",
 )
+@WORKERS
+@EXECUTOR
 @AS_JSON
 def command(
     model: str,
@@ -42,6 +44,8 @@ def command(
     clustering: Literal["probable", "expected", "antecedents"],
     output: str,
     clusters: str | None,
+    workers: int,
+    executor: str | None,
     as_json: bool,
 ) -> None:
     """Write, for each mention of FILE, the probability of each antecedent and of starting a new entity.
@@ -64,6 +68,8 @@ def command(
             parser=parser,
             clusters=clusters,
             clustering=clustering,
+            workers=workers,
+            executor=executor,
             progress=progress,
         )
     lines = [found.to_json(indent=2)] if as_json else writing_lines(found)

@@ -7,14 +7,15 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import POSSESSIVE_ENDINGS
-from calibrant.cli._options import AS_JSON, SEED
+from calibrant.cli._options import AS_JSON, EXECUTOR, SEED
 from calibrant.cli._progress import Bar
 
 
 @click.command(
     "run",
     short_help="Extract events from dated documents into a store.",
-    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4",
+    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4\n\n"
+    "On a Dask cluster: calibrant events run news.jsonl -o store --executor tcp://10.0.0.1:8786",
 )
 @click.argument("documents", metavar="DOCS")
 @click.option(
@@ -50,18 +51,12 @@ from calibrant.cli._progress import Bar
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Processes.  [default: all processors, at most 8]"
 )
-@click.option(
-    "--executor",
-    metavar="ADDRESS",
-    default="processes",
-    show_default=True,
-    help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT).",
-)
+@EXECUTOR
 @POSSESSIVE_ENDINGS
 @click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
 @SEED
 @AS_JSON
-def command(documents: str, executor: str, workers: int | None, as_json: bool, **options: Any) -> None:
+def command(documents: str, workers: int | None, as_json: bool, **options: Any) -> None:
     """Find out for which countries each document counts, in samples of its entities.
 
     DOCS is JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text": "...", "title": "..."} (other keys are
@@ -76,7 +71,6 @@ def command(documents: str, executor: str, workers: int | None, as_json: bool, *
     with Bar() as progress:
         found = extract_events(
             documents,
-            executor=None if executor == "processes" else executor,
             workers=workers or default_threads(),
             progress=progress,
             **options,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, SMOOTH, measuring, settings_of
+from calibrant.cli._options import AS_JSON, ENGINE, SMOOTH, measuring, settings_of
 from calibrant.cli._progress import Progress
 
 
@@ -18,6 +18,7 @@ from calibrant.cli._progress import Progress
 @click.argument("predictions", metavar="PRED")
 @measuring
 @SMOOTH
+@ENGINE
 @AS_JSON
 def command(predictions: str, as_json: bool, **options: Any) -> None:
     """Measure how far the probabilities in PRED can be trusted.
@@ -26,7 +27,10 @@ def command(predictions: str, as_json: bool, **options: Any) -> None:
     input. A long table has a column score in [0, 1] and a column label in {0, 1}; a wide one has label (a
     class name) and one p_<class> column a class.
 
-    PRED may also be a log of a language model's evaluation, or a folder of logs: samples of
+    PRED may also be a folder or a quoted pattern of .parquet files with the same columns, such as
+    'parts/*.parquet'.
+
+    Or PRED is a log of a language model's evaluation, or a folder of logs: samples of
     lm-evaluation-harness, logs of inspect_ai, responses with log-probabilities in OpenAI's format.
     """
     from calibrant.workflow import measure

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import AS_JSON, MEASURING, SMOOTH, added, command_line
+from calibrant.cli._options import AS_JSON, EXECUTOR, MEASURING, SMOOTH, WORKERS, added, command_line
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
 
@@ -26,7 +26,7 @@ EVENT = click.option(
     epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
 )
 @tagging
-@lambda function: added(function, (EVENT, *MEASURING, SMOOTH))
+@lambda function: added(function, (EVENT, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @AS_JSON
 def command(
     sources: tuple[str, ...],

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import AS_JSON, EXECUTOR, WORKERS
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
 
@@ -32,6 +32,8 @@ from calibrant.cli._tagging import tagging
     show_default=True,
     help="Leave out scores below it; the table says so. In [0, 1).",
 )
+@WORKERS
+@EXECUTOR
 @AS_JSON
 def command(
     sources: tuple[str, ...],
@@ -40,6 +42,8 @@ def command(
     cluster: Literal["sentence", "document"],
     output: str,
     threshold: float,
+    workers: int,
+    executor: str | None,
     as_json: bool,
 ) -> None:
     """Write the probability of every tag of every word of FILE to a long prediction table.
@@ -53,7 +57,15 @@ def command(
     model, _, file = tagger_and_file(sources, spacy, column)
     with Progress() as progress:
         found = predict_tags(
-            model, file, output, column=column, threshold=threshold, cluster=cluster, progress=progress
+            model,
+            file,
+            output,
+            column=column,
+            threshold=threshold,
+            cluster=cluster,
+            workers=workers,
+            executor=executor,
+            progress=progress,
         )
     from calibrant.cli._text import show
 

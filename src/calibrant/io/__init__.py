@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calibrant.io.estimation import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
     from calibrant.io.evaluation_tables import RatingTable, ResultTable, read_ratings, read_results
     from calibrant.io.lexicons import read_lexicon
+    from calibrant.io.logs import LogKind, NoOptionsError, open_log, recognise_log
     from calibrant.io.predictions import Predictions, open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_models import load_coreference_model, load_model, load_tagger, save_model
@@ -39,7 +40,9 @@ __all__ = [
     "DatedText",
     "DocumentLabels",
     "EventStore",
+    "LogKind",
     "Manifest",
+    "NoOptionsError",
     "PairWriter",
     "PosteriorDocument",
     "PosteriorWriter",
@@ -62,6 +65,7 @@ __all__ = [
     "load_recalibrator",
     "load_tagger",
     "load_tally",
+    "open_log",
     "open_predictions",
     "posterior_documents",
     "read_class_table",
@@ -75,6 +79,7 @@ __all__ = [
     "read_scored",
     "read_tagged",
     "read_verbs",
+    "recognise_log",
     "save_model",
     "save_recalibrator",
     "save_tally",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,6 +82,20 @@ def codes() -> Codes:
     return Codes(row, least, unit, above)
 
 
+def relation_of(files: Sequence[Path]) -> Any:
+    """Parquet files as a relation of a connection of its own, on which small keys are addressed directly."""
+    try:
+        import duckdb
+    except ImportError as error:
+        message, hint = "DuckDB is not installed", "pip install 'calibrant[duckdb]'"
+        raise InputError(message, hint, code="engine") from error
+    connection = duckdb.connect()
+    connection.execute(f"SET perfect_ht_threshold = {KEY_BITS}")
+    connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET enable_progress_bar = false")
+    return connection.read_parquet([str(file) for file in files])
+
+
 def quoted(name: str) -> str:
     """A name of a column as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
@@ -89,9 +104,9 @@ def quoted(name: str) -> str:
 def outcome(label: str, kind: str) -> str:
     """SQL for a label as double 0 or 1, and far beyond where it is neither."""
     column = quoted(label)
-    if kind == "BOOLEAN" or (kind.endswith("INT") or kind.endswith("INTEGER")):
+    if kind.endswith(("BOOLEAN", "INT", "INTEGER")):
         return f"{column}::DOUBLE"
-    if kind.startswith("VARCHAR") or kind.startswith("ENUM"):
+    if kind.startswith(("VARCHAR", "ENUM")):
         words = [
             ", ".join(f"'{word}'" for word, is_one in ZERO_ONE.items() if is_one == each) for each in (0, 1)
         ]
@@ -147,7 +162,8 @@ def summed(
 
 
 def _numbers(table: pa.Table, name: str) -> NDArray[Any]:
-    return table[name].to_numpy()
+    values: NDArray[Any] = table[name].to_numpy()
+    return values
 
 
 def _sums(table: pa.Table, weighted: bool) -> Sums:

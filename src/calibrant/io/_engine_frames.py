@@ -26,7 +26,6 @@ from calibrant.io._engine_rows import (
 )
 
 if TYPE_CHECKING:
-    import narwhals as nw
     import pyarrow as pa
 
 Integers = NDArray[np.int64]
@@ -40,8 +39,10 @@ def engine_name(frame: Any) -> str:
 
 def collected(frame: Any, doing: str) -> pa.Table:
     """Run a query; an engine that cannot is named, with what it cannot do."""
+    # Polars holds what it computes in memory unless it is asked to stream.
+    streaming = {"engine": "streaming"} if frame.implementation.is_polars() else {}
     try:
-        found: pa.Table = frame.collect(backend="pyarrow").to_arrow()
+        found: pa.Table = frame.collect(backend="pyarrow", **streaming).to_arrow()
     except InputError:
         raise
     except Exception as error:
@@ -56,9 +57,7 @@ def failure(frame: Any, doing: str, error: Exception) -> InputError:
     return InputError(f"{engine_name(frame)} failed at {doing} ({reason})", hint, code="engine")
 
 
-def keyed(
-    frame: nw.LazyFrame, score: str, label: str, weight: str | None, names: Sequence[str]
-) -> nw.LazyFrame:
+def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequence[str]) -> Any:
     """Columns x0, x1, ... (the names), y, w, key, and d: the place in the row, from 0 to 1.
 
     The key is `WRONG` where a score, label or weight is none.
@@ -97,7 +96,7 @@ def keyed(
         nw.when(nw.col("s") > nw.col("near") / CUTS).then(one).otherwise(zero).alias("over"),
     )
     key = key_of(nw.col("above"), nw.col("octave"), nw.col("floor"), nw.col("near") + nw.col("over"))
-    known = nw.when(nw.col("good") == 0).then(nw.lit(float(WRONG)))
+    known: Any = nw.when(nw.col("good") == 0).then(nw.lit(float(WRONG)))
     known = known.otherwise(
         nw.when(nw.col("q") >= 1).then(nw.lit(float(ONE)))
         .otherwise(
@@ -133,31 +132,33 @@ def outcome(label: str, kind: Any) -> Any:
 
 
 def summed(
-    frame: nw.LazyFrame, score: str, label: str, weight: str | None, names: Sequence[str]
+    frame: Any, score: str, label: str, weight: str | None, names: Sequence[str]
 ) -> tuple[Sums, pa.Table] | None:
     """Sum a frame by key and the columns ``names``; None where a value cannot be used, whichever it is."""
-    import narwhals as nw
     import pyarrow as pa
 
     found = keyed(frame, score, label, weight, names)
-    found = found.with_columns((nw.col("d") * 2**FINE).floor().alias("coarse"))
-    found = found.with_columns((nw.col("d") * 2**FINE - nw.col("coarse")).alias("fine"))
-    sums = [nw.len().alias("n")]
-    if weight is None:
-        parts = {"coarse": nw.col("coarse"), "fine": nw.col("fine"), "d2": nw.col("d") * nw.col("d")}
-    else:
-        w = nw.col("w")
-        parts = {"w": w, "w2": w * w, "coarse": w * nw.col("coarse"), "fine": w * nw.col("fine")}
-        parts["d2"] = w * nw.col("d") * nw.col("d")
     groups = ["key", "y", *(f"x{place}" for place in range(len(names)))]
-    found = found.select(*groups, *(part.alias(name) for name, part in parts.items()))
-    sums += [nw.col(name).sum() for name in parts]
-    table = collected(found.group_by(*groups).agg(*sums), "a group-by aggregation")
+    table = collected(summed_by(found, groups, weight), "a group-by aggregation")
     key = table["key"].to_numpy()
     if (key == WRONG).any():
         return None
     extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})
     return _sums(table, weight is not None), extra
+
+
+def summed_by(found: Any, groups: Sequence[str], weight: str | None) -> Any:
+    """Count, and sum places in rows: what is coarse about them adds up exactly, and the rest apart."""
+    import narwhals as nw
+
+    d, coarse = nw.col("d"), nw.col("coarse")
+    found = found.with_columns((d * 2**FINE).floor().alias("coarse"))
+    parts = {"coarse": coarse, "fine": d * 2**FINE - coarse, "d2": d * d}
+    if weight is not None:
+        w = nw.col("w")
+        parts = {"w": w, "w2": w * w} | {name: w * part for name, part in parts.items()}
+    found = found.select(*groups, *(part.alias(name) for name, part in parts.items()))
+    return found.group_by(*groups).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in parts))
 
 
 def _sums(table: pa.Table, weighted: bool) -> Sums:
@@ -173,6 +174,6 @@ def _sums(table: pa.Table, weighted: bool) -> Sums:
         np.asarray(table["n"].to_numpy(), np.int64),
         numbers("w") if weighted else None,
         numbers("w2") if weighted else None,
-        unit * (numbers("coarse") * 2.0**-FINE + numbers("fine") * 2.0**-FINE),
+        unit * 2.0**-FINE * (numbers("coarse") + numbers("fine")),
         unit**2 * numbers("d2"),
     )

@@ -2,7 +2,7 @@
 
 With m = min(q, 1 - q), P the power of two nearest to m and p = 256 (m / P - 1), doubled where it is negative,
 the row of the grid is told by log2 P and floor(p): floor(-p) above one half, where rows are closed at the
-other end. P comes by two multiplications and a subtraction (Veltkamp's splitting, to one bit), and all of it is exact.
+other end. P comes by a multiplication and two subtractions (Veltkamp's splitting, to one bit), all exact.
 Cuts of the grid at multiples of 1/60 are counted beside it. Nothing of the key needs to be decoded: keys
 of the first score of every row, computed here by the same steps, are looked up.
 
@@ -104,7 +104,7 @@ def first_scores() -> Floats:
 
 
 def lattice(score: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the side (0 or 1), log2 of 1 / P, floor(+-p) and the number of cuts passed, of scores in (0, 1)."""
+    """Return the side (0 or 1), log2 of 1 / P, floor(+-p) and the cuts below, of scores in (0, 1)."""
     above = (score >= 0.5).astype(np.float64)
     sign = 1 - 2 * above
     least = sign * (score - above)

@@ -53,6 +53,13 @@ class FrameTable:
         self.rows: int | None = None if isinstance(self._frame, nw.LazyFrame) else len(self._frame)
         self._collected: pa.Table | None = None
 
+    @property
+    def lazy(self) -> Any | None:
+        """The frame as it was given, if it is a lazy one: its engine can compute without sending rows."""
+        import narwhals as nw
+
+        return self._frame.to_native() if isinstance(self._frame, nw.LazyFrame) else None
+
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, in order."""
         yield from self._collect(list(columns)).to_batches(max_chunksize=size)

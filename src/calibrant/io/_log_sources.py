@@ -104,7 +104,10 @@ def recognise_log(path: object) -> LogKind | None:
 
 
 def _in_folder(folder: Path) -> LogKind:
-    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES))
+    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
+    if len(files) > MOST_FILES:
+        message = f"more than {MOST_FILES:,} files"
+        raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
     candidates = sorted(
         each for each in files if each.name.endswith((".jsonl", ".jsonl.gz", ".eval", ".json"))
     )
@@ -126,6 +129,7 @@ def _in_folder(folder: Path) -> LogKind:
 
 
 def _is_inspect(path: Path) -> bool:
+    """Whether a JSON file begins as a log of inspect_ai does."""
     with opened(path) as stream:
         head = stream.read(HEAD)
     return b'"version"' in head and b'"eval"' in head
@@ -156,7 +160,9 @@ def _first(path: Path) -> dict[str, Any]:
     """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
     try:
         return next((line for _, line in lines(path)), {})
-    except FormatError:
+    except FormatError as error:
+        if error.code == "file-truncated" and path.suffix.lower() == ".gz":
+            raise
         return {}
 
 

@@ -288,7 +288,7 @@ def _top(values: Sequence[float]) -> int:
 
 
 def run_of(path: Path, task: str, date: str) -> Run:
-    """What the results file of a samples file says: that of the same date, or the newest that has the task.
+    """What the results file of a samples file says: that of the same date, or else one that has the task.
 
     Without one the model is called after its folder, where the harness makes one for each model.
 
@@ -297,11 +297,14 @@ def run_of(path: Path, task: str, date: str) -> Run:
     FormatError
         The results are broken, or of a release that is not known.
     """
-    for results in sorted(path.parent.glob("results*.json"), reverse=True):
-        if not date or results.name in (f"results_{date}.json", "results.json"):
-            found = whole(results, dict)
-            if task in found.get("results", {}) or task in found.get("configs", {}):
-                return _run(found, results)
+    same = path.with_name(f"results_{date}.json")
+    if date and same.is_file():
+        return _run(whole(same, dict), same)
+    others = () if date else sorted(path.parent.glob("results*.json"), reverse=True)
+    for results in (path.with_name("results.json"), *others):
+        found = whole(results, dict) if results.is_file() else {}
+        if task in found.get("results", {}) or task in found.get("configs", {}):
+            return _run(found, results)
     return Run(path.absolute().parent.name or "model", {}, {})
 
 

@@ -62,10 +62,19 @@ def _there(table: Table, name: str, part: str) -> str:
         return name
     raise InputError(
         f"there is no column {name!r}",
-        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}",
+        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}{_no_log(table.name)}",
         code="column-missing",
         file=table.name,
     )
+
+
+def _no_log(name: str) -> str:
+    """What to add of a file that could be a log."""
+    if not name.lower().endswith((".jsonl", ".jsonl.gz")):
+        return ""
+    from calibrant.io._log_sources import KNOWN
+
+    return f"; nor is this a log that is known: {KNOWN}"
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, Column
+from calibrant.io._parts import PartsTable
 from calibrant.io._slice_columns import Slices
 from calibrant.io._tables import Kind, Table
 
@@ -82,7 +83,8 @@ class TableReader:
             kinds.setdefault(own.name, own.kind)
         first, weighed = self.table.first_row, self.columns.weight is None
         for arrow in self.table.batches(kinds, size):
-            batch = self._batch(arrow, first, items)
+            file, row = self.table.place(first) if isinstance(self.table, PartsTable) else (None, first)
+            batch = self._batch(arrow, file or self.table.name, row, items)
             first += arrow.num_rows
             weighed = weighed or bool(len(batch))
             if len(batch):
@@ -98,14 +100,14 @@ class TableReader:
                 column=self.columns.weight,
             )
 
-    def _batch(self, arrow: Any, first: int, items: bool) -> Batch:
+    def _batch(self, arrow: Any, file: str, first: int, items: bool) -> Batch:
         def column(name: str) -> Column:
-            return Column(arrow.column(name), self.table.name, name, first)
+            return Column(arrow.column(name), file, name, first)
 
         names, slices = self.columns, self.slices
         if names.score is not None:
             score: NDArray[Any] = column(names.score).scores()
-            self._check_threshold(score, first)
+            self._check_threshold(score, file, first)
             label: NDArray[Any] = column(names.label).labels()
         else:
             parts = [column(name) for name in names.class_scores]
@@ -113,7 +115,7 @@ class TableReader:
                 score = softmax(np.column_stack([part.finite() for part in parts]))
             else:
                 score = np.column_stack([part.scores() for part in parts])
-                check_sums(score, self.table.name, first, self.threshold is not None)
+                check_sums(score, file, first, self.threshold is not None)
             label = column(names.label).class_index(self.classes)
         return Batch(
             score,
@@ -125,7 +127,7 @@ class TableReader:
             None if slices is None else slices.codes([column(own.name) for own in slices.columns]),
         ).without_weightless()
 
-    def _check_threshold(self, score: NDArray[Any], first: int) -> None:
+    def _check_threshold(self, score: NDArray[Any], file: str, first: int) -> None:
         """Raise if a long table has a score that its own note says was dropped."""
         if self.threshold is None:
             return
@@ -137,7 +139,7 @@ class TableReader:
                 f"{score[row].item()!r} is below the noted threshold {self.threshold:g}",
                 "correct the note calibrant.threshold, or drop the row",
                 code="threshold",
-                file=self.table.name,
+                file=file,
                 row=first + row,
                 column=self.columns.score,
             )

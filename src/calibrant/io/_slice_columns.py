@@ -64,7 +64,7 @@ class SliceColumn:
         """What each code stands for."""
         if self.bands is not None:
             return [None, *self._names]
-        return [None, *(key_text(value) for value in self._codes.names)]
+        return [None, *(class_name(value) for value in self._codes.names)]
 
     def cut(self, columns: Iterable[Column]) -> None:
         """Find the bands: quantiles of all numbers, equal ones in one band."""
@@ -130,19 +130,6 @@ def _band_names(first: Floats, last: Floats) -> list[str]:
 
 def _short(value: float) -> str:
     return class_name(value) if value.is_integer() else f"{value:.6g}"
-
-
-def key_text(value: object) -> str | None:
-    """Write the value of a slice column as text, the same for every kind of table; None is missing.
-
-    Examples
-    --------
-    >>> key_text("law"), key_text(3.0), key_text(True), key_text(None)
-    ('law', '3', 'true', None)
-    """
-    if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else class_name(value)
 
 
 def _valid(column: Column) -> NDArray[np.bool_]:

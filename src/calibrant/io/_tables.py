@@ -67,7 +67,7 @@ class ParquetTable:
         self._origin = origin
         self.name = origin.name
         file = self._open()
-        schema = file.schema_arrow
+        self.schema = schema = file.schema_arrow
         self.columns = tuple(schema.names)
         self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
         self.rows: int | None = file.metadata.num_rows

@@ -210,13 +210,21 @@ class PosteriorWriter:
 
     def write(self, document: PosteriorDocument) -> None:
         """Write a document."""
-        if document.name in self._documents:
-            message = f"document {document.name!r} is written twice"
+        self.write_line(document.name, line_of(document))
+
+    def write_line(self, name: str, line: str) -> None:
+        """Write a document that `line_of` has put into words, perhaps elsewhere."""
+        if name in self._documents:
+            message = f"document {name!r} is written twice"
             raise InputError(message, "give every document another name", file=self._name)
-        self._documents.add(document.name)
-        rows = [np.asarray(row) for row in document.rows]
-        line = format_line(document.name, document.mentions, rows, document.clusters)
+        self._documents.add(name)
         self._file.write(f"{line}\n".encode())
+
+
+def line_of(document: PosteriorDocument) -> str:
+    """The line of a document, which takes longer than to find its probabilities."""
+    rows = [np.asarray(row) for row in document.rows]
+    return format_line(document.name, document.mentions, rows, document.clusters)
 
 
 def posterior_documents(

@@ -17,11 +17,16 @@ from calibrant.exceptions import InputError
 from calibrant.io import _engine_duckdb, _engine_frames
 from calibrant.io._columns import class_name, dictionary
 from calibrant.io._engine_checks import check_columns, raise_fault
+from calibrant.io._engine_exact import tally_with_cuts
 from calibrant.io._engine_rows import Sums, tally_of
+from calibrant.measure.binning import adaptive, adaptive_ranks
 from calibrant.measure.tally import Tally
+from calibrant.results.bins import Bins
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+__all__ = ["engine_bins", "engine_tallies", "engine_tally", "is_lazy"]
 
 Integers = NDArray[np.int64]
 Key = tuple[str | None, ...]
@@ -140,6 +145,64 @@ def engine_tallies(
     return found
 
 
+def engine_bins(
+    frame: Any,
+    *,
+    size: int | None = None,
+    count: int | None = None,
+    score: str = "score",
+    label: str = "label",
+    name: str = "the dataframe",
+) -> Bins:
+    """Exact adaptive bins of a lazy frame: those of all its pairs in memory, which never travel.
+
+    After the aggregation onto the grid, the rows in which bins end are looked into: what few distinct scores
+    they hold is fetched, with counts; where that is much, the rows are divided further first.
+
+    Parameters
+    ----------
+    frame, score, label, name
+        As in `engine_tally`.
+    size, count
+        As in `calibrant.measure.binning.adaptive`: pairs a bin, or the number of bins.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.LazyFrame({"score": [0.1, 0.3, 0.6, 0.8, 0.9], "label": [0, 0, 1, 1, 1]})
+    >>> engine_bins(frame, size=2).n.tolist()
+    [2.0, 3.0]
+    """
+    tally = engine_tally(frame, score=score, label=label, name=name)
+    ranks = adaptive_ranks(tally.total_n, size=size, count=count)
+    cut = engine_cuts(frame, tally, ranks, np.zeros(0), score=score, label=label)
+    return adaptive(cut, size=size, count=count)
+
+
+def engine_cuts(
+    frame: Any, tally: Tally, ranks: Integers, edges: NDArray[np.float64], *, score: str, label: str
+) -> Tally:
+    """Refine the `engine_tally` of a frame so that bins with these cuts are exact; weights are not taken."""
+    import narwhals as nw
+
+    return tally_with_cuts(nw.from_native(frame), tally, score, label, ranks, edges)
+
+
+def row_count(frame: Any) -> int:
+    """Count the rows of a lazy frame.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> row_count(pl.LazyFrame({"score": [0.5, 0.7]}))
+    2
+    """
+    import narwhals as nw
+
+    counted = nw.from_native(frame).select(nw.len().alias("rows"))
+    return int(_engine_frames.collected(counted, "counting rows")["rows"][0].as_py())
+
+
 def _summed(
     frame: Any, score: str, label: str, weight: str | None, names: Sequence[str], name: str
 ) -> tuple[Sums, pa.Table]:
@@ -151,7 +214,7 @@ def _summed(
     inside = _engine_duckdb if lazy.implementation.is_duckdb() else _engine_frames
     source = lazy.to_native() if inside is _engine_duckdb else lazy
     try:
-        found = inside.summed(source, score, label, weight, names)
+        found: tuple[Sums, pa.Table] | None = inside.summed(source, score, label, weight, names)
     except (NotImplementedError, AttributeError, nw.exceptions.NarwhalsError) as error:
         raise _engine_frames.failure(lazy, "the expressions of the grid", error) from error
     if found is None:

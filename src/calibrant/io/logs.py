@@ -14,7 +14,7 @@ from calibrant.io._log_sources import KNOWN, LogKind, LogTable, recognise_log
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.predictions import Predictions, predictions_of
 
-__all__ = ["LogKind", "NoOptionsError", "Normalise", "View", "open_log", "recognise_log"]
+__all__ = ["LogKind", "NoOptionsError", "open_log", "recognise_log"]
 
 
 def open_log(

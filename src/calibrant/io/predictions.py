@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
@@ -17,6 +17,7 @@ from calibrant.io._naming import Form as Form
 from calibrant.io._naming import listed as listed
 from calibrant.io._naming import resolve as resolve
 from calibrant.io._naming import threshold_of as threshold_of
+from calibrant.io._parts import PartsTable, parquet_parts
 from calibrant.io._readers import TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, Table
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
     from calibrant.io._log_sources import LogTable
 
+Engine = Literal["kernel", "duckdb"]
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = 1 << 18
 
@@ -90,6 +92,18 @@ class Predictions:
     def items(self) -> list[Any]:
         """Names of the items met so far, by code."""
         return self._reader.item_codes.names
+
+    @property
+    def table_reader(self) -> TableReader | None:
+        """What reads the table, if it is one with named columns."""
+        return self._reader if isinstance(self._reader, TableReader) else None
+
+    def met_classes(self, names: Sequence[str]) -> None:
+        """Note the classes of a long table that was summed elsewhere, in this order."""
+        import pyarrow as pa
+
+        if self.table_reader is not None:
+            self.table_reader.class_codes.of(pa.array(names, pa.string()))
 
     def through(self, change: Callable[[Reader], Reader], name: str) -> Predictions:
         """Return the same table under another name, read through another reader."""
@@ -172,6 +186,7 @@ def open_predictions(
     weight: str | None = None,
     normalise: Normalise = "none",
     gold: Gold = None,
+    engine: Engine = "kernel",
 ) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
@@ -185,11 +200,15 @@ def open_predictions(
     ----------
     source
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
-        also as ``.gz``), ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`).
+        also as ``.gz``), a folder or a pattern (``parts/*.parquet``) of Parquet files with the same columns,
+        ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`).
     form
         ``long`` or ``wide``; needed only when the columns fit both.
     score, label, class_column, cluster, item, weight
         Names of columns that are called otherwise. A column named here must be there.
+    engine
+        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, which then sums them; by default they are
+        read in batches.
     normalise, gold
         Of logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
         tab and the answer.
@@ -216,6 +235,10 @@ def open_predictions(
     named = {"class": class_column, "cluster": cluster, "item": item, "weight": weight}
     table: Table
     if isinstance(source, (str, os.PathLike)):
+        parts = parquet_parts(source)
+        if parts is not None or engine != "kernel":
+            table = _files(source, parts, engine)
+            return predictions_of(table, form=form, score=score, label=label, named=named)
         log = _log(source, normalise, gold)
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
@@ -240,6 +263,23 @@ def open_predictions(
         message = "normalise and gold are for logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
     return predictions_of(table, form=form, score=score, label=label, named=named)
+
+
+def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engine: Engine) -> Table:
+    """Parquet files as a table, or as a lazy frame of DuckDB."""
+    files, name = parts or (Path(source),), os.fspath(source)
+    if engine == "kernel":
+        return PartsTable(files, name)
+    if engine != "duckdb":
+        raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
+    if files[0].suffix != ".parquet":
+        hint = "write Parquet, or leave the engine out"
+        raise InputError("DuckDB is asked to read something else", hint, code="file-kind", file=name)
+    from calibrant.io._engine_duckdb import relation_of
+    from calibrant.io._frames import FrameTable
+
+    PartsTable(files, name)  # checks that the files agree
+    return FrameTable(relation_of(files), name)
 
 
 def predictions_of(

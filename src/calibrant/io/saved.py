@@ -19,6 +19,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
 from calibrant.io._origin import locate, reading
+from calibrant.io._parts import parquet_parts
 
 if TYPE_CHECKING:
     from calibrant.measure.tally import Tally
@@ -126,7 +127,7 @@ def _coded(column: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def tally_event(path: str | os.PathLike[str]) -> str | None:
     """Return the event of a saved tally, or None if the file is no tally."""
     name = os.fspath(path)
-    if not name.endswith(".parquet"):
+    if not name.endswith(".parquet") or parquet_parts(name) is not None:
         return None
     header = _header(name)
     return None if header is None else str(header.get("event", "binary"))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from calibrant.exceptions import FormatError, InputError
@@ -193,7 +194,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal digits.
+    """SHA-256 of a file's bytes, as hexadecimal digits; of a folder, of its files' names and digests.
 
     Examples
     --------
@@ -202,6 +203,10 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     ...     file_digest(file.name)[:12]
     'e3b0c44298fc'
     """
+    if os.path.isdir(path):
+        files = sorted(each for each in Path(path).rglob("*") if each.is_file())
+        parts = [f"{each.relative_to(path).as_posix()}\0{file_digest(each)}\n" for each in files]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

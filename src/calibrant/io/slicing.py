@@ -9,10 +9,12 @@ from dataclasses import replace
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Reader
 from calibrant.io._columns import Column
+from calibrant.io._frames import FrameTable
 from calibrant.io._readers import TableReader
-from calibrant.io._slice_columns import SliceColumn, Slices
+from calibrant.io._slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
 from calibrant.io._tables import Table
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
+from calibrant.measure.tally import Tally
 
 MOST_BANDS = 1_000
 _BANDED = re.compile(r"(?s)(.+):(\d+)")
@@ -33,32 +35,79 @@ def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Sl
     InputError
         A column is not there, is named twice, or holds what the model says or should say.
     """
-    made: list[Slices] = []
+    reader = _reader(predictions)
+    found = _slice_columns(reader, by)
+    for column in found:
+        if column.bands is not None:
+            column.cut(_each(reader.table, column.name))
+    slices = Slices(found)
+    return predictions.through(lambda _: replace(reader, slices=slices), predictions.name), slices
 
-    def change(reader: Reader) -> Reader:
-        if not isinstance(reader, TableReader):
-            hint = "slice a table that has them"
-            raise InputError(
-                "there are no columns to slice by", hint, code="column-missing", file=predictions.name
-            )
-        parts = reader.columns
-        taken = {parts.score: "the score", parts.label: "the label"}
-        taken |= dict.fromkeys(parts.class_scores, "a score")
-        found = [_slice_column(reader.table, name, taken) for name in by]
-        names = [column.name for column in found]
-        for name in names:
-            if names.count(name) > 1:
-                hint = "name each column once"
-                raise InputError(
-                    "the column is named twice", hint, code="column", file=reader.table.name, column=name
-                )
-        for column in found:
-            if column.bands is not None:
-                column.cut(_each(reader.table, column.name))
-        made.append(Slices(found))
-        return replace(reader, slices=made[0])
 
-    return predictions.through(change, predictions.name), made[0]
+def tallies_in_engine(predictions: Predictions, by: Sequence[str]) -> dict[Keys, Tally] | None:
+    """Tally the slices of a lazy frame inside its engine; None where its rows have to come here.
+
+    That is so for frames with classes and for bands, and for what is no lazy frame.
+
+    Raises
+    ------
+    InputError
+        As `sliced`, and as `calibrant.io.engines.engine_tallies`.
+    """
+    reader = _reader(predictions)
+    frame = reader.table.lazy if isinstance(reader.table, FrameTable) else None
+    if frame is None or predictions.has_classes or reader.columns.score is None:
+        return None
+    if any(column.bands is not None for column in _slice_columns(reader, by)):
+        return None
+    from calibrant.io.engines import engine_tallies
+
+    parts = reader.columns
+    found = engine_tallies(
+        frame,
+        by,
+        score=reader.columns.score,
+        label=parts.label,
+        weight=parts.weight,
+        cluster=parts.cluster,
+        name=predictions.name,
+    )
+    if len(found) > MOST_SLICES:
+        message, hint = (
+            f"there are {len(found):,} slices",
+            f"choose columns that make at most {MOST_SLICES:,}",
+        )
+        raise InputError(message, hint, code="parameter", file=predictions.name)
+    return found
+
+
+def _reader(predictions: Predictions) -> TableReader:
+    """What reads a table with named columns, or raise."""
+    found: list[Reader] = []
+
+    def look(reader: Reader) -> Reader:
+        found.append(reader)
+        return reader
+
+    predictions.through(look, predictions.name)
+    reader = found[0]
+    if not isinstance(reader, TableReader):
+        message, hint = "there are no columns to slice by", "slice a table that has them"
+        raise InputError(message, hint, code="column-missing", file=predictions.name)
+    return reader
+
+
+def _slice_columns(reader: TableReader, by: Sequence[str]) -> list[SliceColumn]:
+    parts = reader.columns
+    taken = {parts.score: "the score", parts.label: "the label"}
+    taken |= dict.fromkeys(parts.class_scores, "a score")
+    found = [_slice_column(reader.table, name, taken) for name in by]
+    names = [column.name for column in found]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        message, hint = "the column is named twice", "name each column once"
+        raise InputError(message, hint, code="column", file=reader.table.name, column=twice)
+    return found
 
 
 def _slice_column(table: Table, asked: str, taken: dict[str | None, str]) -> SliceColumn:

@@ -18,8 +18,8 @@ from calibrant.propagate.periods import parse_date, period_of
 BY = ("day", "week", "month", "value")
 
 
-def timed(predictions: Predictions, column: str) -> Predictions:
-    """Return a table whose items are the values of its column of time.
+def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
+    """Return a table whose items are the values of its column of time, and the number of its first row.
 
     Parameters
     ----------
@@ -38,12 +38,14 @@ def timed(predictions: Predictions, column: str) -> Predictions:
     >>> import pyarrow as pa
     >>> from calibrant.io import open_predictions
     >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1], "day": ["2026-11-20", "2026-11-21"]})
-    >>> found = timed(open_predictions(table), "day")
+    >>> found, _ = timed(open_predictions(table), "day")
     >>> found.read(items=True).item.tolist(), found.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
+    first = 1
 
     def change(reader: Reader) -> Reader:
+        nonlocal first
         if not isinstance(reader, TableReader) or column not in reader.table.columns:
             known = (
                 f"; the columns are {listed(reader.table.columns)}" if isinstance(reader, TableReader) else ""
@@ -51,11 +53,12 @@ def timed(predictions: Predictions, column: str) -> Predictions:
             message = f"there is no column {column!r}"
             hint = f"name the column of time (--time){known}"
             raise InputError(message, hint, code="column-missing", file=predictions.name)
+        first = reader.table.first_row
         return replace(reader, columns=replace(reader.columns, item=column), item_codes=Codes())
 
     found = predictions.through(change, predictions.name)
     found.has_items = True
-    return found
+    return found, first
 
 
 def window_of(value: Any, by: str) -> str | int:

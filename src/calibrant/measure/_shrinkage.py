@@ -18,6 +18,7 @@ _CELLS = 400
 _SHAPES = np.geomspace(0.02, 200, 25)
 _MEANS = np.geomspace(1e-3, 1, 25)  # of the largest truth thinkable
 _NEAR = np.geomspace(0.75, 1 / 0.75, 13)
+_MOST_SKEWED = 1.4
 _CERTAIN = 9.0  # standard errors above the largest estimate that no truth exceeds
 
 
@@ -76,16 +77,17 @@ def shrunken(value: Floats, variance: Floats) -> Shrinkage:
     return Shrinkage(mean, float(share @ between) ** 0.5, mean + kept * (value - mean))
 
 
-def shrunken_positive(value: Floats, variance: Floats, slope: Floats) -> Shrinkage:
+def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: Floats) -> Shrinkage:
     """Shrink estimates, negative ones too, of truths that are not: these have a gamma distribution.
 
-    The variance of an estimate whose truth is theta is ``variance + slope * theta``.
+    The variance of an estimate whose truth is theta is ``variance + slope * theta``; its first part is skewed
+    by chance, and large estimates without any truth are then more likely than a normal distribution has it.
 
     Examples
     --------
     >>> import numpy as np
     >>> value = np.array([-0.001, 0.0, 0.001, 0.009])
-    >>> shrunken_positive(value, np.full(4, 1e-6), np.zeros(4)).estimate.round(4).tolist()
+    >>> shrunken_positive(value, np.full(4, 1e-6), np.zeros(4), np.zeros(4)).estimate.round(4).tolist()
     [0.0001, 0.0001, 0.0003, 0.0089]
     """
     from scipy.special import gammainc
@@ -98,7 +100,8 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats) -> Shrinka
     theta = (edges[1:] + edges[:-1]) / 2
     width2 = np.diff(edges) ** 2 / 12
     total = variance[:, np.newaxis] + slope[:, np.newaxis] * theta + width2
-    log = -np.log(total) / 2 - (value[:, np.newaxis] - theta) ** 2 / total / 2
+    skewed = np.minimum(skewness, _MOST_SKEWED)[:, np.newaxis] * (variance[:, np.newaxis] / total) ** 1.5
+    log = _log_density((value[:, np.newaxis] - theta) / np.sqrt(total), skewed) - np.log(total) / 2
     likelihood = np.exp(log - log.max(axis=1, keepdims=True))
     shape, mean = _SHAPES, _MEANS * most
     best = -np.inf
@@ -115,3 +118,15 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats) -> Shrinka
     centre = float(mass @ theta)
     spread = float(mass @ (theta - centre) ** 2) ** 0.5
     return Shrinkage(centre, spread, part @ theta / part.sum(axis=1))
+
+
+def _log_density(z: Floats, skewness: Floats) -> Floats:
+    """Of noise with mean 0 and variance 1: gamma, and a little of a normal, so that nothing is impossible."""
+    from scipy.special import gammaln
+
+    shape = 4 / np.maximum(skewness, 0.05) ** 2
+    point = np.maximum(shape + z * np.sqrt(shape), 1e-300)
+    gamma = (shape - 1) * np.log(point) - point - gammaln(shape) + np.log(shape) / 2
+    normal = -(z**2) / 2 - np.log(2 * np.pi) / 2
+    density: Floats = np.logaddexp(gamma, normal + np.log(0.01))
+    return density

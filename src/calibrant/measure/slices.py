@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, Sl
 Adjust = Literal["simultaneous", "fcr", "none"]
 Rank = Literal["error", "signed"]
 Keys = tuple[str | None, ...]
+Key = TypeVar("Key", bound=Keys)
 
 ADJUSTMENTS: dict[str, Adjustment | None] = {
     "simultaneous": "holm",
@@ -39,7 +40,7 @@ _NUMBERS = ("estimate", "standard_error", "low", "high", "p_value", "adjusted_p_
 
 
 def slice_errors(
-    tallies: Mapping[Keys, Tally],
+    tallies: Mapping[Key, Tally],
     *,
     by: Sequence[str] | None = None,
     level: float = 0.95,
@@ -144,7 +145,7 @@ def slice_errors(
     )
 
 
-def _names(tallies: Mapping[Keys, Tally], by: Sequence[str] | None) -> tuple[str, ...]:
+def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str, ...]:
     """Names of the keys' columns; raise where keys cannot be told apart or have none."""
     if not tallies:
         raise InputError("there are no slices", "pass at least one tally", code="empty")
@@ -201,7 +202,8 @@ def _squared(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[
     found = [each for each in every if isinstance(each, SquaredError)]
     shrinkage = None
     if len(found) >= FEWEST:
-        parts = [(each.moments.estimate, each.moments.null_variance, each.moments.slope) for each in found]
+        names = ("estimate", "null_variance", "slope", "null_skewness")
+        parts = [[getattr(each.moments, name) for name in names] for each in found]
         shrinkage = shrunken_positive(*np.array(parts).T)
     adjusted = _adjusted([each.p_value for each in found], adjust)
     intervals = _intervals([each.interval for each in found], adjusted, level, adjust)

@@ -82,6 +82,9 @@ class SpacyTagger:
             hint = f"use one of {', '.join(get_args(Column))}"
             raise InputError(f"column is {column!r}", hint, code="parameter")
         self.column: Column = column
+        self.path: str | None = None
+        if isinstance(path_or_pipeline, (str, os.PathLike)):
+            self.path = os.fspath(path_or_pipeline)
         self._nlp, file = load_pipeline(path_or_pipeline)
         name = _component_name(self._nlp, column, file)
         place = self._nlp.pipe_names.index(name)

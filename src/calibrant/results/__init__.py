@@ -22,7 +22,14 @@ from calibrant.results.coreference import (
     WrittenPairs,
     WrittenPosteriors,
 )
-from calibrant.results.drawing import BinIntervals, Drawing, ModelDifference, Report, ReportedModel
+from calibrant.results.drawing import (
+    BinIntervals,
+    Drawing,
+    ModelDifference,
+    Report,
+    ReportedModel,
+    TaskErrors,
+)
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
     CalibrationInTheLarge,
@@ -178,6 +185,7 @@ __all__ = [
     "SystemPair",
     "TagEvaluation",
     "TaggerCandidate",
+    "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",
     "WrittenPairs",

@@ -59,7 +59,7 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
 
     Examples
     --------
-    >>> study = monitoring(streams=10)
+    >>> study = monitoring(streams=2)
     >>> len(study.tables["false_alarms"])
     12
     """

@@ -15,7 +15,8 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io._batch import joined
 from calibrant.measure.tally import Tally
-from calibrant.workflow._sources import IN_MEMORY, TALLIED_AT_ONCE, Progress
+from calibrant.workflow._sources import IN_MEMORY, Progress
+from calibrant.workflow._tally_parts import TALLIED_AT_ONCE
 
 Integers = NDArray[np.int64]
 

@@ -39,6 +39,8 @@ class Extraction:
         Path; None: the one that ships.
     rules, samples, seed, with_text, possessive_endings
         As in `calibrant.workflow.extract_events`.
+    run
+        What tells runs apart: each loads its models anew, since a file may have changed.
     skip
         Whether documents that cannot count are skipped before parsing; it changes nothing but the time.
     """
@@ -51,6 +53,7 @@ class Extraction:
     seed: int
     with_text: bool
     possessive_endings: bool = True
+    run: str = ""
     skip: bool = True
 
 

@@ -92,9 +92,12 @@ class Workers:
     ----------
     slots
         How many batches can be worked on at once.
+    local
+        Whether objects need not be sent.
     """
 
     slots = 1
+    local = True
 
     def __enter__(self) -> Workers:
         return self
@@ -142,6 +145,7 @@ class _Task:
 class _Elsewhere(Workers):
     """Work that another process or thread does, and that can be lost with it."""
 
+    local = False
     lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
     tries = TRIES
 
@@ -370,6 +374,23 @@ def same_paths(settings: Settings, *names: str) -> Settings:
     paths = {name: getattr(settings, name) for name in names}
     there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
     return replace(settings, **there)
+
+
+def named_source(source: Any, pool: Workers, what: str) -> Any:
+    """What workers load a model from: its path or name, or, in this process, the model itself.
+
+    Raises
+    ------
+    InputError
+        If others than this process would need a model that has no path.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        return os.path.abspath(name) if os.path.exists(name) else name
+    if pool.local or source is None:
+        return source
+    message = f"workers cannot load a {what} that has no path"
+    raise InputError(message, f"give the path of the {what}, or one worker", code="parameter")
 
 
 def span(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -19,7 +19,11 @@ from calibrant.io._batch import joined
 from calibrant.measure._grouping import sorted_by
 from calibrant.measure.binning import select_tally, tally_with_cuts
 from calibrant.measure.tally import Tally
+from calibrant.workflow._engine_sources import LARGEST_COLLECTED, engine_sources
 from calibrant.workflow._events import CLASS, class_of, expanded, pairs_of
+from calibrant.workflow._tally_parts import TallyParts as TallyParts
+from calibrant.workflow._tally_parts import compact as compact
+from calibrant.workflow._tally_parts import tally_of_pairs as tally_of_pairs
 
 Progress = Callable[[str, int, int | None], None]
 Integers = NDArray[np.int64]
@@ -27,7 +31,6 @@ Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
-TALLIED_AT_ONCE = 1 << 21
 LEADING_CLASSES = 3  # scores that tell the rows of a wide table apart well enough
 
 
@@ -72,6 +75,8 @@ class EventSource:
         are named by these codes.
     total
         The tally of all pairs on finer rows than those of the tally by cluster; None: there are none finer.
+    cuts
+        Makes a tally whose bins with some cuts are exact, inside an engine; None where that is not asked for.
     """
 
     event: str
@@ -81,6 +86,7 @@ class EventSource:
     rows: Rows | None = None
     codes: Integers | None = None
     total: Tally | None = None
+    cuts: Callable[[Integers, Floats], Tally] | None = None
 
     @property
     def n(self) -> int:
@@ -97,10 +103,14 @@ class EventSource:
     @property
     def is_exact(self) -> bool:
         """Whether bins are made from the scores themselves."""
-        return isinstance(self.source, Pairs) or self.chunks is not None or self.source.kind == "exact"
+        if isinstance(self.source, Pairs) or self.chunks is not None or self.cuts is not None:
+            return True
+        return self.source.kind == "exact"
 
     def with_cuts(self, ranks: Integers, edges: Floats) -> Tally:
         """Return a tally, not by cluster, whose bins with these cuts are as exact as was asked for."""
+        if self.cuts is not None:
+            return self.cuts(ranks, edges)
         if self.chunks is not None:
             return select_tally(self.chunks, [ranks], [edges], threads=self.threads)
         alone = self.alone
@@ -137,12 +147,14 @@ def event_sources(
     exact: bool = False,
     items: bool = False,
     whole: bool = False,
+    collected: int = LARGEST_COLLECTED,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[EventSource], int]:
     """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
 
-    Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read.
+    Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read, and lazy
+    frames of more than ``collected`` rows inside their engine.
     ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
     in memory however large it is. The top label of a long table is found item by item: it is read as the
     wide one that it could be; a log knows its top labels.
@@ -153,6 +165,10 @@ def event_sources(
         found, rows = of(predictions.of_top_labels(), ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         return found + more, rows
+    inside = None if whole else engine_sources(predictions, events, exact=exact, collected=collected)
+    if inside is not None:
+        made = [EventSource(each.event, each.tally, threads, cuts=each.cuts) for each in inside[0]]
+        return made, inside[1]
     if "top" in events and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = items or ("pooled" in events and not predictions.clustered)
@@ -242,23 +258,6 @@ def _no_pairs(event: str, predictions: Predictions) -> InputError:
     return InputError(f"event {event} has no pairs", hint, code="empty", file=predictions.name)
 
 
-def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
-    """Number the clusters that occur from 0, without gaps; also return their numbers before.
-
-    ``order`` holds all numbers in the order to give them; as they stand if None.
-    """
-    if pairs.cluster is None:
-        return pairs, None
-    used = np.zeros(pairs.cluster_count, bool)
-    used[pairs.cluster] = True
-    codes = np.flatnonzero(used) if order is None else order[used[order]]
-    if order is None and len(codes) == pairs.cluster_count:
-        return pairs, codes
-    place = np.zeros(pairs.cluster_count, np.int64)
-    place[codes] = np.arange(len(codes))
-    return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
-
-
 def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Integers | None:
     """Codes of clusters in an order that no shuffling of rows changes: draws go by it.
 
@@ -317,71 +316,6 @@ def _tallied(
         named = len(names) > 0 and tally.clusters is not None
         found.append(EventSource(event, ordered(tally, names[tally.clusters]) if named else tally, threads))
     return found
-
-
-class TallyParts:
-    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most."""
-
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
-        self._pool = pool
-        self._waiting: list[Pairs] = []
-        self._length = 0
-        self._running: Future[None] | None = None
-        self._merged: list[tuple[int, Tally]] = []
-
-    def add(self, pairs: Pairs) -> None:
-        """Add pairs; their clusters are numbered alike in all parts."""
-        if len(pairs):
-            self._waiting.append(pairs)
-            self._length += len(pairs)
-        if self._length >= TALLIED_AT_ONCE:
-            self._flush()
-
-    def tally(self) -> Tally | None:
-        """Return the tally of all pairs, its clusters named by their numbers; None without pairs."""
-        self._flush()
-        self._finish()
-        whole: Tally | None = None
-        for _, part in reversed(self._merged):
-            whole = part if whole is None else whole.merge(part)
-        return whole
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._finish()
-            waiting, self._waiting, self._length = self._waiting, [], 0
-            self._running = self._pool.submit(self._merge, waiting)
-
-    def _finish(self) -> None:
-        if self._running is not None:
-            self._running.result()
-            self._running = None
-
-    def _merge(self, waiting: list[Pairs]) -> None:
-        new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
-        while self._merged and self._merged[-1][0] == new[0]:
-            new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
-        self._merged.append(new)
-
-
-def _concatenated(parts: Sequence[Pairs]) -> Pairs:
-    def join(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
-        present = [array for array in arrays if array is not None]
-        return np.concatenate(present) if present else None
-
-    return Pairs(
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.outcome for part in parts]),
-        join([part.weight for part in parts]),
-        join([part.cluster for part in parts]),
-        max(part.cluster_count for part in parts),
-    )
-
-
-def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
-    """Tally pairs; clusters are named by their codes."""
-    alone, codes = compact(pairs)
-    return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
 
 
 @dataclass(frozen=True)

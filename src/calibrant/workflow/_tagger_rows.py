@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
@@ -15,6 +17,8 @@ from calibrant.io import Batch, Predictions, TaggedText
 from calibrant.io.predictions import BATCH_ROWS, Form, listed
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import all_tags
+from calibrant.workflow._executors import Workers
+from calibrant.workflow._tagger_batches import TaggerSource, tagged
 
 Progress = Callable[[str, int, int | None], None]
 FEWEST_TOKENS = 1 << 12  # at once, however many tags there are: work in small pieces is slow
@@ -63,6 +67,8 @@ class TaggerRows:
         ``long``: a row a token and tag; ``wide``: a row a token.
     progress
         Called with the tokens done.
+    pool, source
+        Who tags, and what others than this process load the tagger from.
 
     Attributes
     ----------
@@ -90,8 +96,12 @@ class TaggerRows:
         cluster: str,
         form: Form = "long",
         progress: Progress | None = None,
+        pool: Workers | None = None,
+        source: TaggerSource | None = None,
     ) -> None:
         assert text.tags is not None
+        self._pool = Workers() if pool is None else pool
+        self._tag = tagger.posterior if source is None else partial(tagged, source)
         self.tagger, self.text, self.form, self.progress = tagger, text, form, progress
         places: dict[str, int] = {}
         codes = [places.setdefault(name, len(places)) for name in text.clusters(cluster)]
@@ -128,16 +138,22 @@ class TaggerRows:
     def parts(self, size: int = BATCH_ROWS) -> Iterator[Part]:
         """Tag whole sentences, at a time about ``size`` scores and not fewer than some thousand tokens."""
         tokens = max(FEWEST_TOKENS, size // len(self.tagger.tags))
+        offsets, sentences = self._offsets, list(self._slices(tokens))
+        batches = (self.text.sentences[each] for each in sentences)
+        with closing(self._pool.map(self._tag, batches, lambda _: "some sentences")) as found:
+            for each, posterior in zip(sentences, found, strict=True):
+                place = slice(int(offsets[each.start]), int(offsets[each.stop]))
+                self.right[place] = posterior.viterbi() == self.gold[place]
+                yield Part(each, place, posterior)
+                if self.progress is not None:
+                    self.progress("tagging", place.stop, len(self.gold))
+
+    def _slices(self, tokens: int) -> Iterator[slice]:
         first, offsets = 0, self._offsets
         while first < len(offsets) - 1:
             last = int(np.searchsorted(offsets, offsets[first] + tokens, side="right")) - 1
             last = max(last, first + 1)
-            posterior = self.tagger.posterior(self.text.sentences[first:last])
-            place = slice(int(offsets[first]), int(offsets[last]))
-            self.right[place] = posterior.viterbi() == self.gold[place]
-            yield Part(slice(first, last), place, posterior)
-            if self.progress is not None:
-                self.progress("tagging", int(offsets[last]), len(self.gold))
+            yield slice(first, last)
             first = last
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
-from typing import Any, Literal
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any
+from uuid import uuid4
 
 from calibrant import __version__
 from calibrant._checks import one_of
@@ -14,32 +19,31 @@ from calibrant.documents import Document
 from calibrant.evaluate import coreference_scores
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import check_place, keep_sources
-from calibrant.io.coreference_posteriors import PosteriorWriter, posterior_documents
+from calibrant.io.coreference_posteriors import PosteriorWriter
 from calibrant.io.writing_coreference import write_coreference
-from calibrant.posterior import AntecedentPosterior, probable_entities
+from calibrant.posterior import AntecedentPosterior
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
 from calibrant.results.measurement import Measured, Recipe
+from calibrant.workflow._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
+from calibrant.workflow._coreference_batches import predicted as predicted_batch
 from calibrant.workflow._coreference_source import (
     Mentions,
     Prediction,
     Progress,
-    asked_mentions,
-    check_trees,
     is_posteriors,
     open_model,
     predicted,
     read_prediction,
     texts,
 )
+from calibrant.workflow._executors import Workers, batches_of, named_source, span, workers_of
 from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._query_source import query_source
 from calibrant.workflow.measuring import measured
 
-Clustering = Literal["probable", "expected", "antecedents"]
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
-SAMPLES = 200  # of each document, by which entities of high expected F are found
 TRIVIAL = 0.01
 
 
@@ -54,6 +58,8 @@ def predict_coreference(
     clusters: str | os.PathLike[str] | None = None,
     clustering: Clustering = "probable",
     seed: int = 0,
+    workers: int = 1,
+    executor: Executor | str | None = None,
     progress: Progress | None = None,
 ) -> WrittenPosteriors:
     """Write a model's distribution over the antecedents of each mention, document by document.
@@ -77,6 +83,9 @@ def predict_coreference(
         Where to write the entities found too, in columns of CoNLL-2012.
     clustering, seed
         As in `evaluate_coreference`.
+    workers, executor
+        Who parses and predicts, as in `extract_events`; with more than one worker model and parser need a
+        path or a name. What is written is the same.
     progress
         Called now and then with a stage, the work done, and None.
 
@@ -109,34 +118,39 @@ def predict_coreference(
         _check_clusters(clusters, output, model, text)
     trained, _ = open_model(model)
     file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
-    how = Mentions(detect, possessive_endings)
-    mentions = labelled = gold = 0
+    mentions = labelled = gold = documents = 0
     has_gold = False
     kept: list[Document] = []
     found: list[int] = []
-    with PosteriorWriter(output) as writer:
-        number = 0
-        for number, document in enumerate(texts(text, parser, progress), 1):
-            asked = asked_mentions(document, how, file)
-            check_trees(asked, trained.features, file)
-            posterior = trained.posterior([asked])
-            for each in posterior_documents(posterior, [asked]):
-                writer.write(each)
-            mentions += posterior.mention_count
-            labelled += sum(each is not None for each in asked.clusters or ())
-            has_gold = has_gold or document.clusters is not None
-            gold += sum(each is not None for each in document.clusters or ())
-            if clusters is not None:
-                kept.append(asked)
-                found += entities_of(posterior, clustering, seed)
-            if progress is not None:
-                progress("predicting", number, None)
+    with workers_of(executor, workers) as pool, PosteriorWriter(output) as writer:
+        settings = Predicting(
+            trained if pool.local else named_source(model, pool, "model"),
+            named_source(parser, pool, "parser"),
+            Mentions(detect, possessive_endings),
+            file,
+            None if clusters is None else clustering,
+            seed,
+        )
+        batches = batches_of(texts(text, None, progress), BATCH)
+        with closing(pool.map(partial(predicted_batch, settings), batches, document_span)) as results:
+            for each in chain.from_iterable(results):
+                writer.write_line(each.name, each.line)
+                documents += 1
+                mentions += each.mentions
+                labelled += each.labelled
+                has_gold = has_gold or each.gold is not None
+                gold += each.gold or 0
+                if each.document is not None:
+                    kept.append(each.document)
+                    found += each.entities
+                if progress is not None:
+                    progress("predicting", documents, None)
     if clusters is not None:
         write_coreference(clusters, kept, found)
     return WrittenPosteriors(
         output=os.fspath(output),
         clusters=None if clusters is None else os.fspath(clusters),
-        documents=number,
+        documents=documents,
         mentions=mentions,
         detected=detect,
         labelled=labelled,
@@ -166,6 +180,8 @@ def evaluate_coreference(
     smooth: bool = False,
     exact: bool = False,
     threads: int | None = None,
+    workers: int = 1,
+    executor: Executor | str | None = None,
     progress: Progress | None = None,
     command: str | None = None,
 ) -> CoreferenceEvaluation:
@@ -195,6 +211,8 @@ def evaluate_coreference(
         Measure only pairs at most so many mentions apart; None: all.
     bin_size, bin_count, ece_bins, interval, samples, smooth, exact, threads, progress, command
         As in `measure`.
+    workers, executor
+        Who parses, as in `extract_events`; all else is quick.
     level
         Coverage of all intervals. Documents are their units.
     seed
@@ -226,7 +244,10 @@ def evaluate_coreference(
     check_threads(threads)
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
-    prediction, called = _prediction(model, text, Mentions(detect, possessive_endings), parser, progress)
+    how = Mentions(detect, possessive_endings)
+    asked = (executor, workers) if parser is not None else (None, 1)
+    with workers_of(*asked) as pool:
+        prediction, called = _prediction(model, text, how, parser, pool, progress)
     posterior = prediction.posterior
     if progress is not None:
         progress("finding entities", 0, None)
@@ -267,20 +288,6 @@ def evaluate_coreference(
     )
 
 
-def entities_of(
-    posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
-) -> list[int]:
-    """The entity of each mention of all documents, one after another."""
-    if clustering == "probable":
-        labels = probable_entities(posterior)
-    elif clustering == "expected":
-        labels = posterior.best_clustering(SAMPLES, seed=seed, threads=threads)
-    else:
-        labels = posterior.clusters_of(posterior.best_antecedents())
-    found: list[int] = labels.tolist()
-    return found
-
-
 def entities_by_document(
     posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
 ) -> list[list[int]]:
@@ -290,7 +297,7 @@ def entities_by_document(
 
 
 def _prediction(
-    model: Any, text: Any, how: Mentions, parser: Any, progress: Progress | None
+    model: Any, text: Any, how: Mentions, parser: Any, pool: Workers, progress: Progress | None
 ) -> tuple[Prediction, str]:
     """What is to be measured, and what the model is called."""
     if is_posteriors(model):
@@ -303,7 +310,11 @@ def _prediction(
         message, hint = "a model needs a text to be measured on", "name a file with gold entities (FILE)"
         raise InputError(message, hint, code="parameter", file=called)
     file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
-    documents = list(texts(text, parser, progress))
+    documents = list(texts(text, None, progress))
+    if parser is not None:
+        parsing = partial(parsed, named_source(parser, pool, "parser"), uuid4().hex)
+        with closing(pool.map(parsing, batches_of(documents, BATCH), document_span)) as results:
+            documents = list(chain.from_iterable(results))
     if progress is not None:
         progress("predicting", 0, None)
     return predicted(trained, documents, how, file), called
@@ -330,3 +341,8 @@ def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[
         raise InputError(message, hint, code="output", file=os.fspath(clusters))
     keep_sources(clusters, *sources)
     check_place(clusters)
+
+
+def document_span(batch: Sequence[Document]) -> str:
+    """Words for a batch of documents."""
+    return span([document.name for document in batch])

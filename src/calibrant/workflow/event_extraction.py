@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from functools import partial
+from uuid import uuid4
 
 from calibrant._checks import one_of, positive_integer
 from calibrant._rng import number
@@ -129,6 +130,7 @@ def extract_events(
         number(seed),
         with_text,
         possessive_endings,
+        uuid4().hex,
     )
     total = check_dated(documents, progress=progress)
     done = Done()

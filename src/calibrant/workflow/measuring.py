@@ -13,7 +13,7 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
 from calibrant.io._log_rows import Normalise
-from calibrant.io.predictions import Form, Gold, listed
+from calibrant.io.predictions import Engine, Form, Gold, listed
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.posterior.queries import Query
@@ -30,7 +30,7 @@ QUERY = "a query"
 class Columns:
     """How to read a table: names of columns that `calibrant.io.open_predictions` expects otherwise.
 
-    ``normalise`` and ``gold`` are for logs, as it has them.
+    ``normalise`` and ``gold`` are for logs, ``engine`` for Parquet files, as it has them.
     """
 
     form: Form | None = None
@@ -42,6 +42,7 @@ class Columns:
     weight: str | None = None
     normalise: Normalise = "none"
     gold: Gold = None
+    engine: Engine = "kernel"
 
     def open(self, source: Any) -> Predictions:
         """Open a table with these names; one that is open already stays as it is."""
@@ -58,6 +59,7 @@ class Columns:
             weight=self.weight,
             normalise=self.normalise,
             gold=self.gold,
+            engine=self.engine,
         )
 
 

@@ -170,7 +170,7 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
         hint = "write a wide table with one p_<class> column a class"
         message = f"a long table cannot be watched for {settings.event}"
         raise InputError(message, hint, code="event", file=predictions.name)
-    found = timed(predictions, settings.time)
+    found, first = timed(predictions, settings.time)
     batch = found.read(items=True)
     assert batch.item is not None
     item = batch.item
@@ -179,7 +179,7 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
         raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
 
     def place(code: int) -> tuple[str, int, str]:
-        return predictions.name, int(np.flatnonzero(item == code)[0]) + 1, settings.time
+        return predictions.name, first + int(np.flatnonzero(item == code)[0]), settings.time
 
     times = found.items
     names = windows_of(times, settings.by, place)

@@ -33,7 +33,7 @@ from calibrant.workflow._methods import (
     named_groups_of,
 )
 from calibrant.workflow._sources import Progress
-from calibrant.workflow.measuring import Columns
+from calibrant.workflow.measuring import Columns, check_model
 
 FEW_GROUPS = 5  # the paper's choice
 
@@ -122,6 +122,7 @@ def fit_recalibrator(
     if kept is not None:
         return _of_tally(alone, kept, method, bins, called, os.fspath(source), command)
     predictions = (columns or Columns()).open(source)
+    check_model(predictions)
     view = view_of(predictions)
     joint = view == "wide" and method in JOINT
     _check(predictions, method, called, joint=joint)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from itertools import chain
 from typing import Any, Literal
 
@@ -15,6 +17,7 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io._atomic import keep_sources
+from calibrant.io.predictions import Form
 from calibrant.io.saved_models import load_tagger, model_column
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large, critical_value
@@ -22,8 +25,10 @@ from calibrant.results.errors import Estimate
 from calibrant.results.measurement import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
+from calibrant.workflow._executors import workers_of
 from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._sources import event_sources
+from calibrant.workflow._tagger_batches import tagger_source
 from calibrant.workflow._tagger_rows import Progress, Tagger, TaggerRows
 from calibrant.workflow.measuring import measured
 
@@ -42,6 +47,8 @@ def predict_tags(
     column: Column | None = None,
     threshold: float = 0.0,
     cluster: Cluster = "sentence",
+    workers: int = 1,
+    executor: Executor | str | None = None,
     progress: Progress | None = None,
 ) -> WrittenPredictions:
     """Write a tagger's probability of every tag at every token to a long prediction table.
@@ -66,6 +73,9 @@ def predict_tags(
         Scores below it are left out, and the table says so; 0 writes all.
     cluster
         ``"sentence"`` or ``"document"``: what the column ``cluster`` names.
+    workers, executor
+        Who tags, as in `extract_events`; with more than one worker the model needs a path. What is written is
+        the same.
     progress
         Called now and then with a stage, the work done and the whole work.
 
@@ -93,9 +103,12 @@ def predict_tags(
     """
     keep_sources(output, model, text)
     tagger, _, column = open_tagger(model, column)
-    with PredictionWriter(output, tagger.tags, threshold=threshold) as writer:
+    with ExitStack() as stack:
+        writer = stack.enter_context(PredictionWriter(output, tagger.tags, threshold=threshold))
         read = read_gold(text, column, progress)
-        rows = TaggerRows(tagger, read, cluster, progress=progress)
+        pool = stack.enter_context(workers_of(executor, workers))
+        source = None if pool.local else tagger_source(model, pool)
+        rows = TaggerRows(tagger, read, cluster, progress=progress, pool=pool, source=source)
         names = read.clusters(cluster)
         for part in rows.parts():
             writer.write(
@@ -134,6 +147,8 @@ def evaluate_tagger(
     smooth: bool = False,
     exact: bool = False,
     threads: int | None = None,
+    workers: int = 1,
+    executor: Executor | str | None = None,
     progress: Progress | None = None,
     command: str | None = None,
 ) -> TagEvaluation:
@@ -155,6 +170,8 @@ def evaluate_tagger(
         ``classwise`` (each tag, then their mean). None: ``pooled``.
     bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
         As in `measure`.
+    workers, executor
+        As in `predict_tags`.
 
     Returns
     -------
@@ -179,13 +196,16 @@ def evaluate_tagger(
     check_threads(threads)
     tagger, path, column = open_tagger(model, column)
     read = read_gold(text, column, progress)
-    rows = TaggerRows(tagger, read, cluster, "wide" if "top" in asked else "long", progress)
-    predictions = rows.predictions
-    sources, count = event_sources(
-        predictions, asked_events(asked, predictions), exact=exact, threads=threads
-    )
-    recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
-    found = measured(sources, recipe, asked, settings, progress)
+    with workers_of(executor, workers) as pool:
+        form: Form = "wide" if "top" in asked else "long"
+        source = None if pool.local else tagger_source(model, pool)
+        rows = TaggerRows(tagger, read, cluster, form, progress, pool, source)
+        predictions = rows.predictions
+        sources, count = event_sources(
+            predictions, asked_events(asked, predictions), exact=exact, threads=threads
+        )
+        recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
+        found = measured(sources, recipe, asked, settings, progress)
     accuracy_interval, unknown = _accuracy(rows, level)
     unseen, unseen_accuracy, reasons = _on_unseen_words(tagger, rows)
     return TagEvaluation(

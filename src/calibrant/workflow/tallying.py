@@ -11,12 +11,12 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
+from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io._slice_columns import JointCodes, Keys
-from calibrant.io.slicing import sliced
+from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.measure._grouping import sorted_by
 from calibrant.measure.tally import Tally
 from calibrant.workflow._events import CLASS, asked_events, class_of, pairs_of
@@ -28,7 +28,7 @@ from calibrant.workflow._sources import (
     reported,
     tally_of_pairs,
 )
-from calibrant.workflow.measuring import Columns
+from calibrant.workflow.measuring import Columns, check_model
 
 
 def tally(
@@ -80,8 +80,11 @@ def tally(
     """
     check_threads(threads)
     predictions = (columns or Columns()).open(source)
+    check_model(predictions)
     events = [one_event(event, predictions)]
-    found = event_sources(predictions, events, whole=exact, threads=threads, progress=progress)[0][0]
+    found = event_sources(predictions, events, whole=exact, collected=0, threads=threads, progress=progress)[
+        0
+    ][0]
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
     return _named(result, predictions, found.codes)
 
@@ -100,7 +103,8 @@ def tally_by(
     Parameters
     ----------
     source
-        As in `calibrant.workflow.measure`; a file is read in batches, however large it is.
+        As in `calibrant.workflow.measure`; a file is read in batches, however large it is, and a
+        lazy frame of scores and labels is tallied inside its engine.
     by
         Columns of texts, whole numbers, dates or truth values; several are crossed. ``NAME:4`` cuts the
         numbers of a column into four bands of about as many rows, equal numbers in one band (a pass more).
@@ -129,13 +133,16 @@ def tally_by(
     {('law',): 2, ('art',): 1}
     """
     check_threads(threads)
-    names = [by] if isinstance(by, str) else list(by)
-    if not names or not all(isinstance(name, str) for name in names):
+    names = [by] if isinstance(by, str) else by
+    if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
     predictions = (columns or Columns()).open(source)
     event = one_event(event, predictions)
     if event == "top" and predictions.log is not None:
         predictions = predictions.of_top_labels()
+    inside = tallies_in_engine(predictions, names)
+    if inside is not None:
+        return inside
     predictions, slices = sliced(predictions, names)
     if event == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
@@ -212,6 +219,8 @@ def _named(found: Tally, predictions: Predictions, codes: Any) -> Tally:
     """Name the clusters of a tally as the table names them, in sorted order."""
     if found.cluster is None or found.clusters is None:
         return found
+    if predictions.form == "long" and not (predictions.clusters or predictions.items):
+        return found  # an engine has named them
     code = found.clusters if codes is None else codes[found.clusters]
     names = cluster_names(predictions, code)
     return replace(ordered(found, names), clusters=np.sort(names))

@@ -1,0 +1,111 @@
+"""Cases of tallies inside engines: the same Parquet files, summed by each, with the Brier score.
+
+Each returns a digest of the counts, the number of pairs and the Brier score, which have to agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Call = Callable[[], Any]
+
+
+def _files(folder: str, parts: int) -> list[Path]:
+    return sorted(Path(folder).glob("*.parquet"))[:parts]
+
+
+def digest(tally: Any) -> list[Any]:
+    """What tallies of the same pairs agree in."""
+    from calibrant.measure.scores import scores_of
+
+    counts = hashlib.sha256(tally.low.tobytes() + tally.n.tobytes() + tally.positives.tobytes())
+    return [tally.total_n, counts.hexdigest()[:16], scores_of(tally).brier]
+
+
+def engine_read(folder: str, parts: int, **_: Any) -> Call:
+    from pyarrow import parquet
+
+    def run() -> int:
+        return sum(
+            parquet.read_table(file, columns=["score", "label"]).num_rows for file in _files(folder, parts)
+        )
+
+    return run
+
+
+def engine_kernel(folder: str, parts: int, threads: int) -> Call:
+    from calibrant.io._parts import PartsTable
+    from calibrant.io.predictions import predictions_of
+    from calibrant.workflow import tally
+
+    def run() -> list[Any]:
+        return digest(tally(predictions_of(PartsTable(_files(folder, parts), folder)), threads=threads))
+
+    return run
+
+
+def engine_duckdb_sums(folder: str, parts: int, **_: Any) -> Call:
+    from calibrant.io._engine_duckdb import relation_of
+
+    relation = relation_of(_files(folder, parts))
+    return lambda: len(relation.aggregate("count(*), sum(score), sum(label)").fetchall())
+
+
+def engine_duckdb(folder: str, parts: int, **_: Any) -> Call:
+    from calibrant.io._engine_duckdb import relation_of
+    from calibrant.io.engines import engine_tally
+
+    relation = relation_of(_files(folder, parts))
+    return lambda: digest(engine_tally(relation))
+
+
+def engine_duckdb_exact(folder: str, parts: int, **_: Any) -> Call:
+    from calibrant.io._engine_duckdb import relation_of
+    from calibrant.io.engines import engine_bins
+
+    relation = relation_of(_files(folder, parts))
+    return lambda: engine_bins(relation, count=1_000).used
+
+
+def engine_polars(folder: str, parts: int, **_: Any) -> Call:
+    import polars as pl
+
+    from calibrant.io.engines import engine_tally
+
+    frame = pl.scan_parquet(_files(folder, parts))
+    return lambda: digest(engine_tally(frame))
+
+
+def engine_dask(folder: str, parts: int, **_: Any) -> Call:
+    """A scheduler and two worker processes over TCP."""
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    from calibrant.io.engines import engine_tally
+
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, protocol="tcp://", dashboard_address=None
+    )
+    client = Client(cluster)
+    names = [str(file) for file in _files(folder, parts)]
+    frame = dd.read_parquet(names, columns=["score", "label"], split_row_groups=True)
+
+    def run() -> list[Any]:
+        assert client.scheduler.address.startswith("tcp://")
+        return digest(engine_tally(frame))
+
+    return run
+
+
+CASES: tuple[Callable[..., Call], ...] = (
+    engine_read,
+    engine_kernel,
+    engine_duckdb_sums,
+    engine_duckdb,
+    engine_duckdb_exact,
+    engine_polars,
+    engine_dask,
+)

@@ -1,0 +1,63 @@
+"""`calibrant monitor`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    """Six days of 100 pairs; from the fourth on the scores are too high."""
+    random = np.random.default_rng(1)
+    lines = ["score,label,date"]
+    for day in range(6):
+        score = random.random(100)
+        label = random.random(100) < score - (0.25 if day >= 3 else 0.0)
+        pairs = zip(score, label, strict=True)
+        lines += [f"{one:.4f},{int(other)},2026-11-{day + 1:02}" for one, other in pairs]
+    path = tmp_path / "stream.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_line_a_window_and_what_an_alarm_means(run: Run, stream: Path, tmp_path: Path) -> None:
+    figure, state = tmp_path / "stream.png", tmp_path / "state.json"
+    options = ["--time", "date", "--unit", "item", "--state", state]
+    text = run("monitor", stream, *options, "-o", figure).out
+    found = json.loads(run("monitor", stream, *options, "--json").out)
+    assert [day["day"] for day in found["days"]] == [f"2026-11-{day:02}" for day in range(1, 7)]
+    first = found["alarms"][0]
+    assert first >= "2026-11-04"
+    assert f"ALARM on {first}" in text
+    assert text.count("ALARM\n") == 6 - found["days"].index(next(d for d in found["days"] if d["alarm"]))
+    assert "never calibrated" in text
+    assert "frequencies below the scores" in text
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_an_alarm_it_says_so(run: Run, stream: Path) -> None:
+    text = run("monitor", stream, "--time", "date", "--restart").out
+    assert "No alarm" in text
+    assert "at least 100 windows between false alarms" in text
+
+
+def test_mistakes_are_one_line(run: Run, stream: Path, tmp_path: Path) -> None:
+    assert run("monitor", stream).code == 2
+    ran = run("monitor", stream, "--time", "day")
+    assert ran.code == 2
+    assert ran.err.strip().count("\n") == 0
+    assert "the columns are score, label, date" in ran.err
+    ran = run("monitor", stream, "--time", "date", "--state", stream)
+    assert "would replace this file" in ran.err
+    ran = run("monitor", stream, "--time", "date", "--state", tmp_path / "no" / "state.json")
+    assert "cannot write" in ran.err
+    stream.write_text(stream.read_text().replace("2026-11-02", "yesterday"))
+    assert "row 101, column date: 'yesterday' is no date" in run("monitor", stream, "--time", "date").err

@@ -1,0 +1,99 @@
+"""`calibrant slices`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.workflow import slice_tables
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Predictions on eight subjects; those on law are overconfident, and there are few on war."""
+    random = np.random.default_rng(1)
+    subject = np.array([*"abcdef", "law", None])[random.integers(0, 8, 4000)]
+    subject[:9] = "war"
+    score = random.random(4000)
+    label = (random.random(4000) < score - 0.25 * (subject == "law")).astype(np.int8)
+    path = tmp_path / "p.parquet"
+    columns = {
+        "score": score,
+        "label": label,
+        "subject": subject.tolist(),
+        "length": random.integers(1, 99, 4000),
+    }
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_the_command_says_what_the_library_says(run: Run, table: Path) -> None:
+    found = json.loads(run("slices", table, "--by", "subject", "--by", "length:3", "--json").out)
+    expected = slice_tables(table, [["subject"], ["length:3"]]).to_dict()
+    assert found["tables"] == json.loads(json.dumps(expected["tables"]))
+    assert found["command"].startswith("calibrant slices")
+
+
+def test_the_worst_slice_comes_first_and_small_ones_are_named(run: Run, table: Path) -> None:
+    lines = run("slices", table, "--by", "subject", "--most", "3").out.splitlines()
+    assert lines[0].endswith("4,000 pairs in 9 slices by subject, event binary")
+    assert lines[3].split()[0] == "law"
+    assert lines[6] == "  (5 more slices; --most or --json shows them)"
+    assert "Not measured: war (9 pairs, fewer than 30)." in lines
+    assert "1 of 8 slices found to have a calibration error (adjusted p <= 5 %)." in lines
+
+
+def test_a_signed_table_tells_over_from_underconfidence(run: Run, table: Path) -> None:
+    out = run("slices", table, "--by", "subject", "--rank", "signed", "--adjust", "fcr").out
+    row = next(line for line in out.splitlines() if line.startswith("  law"))
+    assert "+0.2" in row
+    assert "Benjamini and Yekutieli" in out
+    assert "(none)" in out
+
+
+def test_columns_are_crossed_by_a_comma(run: Run, table: Path) -> None:
+    out = run("slices", table, "--by", "subject,length:2", "--least", "100").out
+    assert "by subject, length:2, event binary" in out
+    assert "  law, " in out
+
+
+def test_a_figure_is_written(run: Run, table: Path, tmp_path: Path) -> None:
+    out = run("slices", table, "--by", "subject", "-o", tmp_path / "a.svg").out
+    assert out.rstrip().endswith(f"Wrote {tmp_path / 'a.svg'}")
+    assert "law" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_slices_that_are_all_too_small_are_listed(run: Run, table: Path) -> None:
+    ran = run("slices", table, "--by", "subject", "--least", "4000")
+    assert ran.code == 0
+    assert "and 4 more." in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--by", "topic"], "there is no column 'topic'"),
+        (["--by", "score"], "is the score"),
+        (["--by", "subject", "--by", "subject"], "asked for twice"),
+        (["--by", "subject,subject"], "named twice"),
+        (["--by", "subject", "--level", "2"], "level is 2"),
+        (["--by", "subject", "--event", "top"], "no event 'top'"),
+        (["--by", "subject", "-o", "a.gif"], "does not say what kind"),
+        ([], "--by"),
+    ],
+    ids=["unknown", "score", "twice", "crossed with itself", "level", "event", "figure", "none"],
+)
+def test_bad_input_is_one_line(run: Run, table: Path, arguments: list[str], words: str) -> None:
+    ran = run("slices", table, *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+    assert ran.out == ""

@@ -1,0 +1,322 @@
+"""Logs of inspect_ai as its own writer made them, responses in OpenAI's format, and what can be wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io import _log_text as log_text
+from calibrant.io import open_predictions
+from calibrant.io._log_tokens import answered
+from calibrant.io.logs import NoOptionsError, open_log, recognise_log
+
+LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
+
+
+def choice_log() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((LOGS / "choices.json").read_text(encoding="utf-8"))
+    return found
+
+
+def written(tmp_path: Path, log: dict[str, Any]) -> Path:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log), encoding="utf-8")
+    return path
+
+
+def zipped(tmp_path: Path, members: dict[str, bytes]) -> Path:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return path
+
+
+def test_probabilities_of_choices_come_from_the_token_of_the_answer() -> None:
+    log = choice_log()
+    found = open_log(LOGS / "choices.json", view="top").read()
+    for place, sample in enumerate(log["samples"]):
+        listed = sample["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"]
+        letters = {each["token"].strip(): math.exp(each["logprob"]) for each in listed}
+        known = {name: letters[name] for name in "ABCD" if name in letters}
+        absent = 4 - len(known)
+        rest = min((1 - sum(letters.values())) / absent, min(letters.values())) if absent else 0.0
+        expected = max(known.values()) / (sum(known.values()) + absent * rest)
+        assert found.score[place] == pytest.approx(expected, abs=1e-12)
+        assert found.label[place] == (sample["scores"]["choice"]["value"] == "C")
+
+
+def test_zip_and_json_of_the_same_samples_are_read_alike() -> None:
+    one, other = open_log(LOGS / "choices.json").read(), open_log(LOGS / "choices.eval").read()
+    assert np.array_equal(one.score, other.score[: len(one.score)])
+    assert len(other.score) == 6 * 4
+
+
+def test_what_the_listed_tokens_leave_open_is_noted() -> None:
+    found = open_predictions(LOGS / "choices.eval")
+    found.read()
+    assert found.log is not None
+    [note] = found.log.notes
+    assert note.startswith("sums: the log-probabilities listed for the options add up to 0.9")
+    assert note.endswith("2 options were not listed")
+
+
+def test_shares_of_epochs_are_the_probabilities_where_there_are_no_others() -> None:
+    found = open_log(LOGS / "epochs.eval").read().score.reshape(-1, 4)
+    assert len(found) == 3
+    assert np.array_equal(found * 4, np.round(found * 4))
+    assert found.sum(axis=1).tolist() == [1, 1, 1]
+
+
+def test_a_confidence_that_was_stated_is_of_the_answer_being_right() -> None:
+    found = open_log(LOGS / "stated.eval").read()
+    assert len(found) == 5
+    top = open_log(LOGS / "stated.eval", view="top").read()
+    assert np.array_equal(found.score, top.score)
+    assert np.array_equal(found.label, top.label)
+
+
+def test_answers_alone_are_refused_and_what_was_seen_is_said() -> None:
+    message = (
+        r"task free has nothing to calibrate \(2 samples, 0 with log-probabilities, 0 with choices, 1 epoch"
+    )
+    with pytest.raises(NoOptionsError, match=message):
+        open_log(LOGS / "free.eval").read()
+
+
+def test_an_unknown_version_is_named_with_those_known(tmp_path: Path) -> None:
+    with pytest.raises(
+        FormatError, match="version 3 of the log's schema: known are versions 1 and 2"
+    ) as caught:
+        open_log(written(tmp_path, {**choice_log(), "version": 3}))
+    assert caught.value.code == "version"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [(0.2, "log-probability 0.2 of the token ' A' is not at most 0"), (float("nan"), "log-probability nan")],
+    ids=["above-0", "nan"],
+)
+def test_a_bad_log_probability_is_named(tmp_path: Path, value: float, message: str) -> None:
+    log = choice_log()
+    log["samples"][0]["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"][0].update(
+        logprob=value, token=" A"
+    )
+    with pytest.raises(InputError, match=f"sample 1: the {message}"):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_a_sample_that_stands_twice_or_has_no_target_is_named(tmp_path: Path) -> None:
+    log = choice_log()
+    log["samples"].append(log["samples"][0])
+    with pytest.raises(InputError, match="sample 3: sample sum-0 stands twice"):
+        open_log(written(tmp_path, log)).read()
+    log = choice_log()
+    log["samples"][1]["target"] = "Z"
+    with pytest.raises(InputError, match="sample 2: the target 'Z' is none of 4 choices"):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_shuffled_choices_are_refused(tmp_path: Path) -> None:
+    log = choice_log()
+    log["samples"][0]["scores"]["choice"]["explanation"] = (
+        "Choices were shuffled before generating a response, ..."
+    )
+    with pytest.raises(NoOptionsError, match="the solver shuffled the choices"):
+        open_log(written(tmp_path, log)).read()
+
+
+def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
+    log = choice_log()
+    log["samples"][0]["error"] = {"message": "no connection"}
+    assert len(open_log(written(tmp_path, log), view="top").read()) == 1
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_text, "LONGEST", 1 << 20)
+    path = zipped(tmp_path, {"header.json": b" " * (1 << 22)})
+    with pytest.raises(FormatError, match=r"header\.json: it unpacks to more than 1 MiB"):
+        open_log(path)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"other.txt": b"x"}, "no header in this zip file, only other.txt"),
+        ({"header.json": b"{"}, "header.json: no JSON"),
+        ({"header.json": b'{"version": 2}'}, "version 2 of the log's schema"),
+        ({"header.json": b"[1]"}, "version None of the log's schema"),
+    ],
+    ids=["no-header", "no-json", "no-eval", "a-list"],
+)
+def test_a_zip_file_that_is_no_log_is_refused(
+    tmp_path: Path, members: dict[str, bytes], message: str
+) -> None:
+    with pytest.raises(FormatError, match=message):
+        open_log(zipped(tmp_path, members))
+
+
+def test_a_zip_file_cut_short_or_damaged_is_called_so(tmp_path: Path) -> None:
+    data = (LOGS / "choices.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(data[:-3000])
+    with pytest.raises(FormatError, match="the file is cut short"):
+        open_log(tmp_path / "cut.eval")
+    start = data.index(b"header.json") + 20
+    (tmp_path / "bad.eval").write_bytes(data[:start] + bytes(40) + data[start + 40 :])
+    with pytest.raises(FormatError, match=r"header\.json: cannot be unpacked"):
+        open_log(tmp_path / "bad.eval")
+
+
+def chat(token: str, tops: dict[str, float], **more: Any) -> dict[str, Any]:
+    listed = [{"token": each, "logprob": math.log(value)} for each, value in tops.items()]
+    content = [{"token": token, "logprob": math.log(tops[token]), "top_logprobs": listed}]
+    return {"model": "m-1", "choices": [{"logprobs": {"content": content}}], **more}
+
+
+def lines_of(tmp_path: Path, lines: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+FIRST, SECOND = {"A": 0.6, " B": 0.3, "a": 0.05}, {" B": 0.5, "A": 0.25, "B": 0.25}
+
+
+def test_chat_completions_give_the_probability_of_every_answer(tmp_path: Path) -> None:
+    path = lines_of(tmp_path, [chat("A", FIRST, answer="A"), chat(" B", SECOND, answer="B")])
+    found = open_log(path).read()
+    assert found.score == pytest.approx([2 / 3, 1 / 3, 0.25, 0.75])
+    assert found.label.tolist() == [True, False, False, True]
+    log = open_predictions(path)
+    log.read()
+    assert log.log is not None
+    assert log.log.notes[1].startswith(
+        "the log-probabilities listed for the options add up to 0.950 on average"
+    )
+
+
+def test_completions_and_batches_say_the_same(tmp_path: Path) -> None:
+    def old(answer: str, tops: dict[str, float], gold: str) -> dict[str, Any]:
+        logs = {token: math.log(value) for token, value in tops.items()}
+        logprobs = {"tokens": [answer], "token_logprobs": [logs[answer]], "top_logprobs": [logs]}
+        return {"choices": [{"text": answer, "logprobs": logprobs}], "label": gold}
+
+    def batch(line: dict[str, Any], name: str) -> dict[str, Any]:
+        gold = line.pop("answer")
+        body = {**line, "metadata": {"answer": gold}}
+        return {
+            "id": f"r{name}",
+            "custom_id": name,
+            "response": {"status_code": 200, "body": body},
+            "error": None,
+        }
+
+    chats = [chat("A", FIRST, answer="A"), chat(" B", SECOND, answer="B")]
+    expected = open_log(lines_of(tmp_path, chats)).read().score
+    assert open_log(lines_of(tmp_path, [old("A", FIRST, "A"), old(" B", SECOND, "B")])).read().score == (
+        pytest.approx(expected)
+    )
+    batches = [batch(line, str(place)) for place, line in enumerate(chats)]
+    failed = {"id": "r9", "custom_id": "9", "response": None, "error": {"code": "x"}}
+    path = lines_of(tmp_path, [*batches, failed])
+    assert open_log(path).read().score == pytest.approx(expected)
+
+
+def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
+    path = lines_of(tmp_path, [chat("A", FIRST, id="q1"), chat(" B", SECOND, id="q2")])
+    (tmp_path / "gold.tsv").write_text("q1\tB\nq2\tA\n")
+    assert open_predictions(path, gold=tmp_path / "gold.tsv").read().label.tolist() == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    with pytest.raises(InputError, match="line 2: there is no right answer of 'q2'"):
+        open_log(path, gold={"q1": "B"}).read()
+    with pytest.raises(
+        InputError, match="line 1: there is no right answer, only model, choices, id: write it"
+    ):
+        open_log(path).read()
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([chat("A", FIRST, answer="A", id="q")] * 2, "line 2: 'q' stands twice"),
+        (
+            [chat("A", FIRST, answer="C", options=["A", "B"])],
+            "line 1: the right answer 'C' is none of the options A, B",
+        ),
+        (
+            [{"choices": [{"text": "A"}], "answer": "A"}],
+            "no response has log-probabilities at a token that is one",
+        ),
+        (
+            [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A"}],
+            "line 1: the log-probabilities are not as the interface writes them",
+        ),
+    ],
+    ids=["twice", "no-option", "no-logprobs", "other-keys"],
+)
+def test_a_bad_response_is_named(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_log(lines_of(tmp_path, lines)).read()
+
+
+def test_free_answers_are_no_options(tmp_path: Path) -> None:
+    lines = [chat("A", FIRST, answer=f"text {place}") for place in range(60)]
+    with pytest.raises(NoOptionsError, match="more than 50 different right answers"):
+        open_log(lines_of(tmp_path, lines)).read()
+
+
+def test_options_that_are_not_listed_share_what_is_left() -> None:
+    found = answered([("A", math.log(0.5), [("A", math.log(0.5)), ("the", math.log(0.3))])], ["A", "B", "C"])
+    assert found is not None
+    assert found.values == pytest.approx([0.5 / 0.7, 0.1 / 0.7, 0.1 / 0.7])
+    assert found.listed == pytest.approx(0.5)
+    assert found.unlisted == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.jsonl", '{"score": 0.5, "label": 1}\n', None),
+        ("a.csv", "score,label\n0.5,1\n", None),
+        ("a.jsonl", "no json\n", None),
+        ("a.jsonl", '{"choices": []}\n', "openai"),
+        ("a.jsonl", '{"doc_id": 1, "filtered_resps": []}\n', "lm-eval"),
+    ],
+    ids=["table", "csv", "text", "openai", "lm-eval"],
+)
+def test_logs_are_told_by_their_content(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
+    (tmp_path / name).write_text(text)
+    found = recognise_log(tmp_path / name)
+    assert (None if found is None else found.format) == expected
+
+
+def test_json_of_another_kind_says_its_keys(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"rows": [], "title": 1}')
+    with pytest.raises(FormatError, match="no log: its keys are rows, title: known are samples of lm-eval"):
+        open_predictions(tmp_path / "a.json")
+
+
+def test_a_folder_of_two_formats_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"choices": []}\n')
+    (tmp_path / "b.jsonl").write_text('{"doc_id": 1, "filtered_resps": []}\n')
+    with pytest.raises(FormatError, match="logs of two formats"):
+        recognise_log(tmp_path)
+
+
+def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"prompt": "x", "confidence": 0.5}\n')
+    message = "the columns are prompt, confidence; nor is this a log that is known: samples of lm-evaluation"
+    with pytest.raises(InputError, match=message) as caught:
+        open_predictions(tmp_path / "a.jsonl")
+    assert caught.value.code == "column-missing"

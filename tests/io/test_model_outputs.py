@@ -1,0 +1,195 @@
+"""Outputs of Hugging Face models as arrays and data sets, and logs of tokens."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io import open_predictions
+
+SAVED = Path(__file__).resolve().parents[1] / "archives" / "logs" / "datasets-5.2.0"
+
+
+def saved_rows() -> list[dict[str, Any]]:
+    with pa.memory_map(str(SAVED / "data-00000-of-00001.arrow")) as source:
+        rows: list[dict[str, Any]] = ipc.open_stream(source).read_all().to_pylist()
+    return rows
+
+
+def softmax(logits: Any) -> Any:
+    each = np.exp(np.asarray(logits, np.float64))
+    return each / each.sum()
+
+
+def test_tokens_of_a_saved_data_set_are_read_without_those_that_do_not_count() -> None:
+    found = open_predictions(SAVED)
+    assert found.classes == ("O", "B", "I")
+    batch = found.read()
+    pairs = [
+        (softmax(logits), label, text)
+        for text, row in enumerate(saved_rows())
+        for logits, label in zip(row["logits"], row["labels"], strict=True)
+        if label != -100
+    ]
+    assert batch.score == pytest.approx(np.array([pair[0] for pair in pairs]))
+    assert batch.label.tolist() == [pair[1] for pair in pairs]
+    assert batch.cluster is not None
+    assert batch.cluster.tolist() == [pair[2] for pair in pairs]
+
+
+def test_padded_arrays_of_a_trainer_say_the_same_as_the_data_set(tmp_path: Path) -> None:
+    rows = saved_rows()
+    longest = max(len(row["labels"]) for row in rows)
+    labels, logits = np.full((len(rows), longest), -100), np.zeros((len(rows), longest, 3))
+    for place, row in enumerate(rows):
+        labels[place, : len(row["labels"])] = row["labels"]
+        logits[place, : len(row["labels"])] = row["logits"]
+    np.savez(tmp_path / "out.npz", predictions=logits, label_ids=labels)
+    one, other = open_predictions(tmp_path / "out.npz").read(), open_predictions(SAVED).read()
+    assert one.score == pytest.approx(other.score)
+    assert np.array_equal(one.label, other.label)
+    assert one.cluster is not None
+    assert other.cluster is not None
+    assert one.cluster.tolist() == other.cluster.tolist()
+
+
+def test_probabilities_named_predictions_are_not_taken_for_logits(tmp_path: Path) -> None:
+    np.savez(tmp_path / "out.npz", predictions=np.full((4, 2), 0.5), label_ids=np.zeros(4, int))
+    with pytest.raises(
+        InputError, match="predictions are taken for logits, but these look like probabilities"
+    ):
+        open_predictions(tmp_path / "out.npz")
+
+
+def test_labels_of_another_shape_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "out.npz", logits=np.zeros((4, 3, 2)), labels=np.zeros((4, 2), int))
+    with pytest.raises(InputError, match=r"labels has shape \(4, 2\) and logits \(4, 3, 2\)"):
+        open_predictions(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_text_classification_with_lists_is_read_from_files(tmp_path: Path, ending: str) -> None:
+    table = pa.table({"id": ["a", "b"], "probs": [[0.3, 0.7], [0.9, 0.1]], "label": [1, 1]})
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        pq.write_table(table, path)
+    else:
+        with ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    found = open_predictions(path)
+    assert found.read(items=True).score.tolist() == [[0.3, 0.7], [0.9, 0.1]]
+    assert found.items == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"probs": [[0.3, 0.7], [1.0]], "label": [1, 0]},
+            "row 2, column probs: 1 scores where the rows before",
+        ),
+        ({"probs": [[0.3, 0.7], None], "label": [1, 0]}, "row 2, column probs: the value is missing"),
+        ({"probs": [[0.3, 0.7]], "label": [2]}, "row 1, column label: label 2 is not a class position"),
+        ({"probs": [[0.3, 0.6]], "label": [0]}, "row 1: the class probabilities add up to 0.9"),
+        ({"logits": [[0.3, math.nan]], "label": [0]}, "class 1: nan is not a finite number"),
+        ({"probs": [[0.3, 0.7]], "label": [-100]}, "there are no labelled rows"),
+        (
+            {"probs": [[[0.3, 0.7]]], "labels": [[1, 1]]},
+            "row 1, column probs: 1 lists of scores for 2 labels",
+        ),
+        (
+            {"probs": [[0.3, 0.7]], "labels": [["a"]]},
+            "probs is list<.*> and labels is list<.*: write class pos",
+        ),
+    ],
+    ids=["width", "null", "label", "sum", "nan", "ignored", "tokens", "types"],
+)
+def test_a_bad_row_of_lists_is_named(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=message):
+        open_predictions(tmp_path / "a.parquet").read()
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("{", "its state.json is not that of a data set"),
+        (
+            '{"_data_files": [{"filename": "../a.arrow"}]}',
+            "the file '../a.arrow' of the data set is not there",
+        ),
+        ('{"_data_files": []}', "the data set is empty"),
+    ],
+    ids=["no-json", "outside", "empty"],
+)
+def test_a_damaged_data_set_is_refused(tmp_path: Path, state: str, message: str) -> None:
+    (tmp_path / "state.json").write_text(state)
+    with pytest.raises(InputError, match=message):
+        open_predictions(tmp_path)
+
+
+def tokens(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "tokens.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+TOKENS = [("the", "the", 0.9)] * 6 + [
+    ("a", "the", 0.4),
+    ("a", "a", 0.7),
+    ("a", "a", 0.6),
+    ("rare", "odd", 0.1),
+]
+
+
+def test_a_token_is_right_if_it_is_the_reference_and_grouped_by_the_references(tmp_path: Path) -> None:
+    rows = [{"token": a, "reference": b, "logprob": math.log(p), "document": 1} for a, b, p in TOKENS]
+    found = open_predictions(tokens(tmp_path, rows), cluster="document")
+    batch = found.read()
+    assert batch.score == pytest.approx([p for *_, p in TOKENS])
+    assert batch.label.tolist() == [a == b for a, b, _ in TOKENS]
+    assert batch.class_code is not None
+    groups = [found.classes[code] for code in batch.class_code]
+    assert groups == ["frequency 1 of 3"] * 6 + ["frequency 2 of 3"] * 3 + ["frequency 3 of 3"]
+
+
+def test_tokens_in_parquet_with_probabilities_say_the_same(tmp_path: Path) -> None:
+    rows = [{"token": a, "reference": b, "score": p} for a, b, p in TOKENS]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    one = open_predictions(tmp_path / "a.parquet").read()
+    other = open_predictions(tokens(tmp_path, rows)).read()
+    assert np.array_equal(one.score, other.score)
+    assert one.class_code is not None
+    assert other.class_code is not None
+    assert one.class_code.tolist() == other.class_code.tolist()
+
+
+@pytest.mark.parametrize("value", [0.5, math.nan], ids=["above-0", "nan"])
+def test_a_bad_log_probability_of_a_token_is_named(tmp_path: Path, value: float) -> None:
+    table = pa.table({"token": ["a", "a"], "reference": ["a", "b"], "logprob": [-0.1, value]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(
+        InputError, match=f"row 2, column logprob: the log-probability {value} is not a number"
+    ):
+        open_predictions(tmp_path / "a.parquet").read()
+
+
+def test_a_table_with_labels_of_its_own_is_no_log_of_tokens(tmp_path: Path) -> None:
+    rows = [{"token": "a", "reference": "b", "score": 0.5, "label": 1}]
+    assert open_predictions(tokens(tmp_path, rows)).read().label.tolist() == [True]
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    np.savez(tmp_path / "out.npz", logits=np.array([[object()]], dtype=object), labels=np.zeros(1, int))
+    with pytest.raises(InputError, match="logits holds Python objects") as caught:
+        open_predictions(tmp_path / "out.npz")
+    assert not isinstance(caught.value, FormatError)
