@@ -135,6 +135,18 @@ def test_labelled_documents_give_the_interval_with_shared_doubt(store: Path) -> 
         event_table(store, interval="samples", dev=dev)
 
 
+def test_one_wrong_label_at_a_score_of_one_does_not_settle_the_recalibration(store: Path) -> None:
+    random = np.random.default_rng(1)
+    score = np.append(random.random(400), 1.0)
+    label = np.append(random.random(400) < score[:-1], False).astype(int)
+    with_it, without = (
+        event_table(store, by="year", dev=pa.table({"score": score[:n], "label": label[:n]})).rows
+        for n in (401, 400)
+    )
+    for row, before in zip(with_it, without, strict=True):
+        assert row.mean == pytest.approx(before.mean, rel=0.1, abs=0.05)
+
+
 def test_a_damaged_part_is_named_beside_the_numbers(tmp_path: Path) -> None:
     with StoreWriter(tmp_path / "s", {"samples": SAMPLES, "with_text": True}, part=30) as writer:
         for document in documents():

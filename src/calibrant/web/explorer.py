@@ -99,7 +99,7 @@ class Explorer:
         progress: Progress | None = None,
     ) -> None:
         self._store = EventStore(store)
-        self._mended = None if dev is None else labelled_recalibrator(dev, 0)
+        self._mended = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
         if progress is not None:
             progress("reading the store", 0, None)
         self._counts = self._store.counts()

@@ -158,7 +158,7 @@ def event_table(
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
-    mended = None if dev is None else labelled_recalibrator(dev, seed)
+    mended = None if dev is None else labelled_recalibrator(dev, seed, opened.sample_count)
     if mended is not None and interval == "samples":
         hint = "use poisson-binomial or normal"
         raise InputError("samples cannot be recalibrated (--dev)", hint, code="parameter")
@@ -267,8 +267,11 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
     return tuple(dict.fromkeys(found))
 
 
-def labelled_recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
+def labelled_recalibrator(dev: Any, seed: int, samples: int) -> RefittedRecalibrator:
     """Platt scaling fitted to a table of labelled documents, and to resampled clusters of it.
+
+    A probability of 0 or 1 that ``samples`` samples gave is at least half a sample from there: without that
+    a single wrong label at 1 would settle the fit.
 
     Raises
     ------
@@ -283,7 +286,7 @@ def labelled_recalibrator(dev: Any, seed: int) -> RefittedRecalibrator:
     clusters = None if batch.cluster is None else np.asarray(batch.cluster)
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
     try:
-        return RefittedRecalibrator(Platt(), labelled, seed=seed)
+        return RefittedRecalibrator(Platt(clip=0.5 / samples), labelled, seed=seed)
     except InputError as error:
         hint = "label more documents" if error.code == "undefined" else error.hint
         raise InputError(error.message, hint, code=error.code, file=table.name, row=error.row) from None
