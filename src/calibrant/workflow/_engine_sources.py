@@ -51,8 +51,8 @@ def engine_sources(
 ) -> tuple[list[InEngine], int] | None:
     """Tally the events inside the engine of a lazy frame; None where its rows have to come here.
 
-    That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given), for the event
-    ``top``, and for exact bins of weighted pairs.
+    That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given),
+    for the event ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
     frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
