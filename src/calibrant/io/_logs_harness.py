@@ -155,14 +155,15 @@ class HarnessLog:
             raise self._no_options(number, "its samples have no responses")
         if not all(isinstance(each, list) and len(each) == 2 for each in answers):
             raise self._no_options(number, "its samples are texts or perplexities without log-likelihoods")
-        texts, half = self._texts(line["arguments"], number), len(answers) // 2
+        texts = self._texts(line["arguments"], number)
         if len(texts) != len(answers):
             message = f"{len(answers)} responses to {len(texts)} requests"
             raise self._error(message, "write the log again", "log", number)
-        contexts = [context for context, _ in texts]
-        # For acc_mutual_info the options are asked once more, without a question.
-        if len(answers) % 2 == 0 and half > 1 and not any(contexts[half:]) and any(contexts[:half]):
-            answers, texts = answers[:half], texts[:half]
+        # For acc_mutual_info the options are asked once more without a question: after the others, or (before
+        # 0.4.9) each after its own.
+        asked = [place for place, (context, _) in enumerate(texts) if context]
+        if 0 < 2 * len(asked) == len(texts):
+            answers, texts = [answers[place] for place in asked], [texts[place] for place in asked]
         if len(answers) < 2:
             raise self._no_options(number, "its samples have one option each")
         options = [option for _, option in texts]
