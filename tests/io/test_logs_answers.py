@@ -249,21 +249,23 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([chat("A", FIRST, answer="A", id="q")] * 2, "line 2: 'q' stands twice"),
+        ([chat("A", FIRST, answer="A", id="q", options=["A", "B"])] * 2, "line 2: 'q' stands twice"),
+        ([chat("A", FIRST, answer="A")], "line 1: the options are A: list two or more, each once"),
+        ([chat("A", FIRST, answer="A", options=["A", "A"])], "line 1: the options are A, A: list two"),
         (
             [chat("A", FIRST, answer="C", options=["A", "B"])],
             "line 1: the right answer 'C' is none of the options A, B",
         ),
         (
-            [{"choices": [{"text": "A"}], "answer": "A"}],
+            [{"choices": [{"text": "A"}], "answer": "A", "options": ["A", "B"]}],
             "no response has log-probabilities at a token that is one",
         ),
         (
-            [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A"}],
+            [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A", "options": ["A", "B"]}],
             "line 1: the log-probabilities are not as the interface writes them",
         ),
     ],
-    ids=["twice", "no-option", "no-logprobs", "other-keys"],
+    ids=["twice", "one-option", "options-twice", "no-option", "no-logprobs", "other-keys"],
 )
 def test_a_bad_response_is_named(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError, match=message):
