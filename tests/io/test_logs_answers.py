@@ -133,6 +133,22 @@ def test_shuffled_choices_are_refused(tmp_path: Path) -> None:
         open_log(written(tmp_path, log)).read()
 
 
+def test_a_run_that_was_stopped_is_read_with_a_note(tmp_path: Path) -> None:
+    with zipfile.ZipFile(LOGS / "choices.eval") as file:
+        members = [info.filename for info in file.infolist()]
+    assert "_journal/start.json" in members
+    log = choice_log()
+    start = {key: log[key] for key in ("version", "eval", "plan")}
+    one = json.dumps(log["samples"][0]).encode()
+    path = zipped(
+        tmp_path, {"_journal/start.json": json.dumps(start).encode(), "samples/sum-0_epoch_1.json": one}
+    )
+    found = open_predictions(path)
+    assert len(found.of_top_labels().read()) == 1
+    assert found.log is not None
+    assert found.log.notes[0] == "sums: the run did not end well (its status is 'started')"
+
+
 def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     log = choice_log()
     log["samples"][0]["error"] = {"message": "no connection"}

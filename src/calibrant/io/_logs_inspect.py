@@ -54,6 +54,7 @@ class InspectLog:
         self.task = str(run.get("task", path.stem)).rsplit("/", 1)[-1]
         self.date = str(run.get("created", ""))
         self.repeats = _whole(mapping(run.get("config")).get("epochs")) > 1
+        self.status = str(head.get("status", "started"))
         self.unlisted = self.items = self.unused = 0
         self.listed = 0.0
 
@@ -61,6 +62,8 @@ class InspectLog:
     def notes(self) -> list[str]:
         """What the samples read so far left open."""
         found = []
+        if self.status != "success":
+            found.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
         if self.items:
             found.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
