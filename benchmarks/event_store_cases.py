@@ -17,7 +17,7 @@ from typing import Any
 
 Call = Callable[[], Any]
 PARSED = 300  # stories
-RAW = 600
+RAW = 2400  # so many that seconds in which a process starts do not decide what two are worth
 SAMPLES = 100
 
 

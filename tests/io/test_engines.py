@@ -47,9 +47,7 @@ def lazy(engine: str, table: pa.Table) -> Any:
 
         return duckdb.connect().from_arrow(table)
     if engine == "ibis":
-        import ibis
-
-        return ibis.memtable(table)
+        return import_module("ibis").memtable(table)
     if engine == "pyspark":
         return spark_frame(table)
     return import_module("dask.dataframe").from_pandas(table.to_pandas(), npartitions=2)
@@ -194,8 +192,8 @@ def test_exact_bins_are_those_of_the_arrays(engine: str, limit: int, monkeypatch
     pairs = table(np.concatenate([nasty(200), draw.beta(0.1, 0.1, 4000), np.full(700, 0.3)]))
     frame = lazy(engine, pairs)
     score, label = pairs["score"].to_numpy(), pairs["label"].to_numpy()
-    asked: dict[str, Any]
-    for asked in ({"count": 15}, {"size": 333}):
+    questions: list[dict[str, Any]] = [{"count": 15}, {"size": 333}]
+    for asked in questions:
         found, expected = engine_bins(frame, **asked), adaptive_bins(label, score, **asked)
         for name in ("n", "positives"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

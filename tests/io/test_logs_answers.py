@@ -133,6 +133,22 @@ def test_shuffled_choices_are_refused(tmp_path: Path) -> None:
         open_log(written(tmp_path, log)).read()
 
 
+def test_a_run_that_was_stopped_is_read_with_a_note(tmp_path: Path) -> None:
+    with zipfile.ZipFile(LOGS / "choices.eval") as file:
+        members = [info.filename for info in file.infolist()]
+    assert "_journal/start.json" in members
+    log = choice_log()
+    start = {key: log[key] for key in ("version", "eval", "plan")}
+    one = json.dumps(log["samples"][0]).encode()
+    path = zipped(
+        tmp_path, {"_journal/start.json": json.dumps(start).encode(), "samples/sum-0_epoch_1.json": one}
+    )
+    found = open_predictions(path)
+    assert len(found.of_top_labels().read()) == 1
+    assert found.log is not None
+    assert found.log.notes[0] == "sums: the run did not end well (its status is 'started')"
+
+
 def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     log = choice_log()
     log["samples"][0]["error"] = {"message": "no connection"}
@@ -249,21 +265,23 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([chat("A", FIRST, answer="A", id="q")] * 2, "line 2: 'q' stands twice"),
+        ([chat("A", FIRST, answer="A", id="q", options=["A", "B"])] * 2, "line 2: 'q' stands twice"),
+        ([chat("A", FIRST, answer="A")], "line 1: the options are A: list two or more, each once"),
+        ([chat("A", FIRST, answer="A", options=["A", "A"])], "line 1: the options are A, A: list two"),
         (
             [chat("A", FIRST, answer="C", options=["A", "B"])],
             "line 1: the right answer 'C' is none of the options A, B",
         ),
         (
-            [{"choices": [{"text": "A"}], "answer": "A"}],
+            [{"choices": [{"text": "A"}], "answer": "A", "options": ["A", "B"]}],
             "no response has log-probabilities at a token that is one",
         ),
         (
-            [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A"}],
+            [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A", "options": ["A", "B"]}],
             "line 1: the log-probabilities are not as the interface writes them",
         ),
     ],
-    ids=["twice", "no-option", "no-logprobs", "other-keys"],
+    ids=["twice", "one-option", "options-twice", "no-option", "no-logprobs", "other-keys"],
 )
 def test_a_bad_response_is_named(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError, match=message):

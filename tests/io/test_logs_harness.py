@@ -42,6 +42,19 @@ def test_top_options_are_right_where_the_harness_says_so(task: str) -> None:
     assert found.label.tolist() == [bool(line["acc"]) for line in lines]
 
 
+@pytest.mark.parametrize("task", ["quiz_times", "even"])
+def test_an_older_release_wrote_the_same_in_other_words(task: str) -> None:
+    old = LOGS.with_name("lm_eval-0.4.3") / "toy__small"
+    path, lines = samples(task, old)
+    found = open_log(path, view="top").read()
+    assert found.label.tolist() == [bool(line["acc"]) for line in lines]
+    score = open_log(path).read().score
+    assert np.array_equal(score, open_log(samples(task)[0]).read().score[: len(score)])
+    log = open_predictions(old).log
+    assert log is not None
+    assert log.models == ["toy/small"]
+
+
 @pytest.mark.parametrize("task", ["quiz_times", "quiz_colours", "even"])
 def test_scores_are_a_softmax_over_the_options_of_the_item(task: str) -> None:
     path, lines = samples(task)

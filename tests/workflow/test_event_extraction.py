@@ -224,6 +224,7 @@ def test_a_grown_corpus_is_added_to_the_store(tmp_path: Path, many: Path, small_
         ({"rules": "paper"}, "another rules"),
         ({"verbs": ["attack", "raid"]}, "another rules"),
         ({"with_text": True}, "with_text False there and True here"),
+        ({"possessive_endings": False}, "another possessive_endings"),
     ],
     ids=str,
 )

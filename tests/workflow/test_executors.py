@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.workflow._executors import AHEAD, TRIES, _Elsewhere, batches_of, named_source, span, workers_of
+from calibrant.workflow._batches import batches_of, named_source, span
+from calibrant.workflow._executors import AHEAD, TRIES, _Elsewhere, workers_of
 
 
 class Twice(ThreadPoolExecutor):

@@ -83,6 +83,11 @@ def test_a_recalibrator_is_fitted_to_the_options_of_a_log(runs: Path) -> None:
     assert fit_recalibrator(runs / "two", method="platt").view == "classes"
     wide = fit_recalibrator(runs / "two", method="temperature", columns=Columns(form="wide"))
     assert wide.view == "wide"
+    found = report(runs / "two", model=wide, columns=Columns(form="wide"), event="top")
+    assert [(model.name, model.measured["top"].n) for model in found.models] == [
+        ("before", 120),
+        ("after", 120),
+    ]
 
 
 def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from calibrant.cli import _text as text
-from calibrant.results.drawing import Report
+from calibrant.results.drawing import Report, TaskErrors
+from calibrant.results.slices import root
+
+MOST_TASKS = 10
 
 
 def lines_of(report: Report) -> list[str]:
@@ -27,6 +30,8 @@ def lines_of(report: Report) -> list[str]:
         if not (each.event.startswith("class:") and len(model.measured.events) > 1)
     ]
     lines = text.table([header, *rows], left=2)
+    for tasks in report.tasks:
+        lines += ["", *_tasks(tasks)]
     if report.recalibrator is not None and report.differences:
         lines += ["", *_changes(report, level)]
     for found in report.differences:
@@ -43,6 +48,27 @@ def lines_of(report: Report) -> list[str]:
             ),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
+
+
+def _tasks(tasks: TaskErrors) -> list[str]:
+    """Show the worst tasks of a model."""
+    table = tasks.table
+    header = ["task", "subject", "n", "accuracy", "confidence", "error", "interval"]
+    rows = [
+        [
+            *(key or "" for key in row.keys),
+            text.count(row.n),
+            f"{100 * row.frequency:.1f} %",
+            f"{100 * row.mean_score:.1f} %",
+            text.number(root(row.squared.estimate)),
+            text.between(root(row.squared.low), root(row.squared.high)),
+        ]
+        for row in table.rows[:MOST_TASKS]
+    ]
+    more = len(table.rows) - len(rows)
+    lines = [f"Task by task, top labels of {tasks.model}, the worst first (by errors shrunken to their mean)"]
+    lines += text.table([header, *rows], left=2)
+    return lines + ([f"  ({more} more; the page and --json have all)"] if more else [])
 
 
 def _changes(report: Report, level: str) -> list[str]:

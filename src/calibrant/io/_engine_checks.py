@@ -34,6 +34,38 @@ def check_columns(
 
 def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: str) -> None:
     """Count what is missing or out of range, in one query, and raise for the first kind; or do nothing."""
+    row = _counts(frame, score, label, weight)
+
+    def fault(message: str, hint: str, code: str, column: str | None) -> InputError:
+        return InputError(message, hint, code=code, file=name, column=column)
+
+    rows = int(row["rows"])
+    for key, column in (("q_null", score), ("y_null", label), ("w_null", weight)):
+        if row.get(key):
+            message = f"the value is missing in {int(row[key]):,} of {rows:,} rows"
+            raise fault(message, "fill it in or drop the rows", "missing-value", column)
+    if row["outside"]:
+        message = (
+            f"{int(row['outside']):,} of {rows:,} rows are no probabilities in [0, 1]; the smallest is "
+            f"{row['least']!r}, the largest {row['most']!r}"
+        )
+        raise fault(message, _guess(row["least"], row["most"]), "score-range", score)
+    if row["inside"] < rows:
+        message = f"{int(rows - row['inside']):,} of {rows:,} rows are not finite"
+        raise fault(message, "drop the rows or repair the model's output", "score-range", score)
+    if row["y_bad"]:
+        message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
+        raise fault(message, "write whether the event happened", "label-value", label)
+    if weight is not None and row["w_good"] < rows:
+        message = f"{int(rows - row['w_good']):,} of {rows:,} rows have no finite weight >= 0"
+        raise fault(message, "drop the rows or repair the weights", "weight-value", weight)
+    if weight is not None and rows and row["w_zero"] == rows:
+        hint = "leave the column out to count every row once"
+        raise fault("every weight is zero", hint, "weight-value", weight)
+
+
+def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str, Any]:
+    """How many rows there are of each kind, and the smallest and largest finite score."""
     import narwhals as nw
 
     from calibrant.io._engine_frames import outcome
@@ -69,34 +101,7 @@ def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: st
         nw.col("value").min().alias("least"),
         nw.col("value").max().alias("most"),
     )
-    row = {key: value or 0 for key, value in collected(found, "an aggregation").to_pylist()[0].items()}
-
-    def fault(message: str, hint: str, code: str, column: str | None) -> InputError:
-        return InputError(message, hint, code=code, file=name, column=column)
-
-    rows = int(row["rows"])
-    for key, column in (("q_null", score), ("y_null", label), ("w_null", weight)):
-        if row.get(key):
-            message = f"the value is missing in {int(row[key]):,} of {rows:,} rows"
-            raise fault(message, "fill it in or drop the rows", "missing-value", column)
-    if row["outside"]:
-        message = (
-            f"{int(row['outside']):,} of {rows:,} rows are no probabilities in [0, 1]; the smallest is "
-            f"{row['least']!r}, the largest {row['most']!r}"
-        )
-        raise fault(message, _guess(row["least"], row["most"]), "score-range", score)
-    if row["inside"] < rows:
-        message = f"{int(rows - row['inside']):,} of {rows:,} rows are not finite"
-        raise fault(message, "drop the rows or repair the model's output", "score-range", score)
-    if row["y_bad"]:
-        message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
-        raise fault(message, "write whether the event happened", "label-value", label)
-    if weight is not None and row["w_good"] < rows:
-        message = f"{int(rows - row['w_good']):,} of {rows:,} rows have no finite weight >= 0"
-        raise fault(message, "drop the rows or repair the weights", "weight-value", weight)
-    if weight is not None and rows and row["w_zero"] == rows:
-        hint = "leave the column out to count every row once"
-        raise fault("every weight is zero", hint, "weight-value", weight)
+    return {key: value or 0 for key, value in collected(found, "an aggregation").to_pylist()[0].items()}
 
 
 def _guess(least: float, most: float) -> str:

@@ -22,6 +22,28 @@ LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
 ZSTANDARD = 93
 
 
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object; nothing in it for anything else.
+
+    Examples
+    --------
+    >>> mapping({"a": 1}), mapping("text")
+    ({'a': 1}, {})
+    """
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """The value if it is a list; an empty one for anything else.
+
+    Examples
+    --------
+    >>> sequence([1]), sequence(None)
+    ([1], [])
+    """
+    return value if isinstance(value, list) else []
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """Open for bytes, unpacked where the file is compressed by gzip; broken files raise `FormatError`."""

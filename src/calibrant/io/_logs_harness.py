@@ -19,7 +19,7 @@ from typing import Any, Literal
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector, Normalise
-from calibrant.io._log_text import lines, whole
+from calibrant.io._log_text import lines, mapping, sequence, whole
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
@@ -155,14 +155,15 @@ class HarnessLog:
             raise self._no_options(number, "its samples have no responses")
         if not all(isinstance(each, list) and len(each) == 2 for each in answers):
             raise self._no_options(number, "its samples are texts or perplexities without log-likelihoods")
-        texts, half = self._texts(line["arguments"], number), len(answers) // 2
+        texts = self._texts(line["arguments"], number)
         if len(texts) != len(answers):
             message = f"{len(answers)} responses to {len(texts)} requests"
             raise self._error(message, "write the log again", "log", number)
-        contexts = [context for context, _ in texts]
-        # For acc_mutual_info the options are asked once more, without a question.
-        if len(answers) % 2 == 0 and half > 1 and not any(contexts[half:]) and any(contexts[:half]):
-            answers, texts = answers[:half], texts[:half]
+        # For acc_mutual_info the options are asked once more without a question: after the others, or (before
+        # 0.4.9) each after its own.
+        asked = [place for place, (context, _) in enumerate(texts) if context]
+        if 0 < 2 * len(asked) == len(texts):
+            answers, texts = [answers[place] for place in asked], [texts[place] for place in asked]
         if len(answers) < 2:
             raise self._no_options(number, "its samples have one option each")
         options = [option for _, option in texts]
@@ -179,7 +180,7 @@ class HarnessLog:
         if isinstance(arguments, dict):
             requests = [tuple(each.values()) if isinstance(each, dict) else () for each in arguments.values()]
         else:
-            requests = [tuple(each) if isinstance(each, list) else () for each in arguments or ()]
+            requests = [tuple(each) if isinstance(each, list) else () for each in sequence(arguments)]
         if not all(len(each) == 2 for each in requests):
             raise self._no_options(number, "its requests are not pairs of a context and an option")
         return [(str(context), str(option)) for context, option in requests]
@@ -303,7 +304,7 @@ def run_of(path: Path, task: str, date: str) -> Run:
     others = () if date else sorted(path.parent.glob("results*.json"), reverse=True)
     for results in (path.with_name("results.json"), *others):
         found = whole(results, dict) if results.is_file() else {}
-        if task in found.get("results", {}) or task in found.get("configs", {}):
+        if task in mapping(found.get("results")) or task in mapping(found.get("configs")):
             return _run(found, results)
     return Run(path.absolute().parent.name or "model", {}, {})
 
@@ -314,7 +315,7 @@ def _run(found: dict[str, Any], path: Path) -> Run:
         message = f"written by lm_eval {shown(version)}"
         hint = f"known are the logs of lm_eval {KNOWN}"
         raise FormatError(message, hint, code="version", file=str(path))
-    config = found.get("config") or {}
+    config = mapping(found.get("config"))
     arguments = config.get("model_args")
     if isinstance(arguments, dict):
         arguments = arguments.get("pretrained") or arguments.get("model")
@@ -322,9 +323,9 @@ def _run(found: dict[str, Any], path: Path) -> Run:
         named = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
         arguments = named[1] if named else None
     model = found.get("model_name") or arguments or config.get("model") or path.absolute().parent.name
-    subtasks = found.get("group_subtasks") or {}
-    inside = {str(group): list(tasks) for group, tasks in subtasks.items() if tasks}
-    results = {**(found.get("results") or {}), **(found.get("groups") or {})}
+    subtasks = mapping(found.get("group_subtasks"))
+    inside = {group: sequence(tasks) for group, tasks in subtasks.items() if sequence(tasks)}
+    results = {**mapping(found.get("results")), **mapping(found.get("groups"))}
     titles = {
         str(task): str(each["alias"]).strip(" -") or str(task)
         for task, each in results.items()

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector
-from calibrant.io._log_text import Members, whole
+from calibrant.io._log_text import Members, mapping, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
 
@@ -45,7 +45,7 @@ class InspectLog:
         self._zipped = path.suffix == ".eval"
         head = self._head()
         version = head.get("version")
-        if version not in VERSIONS or not isinstance(head.get("eval"), dict):
+        if not isinstance(version, int) or version not in VERSIONS or not isinstance(head.get("eval"), dict):
             message = f"version {shown(version)} of the log's schema"
             hint = "known are versions 1 and 2 of inspect_ai's logs; inspect log convert writes one"
             raise FormatError(message, hint, code="version", file=str(path))
@@ -53,7 +53,8 @@ class InspectLog:
         self.model = str(run.get("model", "model"))
         self.task = str(run.get("task", path.stem)).rsplit("/", 1)[-1]
         self.date = str(run.get("created", ""))
-        self.repeats = ((run.get("config") or {}).get("epochs") or 1) > 1
+        self.repeats = _whole(mapping(run.get("config")).get("epochs")) > 1
+        self.status = str(head.get("status", "started"))
         self.unlisted = self.items = self.unused = 0
         self.listed = 0.0
 
@@ -61,6 +62,8 @@ class InspectLog:
     def notes(self) -> list[str]:
         """What the samples read so far left open."""
         found = []
+        if self.status != "success":
+            found.append(f"{self.task}: the run did not end well (its status is {shown(self.status)})")
         if self.items:
             found.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
@@ -89,7 +92,7 @@ class InspectLog:
     def _samples(self) -> Iterator[tuple[str, Sample]]:
         """Samples that ended well, each with its name for errors."""
         if not self._zipped:
-            for number, sample in enumerate(self._head().get("samples") or [], 1):
+            for number, sample in enumerate(sequence(self._head().get("samples")), 1):
                 if _ended(sample):
                     yield f"{self.path}, sample {number}", sample
             return
@@ -123,7 +126,8 @@ class InspectLog:
         collector, seen = Collector(), set()
         for where, sample in self._samples():
             cluster = f"{self.task}/{sample.get('id')}"
-            item = f"{cluster}/{sample.get('epoch', 1)}" if sample.get("epoch", 1) != 1 else cluster
+            epoch = _whole(sample.get("epoch"))
+            item = f"{cluster}/{epoch}" if epoch != 1 else cluster
             if item in seen:
                 message = f"sample {sample.get('id')} stands twice"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
@@ -147,12 +151,12 @@ class InspectLog:
         seen: Counter[str] = Counter()
         epochs = 0
         for _, sample in self._samples():
-            epochs = max(epochs, int(sample.get("epoch", 1)))
+            epochs = max(epochs, _whole(sample.get("epoch")))
             if _logprobs(sample) is not None and sample.get("choices"):
                 return "log-probabilities"
             if _confidence(sample) is not None:
                 return "confidence"
-            if sample.get("choices") and _answer(sample) and epochs > 1:
+            if sequence(sample.get("choices")) and _answer(sample) and epochs > 1:
                 return "epochs"
             seen["samples"] += 1
             seen["with log-probabilities"] += _logprobs(sample) is not None
@@ -172,7 +176,7 @@ class InspectLog:
             message = "the solver shuffled the choices, and the log does not say whose letter is whose"
             hint = "shuffle the choices of the data set instead"
             raise NoOptionsError(message, hint, code="log-scores", file=where)
-        logprobs, names = _logprobs(sample), option_names(len(sample.get("choices") or []))
+        logprobs, names = _logprobs(sample), option_names(len(sequence(sample.get("choices"))))
         gold = _letters(sample.get("target"), names)
         if len(names) < 2 or not gold:
             message = f"the target {shown(sample.get('target'))} is none of {len(names)} choices"
@@ -198,7 +202,7 @@ class InspectLog:
         seen: set[tuple[str, Any]] = set()
         for where, sample in self._samples():
             key = str(sample.get("id"))
-            epoch = (key, sample.get("epoch"))
+            epoch = (key, _whole(sample.get("epoch")))
             if epoch in seen:
                 message = f"sample {key} stands twice in one epoch"
                 raise InputError(message, "write the log again", code="duplicate", file=where)
@@ -207,7 +211,7 @@ class InspectLog:
             votes.setdefault(key, Counter())[_answer(sample) or ""] += 1
         collector = Collector()
         for key, counts in votes.items():
-            names = option_names(len(first[key].get("choices") or []))
+            names = option_names(len(sequence(first[key].get("choices"))))
             gold = _letters(first[key].get("target"), names)
             total = sum(counts[name] for name in names)
             if not total or not gold:
@@ -227,13 +231,13 @@ def _ended(sample: Any) -> bool:
 
 
 def _logprobs(sample: Sample) -> dict[str, Any] | None:
-    choices = (sample.get("output") or {}).get("choices") or []
-    found = choices[0].get("logprobs") if choices and isinstance(choices[0], dict) else None
-    return found if isinstance(found, dict) and found.get("content") else None
+    choices = sequence(mapping(sample.get("output")).get("choices"))
+    found = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
+    return found if found.get("content") else None
 
 
 def _scores(sample: Sample) -> list[dict[str, Any]]:
-    return [each for each in (sample.get("scores") or {}).values() if isinstance(each, dict)]
+    return [each for each in mapping(sample.get("scores")).values() if isinstance(each, dict)]
 
 
 def _answer(sample: Sample) -> str | None:
@@ -248,7 +252,7 @@ def _answer(sample: Sample) -> str | None:
 def _confidence(sample: Sample) -> tuple[float, bool] | None:
     for score in _scores(sample):
         for key in CONFIDENCE:
-            value = (score.get("metadata") or {}).get(key)
+            value = mapping(score.get("metadata")).get(key)
             right = score.get("value")
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 continue
@@ -269,6 +273,11 @@ def _stated(sample: Sample, where: str) -> tuple[list[str], list[float], list[in
     return ["answer"], [value], [0] if right else []
 
 
+def _whole(value: Any) -> int:
+    """A number of epochs; 1 where there is none."""
+    return value if isinstance(value, int) else 1
+
+
 def _letters(target: Any, names: list[str]) -> list[int]:
     texts = target if isinstance(target, list) else [target]
     letters = [part.strip() for text in texts for part in str(text).split(",")]
@@ -277,6 +286,5 @@ def _letters(target: Any, names: list[str]) -> list[int]:
 
 
 def _subject(sample: Sample, task: str) -> str:
-    metadata = sample.get("metadata")
-    subject = metadata.get("subject") if isinstance(metadata, dict) else None
+    subject = mapping(sample.get("metadata")).get("subject")
     return subject if isinstance(subject, str) and subject else task

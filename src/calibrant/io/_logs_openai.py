@@ -14,7 +14,7 @@ from typing import Any
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector
-from calibrant.io._log_text import lines
+from calibrant.io._log_text import lines, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
 
@@ -97,7 +97,7 @@ class AnswerLog:
         """The different right answers of the file, which are the options where no line lists them."""
         found: set[str] = set()
         for number, line, response, name in self._responses():
-            if response is not None and not isinstance(line.get("options"), list):
+            if response is not None and not sequence(line.get("options")):
                 found.add(self._right(line, response, name, number))
             if len(found) > MOST_OPTIONS:
                 hint = "list the possible answers of each line in its key options"
@@ -124,7 +124,11 @@ class AnswerLog:
             if name in seen:
                 raise self._error(f"{shown(name)} stands twice", "keep one response", "duplicate", number)
             seen.add(name)
-            options = [str(each).strip() for each in line.get("options") or self._options]
+            options = [str(each).strip() for each in sequence(line.get("options")) or self._options]
+            if len(set(options)) < max(2, len(options)):
+                message = f"the options are {', '.join(options[:8])}"
+                hint = "list two or more, each once"
+                raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
             found = None if response is None else self._answered(response, options, number)
             if found is None or response is None:
                 self.unused += 1

@@ -313,7 +313,9 @@ def predictions_of(
     if log is None:
         return found
     if form == "wide":
-        return found.by_item()
+        side_by_side = found.by_item()
+        next(side_by_side.batches())  # names the classes
+        return side_by_side
     found.log = log
     found._again = partial(_of_log, score=score, label=label, named=named)
     found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))

@@ -47,12 +47,12 @@ class InEngine:
 
 
 def engine_sources(
-    predictions: Predictions, events: Sequence[str], *, exact: bool, collected: int
+    predictions: Predictions, events: Sequence[str], *, exact: bool, collected: int | None
 ) -> tuple[list[InEngine], int] | None:
     """Tally the events inside the engine of a lazy frame; None where its rows have to come here.
 
-    That is so for what is no lazy frame of a long table, for at most ``collected`` rows, for the event
-    ``top``, and for exact bins of weighted pairs.
+    That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given),
+    for the event ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
     frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
@@ -61,7 +61,7 @@ def engine_sources(
     if exact and predictions.weighted:
         return None
     rows = row_count(frame)
-    if rows <= collected:
+    if rows <= (LARGEST_COLLECTED if collected is None else collected):
         return None
     tallies = _tallies(frame, reader, predictions, events)
     found = []

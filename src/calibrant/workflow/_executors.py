@@ -12,24 +12,19 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from calibrant import __version__
 from calibrant._checks import positive_integer
 from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
-Item = TypeVar("Item")
-Settings = TypeVar("Settings", bound="DataclassInstance")
 
 AHEAD = 4  # batches under way for each that can be worked on at once
 TRIES = 3  # of a batch whose worker was lost
@@ -67,22 +62,6 @@ def workers_of(executor: object = None, workers: int = 1) -> Workers:
         hint = "give a concurrent.futures.Executor, or the address of a Dask scheduler (tcp://HOST:PORT)"
         raise InputError(message, hint, code="parameter")
     return Workers() if workers == 1 else _Processes(workers)
-
-
-def batches_of(
-    items: Iterable[Item], most: int, *, size: Callable[[Item], int] | None = None, full: int = 0
-) -> Iterator[list[Item]]:
-    """Cut items into batches of at most ``most``; one is also closed when its sizes add up to ``full``."""
-    batch: list[Item] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += 0 if size is None else size(item)
-        if len(batch) == most or (size is not None and total >= full):
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
 
 
 class Workers:
@@ -367,40 +346,3 @@ def _check_version(theirs: str, where: str, ours: str) -> None:
 
 def _worker(message: str, hint: str) -> CalibrantError:
     return CalibrantError(message, hint, code="worker")
-
-
-def same_paths(settings: Settings, *names: str) -> Settings:
-    """Make paths absolute, where they are paths: workers may be in other folders."""
-    paths = {name: getattr(settings, name) for name in names}
-    there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
-    return replace(settings, **there)
-
-
-def named_source(source: Any, pool: Workers, what: str) -> Any:
-    """What workers load a model from: its path or name, or, in this process, the model itself.
-
-    Raises
-    ------
-    InputError
-        If others than this process would need a model that has no path.
-    """
-    if isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        return os.path.abspath(name) if os.path.exists(name) else name
-    if pool.local or source is None:
-        return source
-    message = f"workers cannot load a {what} that has no path"
-    raise InputError(message, f"give the path of the {what}, or one worker", code="parameter")
-
-
-def span(names: Sequence[str]) -> str:
-    """Words for the documents of a batch, by the first and the last.
-
-    Examples
-    --------
-    >>> span(["a"]), span(["a", "b", "c"])
-    ("document 'a'", "the documents from 'a' to 'c'")
-    """
-    if len(names) == 1:
-        return f"document {names[0]!r}"
-    return f"the documents from {names[0]!r} to {names[-1]!r}"

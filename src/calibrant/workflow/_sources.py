@@ -19,7 +19,7 @@ from calibrant.io._batch import joined
 from calibrant.measure._grouping import sorted_by
 from calibrant.measure.binning import select_tally, tally_with_cuts
 from calibrant.measure.tally import Tally
-from calibrant.workflow._engine_sources import LARGEST_COLLECTED, engine_sources
+from calibrant.workflow._engine_sources import engine_sources
 from calibrant.workflow._events import CLASS, class_of, expanded, pairs_of
 from calibrant.workflow._tally_parts import TallyParts as TallyParts
 from calibrant.workflow._tally_parts import compact as compact
@@ -147,14 +147,14 @@ def event_sources(
     exact: bool = False,
     items: bool = False,
     whole: bool = False,
-    collected: int = LARGEST_COLLECTED,
+    collected: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[EventSource], int]:
     """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
 
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read, and lazy
-    frames of more than ``collected`` rows inside their engine.
+    frames of more than ``collected`` rows (2^20 if not given) inside their engine.
     ``items`` reads the names of items too, where there are any, to compare models; ``whole`` holds a table
     in memory however large it is. The top label of a long table is found item by item: it is read as the
     wide one that it could be; a log knows its top labels.

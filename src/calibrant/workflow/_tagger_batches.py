@@ -10,7 +10,8 @@ from typing import Any
 from uuid import uuid4
 
 from calibrant.posterior import ChainPosterior
-from calibrant.workflow._executors import Workers, named_source
+from calibrant.workflow._batches import named_source
+from calibrant.workflow._executors import Workers
 
 Sentences = Sequence[Sequence[str]]
 

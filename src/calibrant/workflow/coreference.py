@@ -25,6 +25,7 @@ from calibrant.posterior import AntecedentPosterior
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
 from calibrant.results.measurement import Measured, Recipe
+from calibrant.workflow._batches import batches_of, named_source, span
 from calibrant.workflow._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
 from calibrant.workflow._coreference_batches import predicted as predicted_batch
 from calibrant.workflow._coreference_source import (
@@ -37,7 +38,7 @@ from calibrant.workflow._coreference_source import (
     read_prediction,
     texts,
 )
-from calibrant.workflow._executors import Workers, batches_of, named_source, span, workers_of
+from calibrant.workflow._executors import Workers, workers_of
 from calibrant.workflow._measurement import IntervalMethod, Settings
 from calibrant.workflow._query_source import query_source
 from calibrant.workflow.measuring import measured

@@ -19,10 +19,11 @@ from calibrant.io.store import StoredDocument
 from calibrant.io.store_writing import PART, StoreWriter
 from calibrant.io.verbs import read_verbs
 from calibrant.results.events import ExtractedEvents
+from calibrant.workflow._batches import batches_of, same_paths, span
 from calibrant.workflow._event_batches import Prepared, prepare, work
 from calibrant.workflow._event_settings import store_sources
 from calibrant.workflow._event_worker import Extraction
-from calibrant.workflow._executors import Workers, batches_of, same_paths, span, workers_of
+from calibrant.workflow._executors import Workers, workers_of
 
 Progress = Callable[[str, int, int | None], None]
 

@@ -1,0 +1,58 @@
+"""Logs of evaluations on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from calibrant.cli import main
+
+LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs"
+HARNESS, INSPECT = LOGS / "lm_eval-0.4.13", LOGS / "inspect_ai-0.3.285"
+
+
+def printed(*arguments: object) -> str:
+    found = CliRunner().invoke(main, [str(each) for each in arguments])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def test_measure_says_what_of_a_run_was_left_out() -> None:
+    text = printed("measure", HARNESS / "toy__small")
+    assert "note: Left out: task last: its samples have one option each." in text
+    found = json.loads(printed("measure", HARNESS / "toy__small", "--json"))
+    assert [each["event"] for each in found["events"]] == ["top", "pooled"]
+    assert len(found["recipe"]["notes"]) == 2
+
+
+def test_measure_takes_the_options_of_logs(tmp_path: Path) -> None:
+    one = printed("measure", HARNESS / "toy__large", "--event", "top", "--json")
+    other = printed("measure", HARNESS / "toy__large", "--event", "top", "--normalise", "bytes", "--json")
+    assert json.loads(one)["brier"] != json.loads(other)["brier"]
+
+
+def test_report_of_a_folder_lists_the_tasks_of_each_model(tmp_path: Path) -> None:
+    text = printed("report", HARNESS, "-o", tmp_path / "report.html")
+    assert "Task by task, top labels of toy/large, the worst first" in text
+    assert "Task by task, top labels of toy/small, the worst first" in text
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "quiz: multiplication" in html
+    assert "10 pairs, fewer than 30" in html
+
+
+def test_slices_of_a_log_are_of_its_top_labels() -> None:
+    text = printed("slices", HARNESS, "--by", "model", "--least", "5")
+    assert "44 pairs in 2 slices by model, event top" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("free.eval", "has nothing to calibrate"), ("none.eval", "no such file")],
+)
+def test_a_log_that_says_nothing_is_one_line_and_exit_2(name: str, message: str) -> None:
+    found = CliRunner().invoke(main, ["measure", str(INSPECT / name)])
+    assert found.exit_code != 0
+    assert message in str(found.exception) + found.output
