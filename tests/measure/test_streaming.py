@@ -56,7 +56,9 @@ def test_any_cut_and_order_of_updates_and_merges_gives_the_whole(
     whole = TallyAccumulator()
     for place in rng.permutation(3):
         whole.merge(accumulators[place])
-    expected = Tally.from_arrays(y_true=data.pop("y_true"), y_prob=data.pop("y_prob"), **data, exact=True).compress()
+    expected = Tally.from_arrays(
+        y_true=data.pop("y_true"), y_prob=data.pop("y_prob"), **data, exact=True
+    ).compress()
     assert_same(whole.result(), expected)
     assert whole.n == 300
 
