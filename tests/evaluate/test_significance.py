@@ -173,7 +173,7 @@ def test_a_permutation_of_many_units_is_that_of_scipy() -> None:
         lambda x, y, axis: np.mean(x - y, axis=axis),
         permutation_type="samples",
         n_resamples=20_000,
-        rng=np.random.default_rng(0),
+        random_state=np.random.default_rng(0),
         vectorized=True,
     )
     assert found.p_value == pytest.approx(expected.pvalue, abs=0.01)

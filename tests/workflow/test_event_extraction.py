@@ -154,6 +154,7 @@ def test_skipping_changes_nothing(many: Path, small_model: Path, rules: Rules) -
 
 
 def test_skipping_changes_nothing_for_raw_text(data: Path, small_model: Path) -> None:
+    pytest.importorskip("spacy")
     parser = os.environ.get("CALIBRANT_MODELS")
     if not parser:
         pytest.skip("needs a parser: set CALIBRANT_MODELS to the folder that holds one")
@@ -269,6 +270,7 @@ def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
 
 
 def test_raw_text_needs_a_parser(tmp_path: Path, small_model: Path) -> None:
+    pytest.importorskip("spacy")
     with pytest.raises(InputError, match=r"raw text, and there is no parser.*--parser"):
         extract_events(raw(tmp_path), tmp_path / "s", coref=small_model)
     found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=small_model)

@@ -180,8 +180,9 @@ class LogOddsRecalibrator(BinaryRecalibrator):
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
         checked_clip(self.clip)
-        if not np.isfinite([float(coefficient) for coefficient in self._coefficients()]).all():
-            raise ValueError("a coefficient is not finite")
+        coefficients = np.array(self._coefficients(), dtype=np.float64)
+        if coefficients.ndim != 1 or not np.isfinite(coefficients).all():
+            raise ValueError("a coefficient is no finite number")
 
     @abstractmethod
     def _learn_points(self, points: Points) -> None:
