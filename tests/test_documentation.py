@@ -20,6 +20,7 @@ from types import ModuleType
 import pytest
 
 import calibrant
+from calibrant.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -147,28 +148,39 @@ def commands(block: str) -> Iterator[tuple[list[str], str]]:
         yield shlex.split(command), output
 
 
-def run_commands(block: str, place: str) -> None:
+def run_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Exit code and output of a command, run in this process: a new one takes seconds to load libraries."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
+        patch.setattr("sys.argv", words)
+        main(words[1:], prog_name="calibrant")
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), out, err
+
+
+def run_commands(block: str, place: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run the commands of a block in the current folder; compare what they print with what is shown."""
     for words, expected in commands(block):
         if words[0] != "calibrant":
             continue
-        run = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True)
-        assert "fault of calibrant" not in run.stderr, run.stderr
-        got = run.stderr if run.returncode else run.stdout
-        assert expected or run.returncode == 0, run.stderr
+        code, out, err = run_command(words, capsys)
+        assert "fault of calibrant" not in err, err
+        got = err if code else out
+        assert expected or code == 0, err
         if expected:
             same = doctest.OutputChecker().check_output(expected, got, FLAGS)
             assert same, f"{place}: {' '.join(words)}\n{got}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(blocks(page))], ids=identity)
-def test_the_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=FLAGS)
     names: dict[str, object] = {}
     for language, line, block in blocks(page):
         if language == "console":
-            run_commands(block, f"{identity(page)}:{line}")
+            run_commands(block, f"{identity(page)}:{line}", capsys)
             continue
         report: list[str] = []
         case = parser.get_doctest(block, names, identity(page), str(page), line)

@@ -74,7 +74,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
-        InputError, match="the studies are coreference, counts, coverage, monitoring, sentiment, significance"
+        InputError, match="the studies are coreference, counts, coverage, events, monitoring, sentiment"
     ):
         run("sentimental")
 

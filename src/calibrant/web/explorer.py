@@ -33,7 +33,8 @@ from calibrant.web.pages import (
     PeriodComparison,
     Series,
 )
-from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator, texts_of
+from calibrant.workflow.event_doubts import texts_of
+from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from calibrant.workflow.coreference_training import train_coreference
     from calibrant.workflow.estimating import estimate
     from calibrant.workflow.evaluating import agree, compare
+    from calibrant.workflow.event_doubts import uncertain_documents
     from calibrant.workflow.event_extraction import extract_events
     from calibrant.workflow.event_figures import draw_events
-    from calibrant.workflow.event_tables import event_table, uncertain_documents
+    from calibrant.workflow.event_tables import event_table
     from calibrant.workflow.measuring import Columns, measure
     from calibrant.workflow.monitoring import monitor
     from calibrant.workflow.planning import plan
