@@ -102,6 +102,8 @@ TEXT = [
     ),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n{"score": 0.2, "la', "row 2: not a JSON object"),
     ("a.jsonl", '{"score": 0.1, "label": 1}\n[1, 2]\n', "row 2: not a JSON object"),
+    ("a.jsonl", '{"score": ' + "[" * 200_000, "row 1: not a JSON object"),
+    ("a.jsonl", '{"score": ' + "9" * 5_000 + "}", "row 1: not a JSON object"),
     ("a.jsonl", '{"prob": 0.1, "label": 1}\n', "no column 'score'.*the columns are prob, label"),
     ("a.jsonl", "score,label\n", "the name says .jsonl but the content is plain text"),
     ("a.parquet", "score,label\n0.1,0\n", "the name says .parquet but the content is plain text"),

@@ -14,6 +14,7 @@ import pytest
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import _log_text as log_text
 from calibrant.io import open_predictions
+from calibrant.io._log_sources import LogTable
 from calibrant.io._log_tokens import answered
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 
@@ -152,7 +153,17 @@ def test_a_run_that_was_stopped_is_read_with_a_note(tmp_path: Path) -> None:
 def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     log = choice_log()
     log["samples"][0]["error"] = {"message": "no connection"}
-    assert len(open_log(written(tmp_path, log), view="top").read()) == 1
+    found = open_predictions(written(tmp_path, log))
+    assert len(found.of_top_labels().read()) == 1
+    assert found.log is not None
+    assert found.log.notes[-1] == "sums: 1 samples ended with an error and were left out"
+
+
+def test_a_sample_that_is_no_object_is_named(tmp_path: Path) -> None:
+    log = choice_log()
+    log["samples"][1] = [1]
+    with pytest.raises(FormatError, match="sample 2: no sample, but something else"):
+        open_log(written(tmp_path, log)).read()
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,8 +180,9 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"header.json": b"{"}, "header.json: no JSON"),
         ({"header.json": b'{"version": 2}'}, "version 2 of the log's schema"),
         ({"header.json": b"[1]"}, "version None of the log's schema"),
+        ({"header.json": b'{"version": true, "eval": {}}'}, "version True of the log's schema"),
     ],
-    ids=["no-header", "no-json", "no-eval", "a-list"],
+    ids=["no-header", "no-json", "no-eval", "a-list", "version-true"],
 )
 def test_a_zip_file_that_is_no_log_is_refused(
     tmp_path: Path, members: dict[str, bytes], message: str
@@ -188,6 +200,9 @@ def test_a_zip_file_cut_short_or_damaged_is_called_so(tmp_path: Path) -> None:
     (tmp_path / "bad.eval").write_bytes(data[:start] + bytes(40) + data[start + 40 :])
     with pytest.raises(FormatError, match=r"header\.json: cannot be unpacked"):
         open_log(tmp_path / "bad.eval")
+    (tmp_path / "junk.eval").write_bytes(b"junk")
+    with pytest.raises(FormatError, match="no zip file"):
+        open_log(tmp_path / "junk.eval")
 
 
 def chat(token: str, tops: dict[str, float], **more: Any) -> dict[str, Any]:
@@ -202,6 +217,7 @@ def lines_of(tmp_path: Path, lines: list[dict[str, Any]]) -> Path:
     return path
 
 
+TWO = {"answer": "A", "options": ["A", "B"]}
 FIRST, SECOND = {"A": 0.6, " B": 0.3, "a": 0.05}, {" B": 0.5, "A": 0.25, "B": 0.25}
 
 
@@ -280,12 +296,54 @@ def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
             [{"choices": [{"logprobs": {"content": [{"tok": 1}]}}], "answer": "A", "options": ["A", "B"]}],
             "line 1: the log-probabilities are not as the interface writes them",
         ),
+        ([chat("A", FIRST, answer="A", options=["A", ""])], "line 1: the options are A, : .* none empty"),
+        (
+            [chat("A", {"A": 0.9, "B": 0.9}, answer="A", options=["A", "B"])],
+            "line 1: the tokens listed at the answer have the probability 1.80 together",
+        ),
+        (
+            [chat("A", FIRST, answer="A", options=["A", "B"]), {"doc_id": 1, "target": "A"}],
+            "line 2: no response, only doc_id, target",
+        ),
+        (
+            [{"choices": [{"logprobs": {"content": [{"token": "A", "logprob": -(10**400)}]}}], **TWO}],
+            "line 1: the log-probability -1000000.* of the token 'A' is not at most 0",
+        ),
     ],
-    ids=["twice", "one-option", "options-twice", "no-option", "no-logprobs", "other-keys"],
+    ids=[
+        "twice",
+        "one-option",
+        "options-twice",
+        "no-option",
+        "no-logprobs",
+        "other-keys",
+        "empty-option",
+        "more-than-1",
+        "no-response",
+        "huge",
+    ],
 )
 def test_a_bad_response_is_named(tmp_path: Path, lines: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         open_log(lines_of(tmp_path, lines)).read()
+
+
+def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> None:
+    # Interfaces write -9999 for a token that is not among the likeliest ones.
+    beyond = {"token": "A", "logprob": -9999.0, "top_logprobs": [{"token": "the", "logprob": -0.1}]}
+    lines = [chat("A", FIRST, **TWO), {"choices": [{"logprobs": {"content": [beyond]}}], **TWO}]
+    found = open_predictions(lines_of(tmp_path, lines))
+    assert len(found.of_top_labels().read()) == 1
+    assert found.log is not None
+    assert found.log.notes[-1] == "1 responses failed or gave no option, and were left out"
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    lines = [chat("A", FIRST, task="\ud800 \U0001f600 \udc00", **TWO)]
+    kind = recognise_log(lines_of(tmp_path, lines))
+    assert kind is not None
+    rows = next(LogTable(kind.files[0], kind, view="top").batches({"task": "name"}, 10))
+    assert rows["task"].to_pylist() == ["\ufffd \U0001f600 \ufffd"]
 
 
 def test_free_answers_are_no_options(tmp_path: Path) -> None:
@@ -310,8 +368,9 @@ def test_options_that_are_not_listed_share_what_is_left() -> None:
         ("a.jsonl", "no json\n", None),
         ("a.jsonl", '{"choices": []}\n', "openai"),
         ("a.jsonl", '{"doc_id": 1, "filtered_resps": []}\n', "lm-eval"),
+        ("samples_quiz_2026-11-02T10-11-12.131415.jsonl", "no json\n", "lm-eval"),
     ],
-    ids=["table", "csv", "text", "openai", "lm-eval"],
+    ids=["table", "csv", "text", "openai", "lm-eval", "lm-eval-junk"],
 )
 def test_logs_are_told_by_their_content(tmp_path: Path, name: str, text: str, expected: str | None) -> None:
     (tmp_path / name).write_text(text)

@@ -179,6 +179,7 @@ BAD: list[tuple[str, Callable[[list[dict[str, Any]]], Any], str, str]] = [
     ("nan", with_value("nan"), "line 2: the log-likelihood 'nan' of option 1", "score-range"),
     ("above-0", with_value(0.3), "line 2: the log-likelihood 0.3 of option 1 is not", "score-range"),
     ("no-number", with_value("often"), "line 2: the log-likelihood 'often'", "score-range"),
+    ("huge", with_value(-(10**400)), "line 2: the log-likelihood -1000", "score-range"),
     ("null", with_value(None), "line 2: the log-likelihood None", "score-range"),
     ("twice", lambda lines: lines.append(lines[0]), "line 5: sample 0 stands twice", "duplicate"),
     ("target", set_first(target="7"), "line 1: the target '7' is none of its 4 options", "class-unknown"),
@@ -221,7 +222,7 @@ def test_a_task_that_scores_in_another_way_is_left_out(tmp_path: Path) -> None:
         open_log(path).read()
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "0.3.0"])
+@pytest.mark.parametrize("version", ["1.0.0", "0.3.0", "0.45.1"])
 def test_an_unknown_release_is_named_with_those_known(tmp_path: Path, version: str) -> None:
     rewritten(tmp_path, "even", lambda lines: None, "samples_even.jsonl")
     (tmp_path / "results.json").write_text(

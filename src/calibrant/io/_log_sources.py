@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_rows import COLUMNS, Block, Normalise, View
-from calibrant.io._log_text import lines, opened
+from calibrant.io._log_text import lines, opened, whole
 from calibrant.io._logs_harness import NAME, HarnessLog, NoOptionsError
 from calibrant.io._logs_inspect import InspectLog
 from calibrant.io._logs_openai import AnswerLog, response_of
@@ -108,9 +107,7 @@ def _in_folder(folder: Path) -> LogKind:
     if len(files) > MOST_FILES:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
-    candidates = sorted(
-        each for each in files if each.name.endswith((".jsonl", ".jsonl.gz", ".eval", ".json"))
-    )
+    candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
     found: dict[Format, list[Path]] = {}
     for each in candidates:
         kind = None if each.suffix == ".json" and not _is_inspect(each) else _format_of(each)
@@ -138,7 +135,7 @@ def _is_inspect(path: Path) -> bool:
 def _format_of(path: Path) -> Format | None:
     name = path.name.lower()
     if name.endswith(".eval"):
-        return "inspect" if zipfile.is_zipfile(path) or path.read_bytes()[:2] == b"PK" else None
+        return "inspect"
     if name.endswith(".json"):
         if _is_inspect(path):
             return "inspect"
@@ -150,9 +147,11 @@ def _format_of(path: Path) -> Format | None:
         raise FormatError(f"no log: its keys are {keys}", f"known are {KNOWN}", code="log", file=str(path))
     if name.endswith((".jsonl", ".jsonl.gz")):
         first = _first(path)
-        if {"doc_id", "filtered_resps"} <= first.keys() or (NAME.fullmatch(path.name) and "doc_id" in first):
-            return "lm-eval"
-        return "openai" if response_of(first) is not None else None
+        if response_of(first) is not None:
+            return "openai"
+        return (
+            "lm-eval" if NAME.fullmatch(path.name) or {"doc_id", "filtered_resps"} <= first.keys() else None
+        )
     return None
 
 
@@ -167,8 +166,6 @@ def _first(path: Path) -> dict[str, Any]:
 
 
 def _keys(path: Path) -> list[str]:
-    from calibrant.io._log_text import whole
-
     return list(whole(path, dict))[:12]
 
 
@@ -330,7 +327,8 @@ def _newest(logs: Sequence[Log], name: str) -> tuple[list[Log], list[str]]:
             found[key] = log
             continue
         if not log.date or not other.date or log.date == other.date:
-            message = f"task {log.task} of {log.model} stands in {other.path.name} and {log.path.name}"
+            places = " and ".join(os.path.relpath(each.path, name) for each in (other, log))
+            message = f"task {log.task} of {log.model} stands in {places}"
             raise InputError(message, "keep one of them", code="duplicate", file=name)
         found[key], older = (log, other) if log.date > other.date else (other, log)
         notes.append(f"Left out: {older.path.name}, an older run of {log.task} of {log.model}.")

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -20,6 +21,10 @@ from calibrant.io._origin import truncated
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
 ZSTANDARD = 93
+HALF = re.compile(  # of a surrogate pair: no character, so that no table could hold it
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -83,10 +88,24 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, parsed(line, str(path), number, cut=not line.endswith(b"\n"))
 
 
+def loaded(data: bytes) -> Any:
+    r"""Parse JSON in UTF-8; half a surrogate pair becomes the replacement character.
+
+    Examples
+    --------
+    >>> ascii(loaded(b'["\\ud800", "\\ud83d\\ude00"]'))
+    "['\\ufffd', '\\U0001f600']"
+    """
+    text = data.decode("utf-8")
+    if "\\ud" in text or "\\uD" in text:
+        text = HALF.sub(r"\\ufffd", text)
+    return json.loads(text)
+
+
 def parsed(line: bytes, name: str, number: int, *, cut: bool = False) -> dict[str, Any]:
     """One JSON object; ``cut``: the last line, which may have been cut off."""
     try:
-        found = json.loads(line)
+        found = loaded(line)
     except UnicodeDecodeError as error:
         raise FormatError(
             "no UTF-8 text", "save it as UTF-8", code="file-broken", file=name, line=number
@@ -110,7 +129,7 @@ def whole(path: Path, kind: type[Any]) -> Any:
         message = f"more than {LARGEST >> 30} GiB in one piece"
         raise FormatError(message, "write it as JSON lines, or as .eval", code="file-broken", file=str(path))
     try:
-        found = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        found = loaded(data.removeprefix(b"\xef\xbb\xbf"))
     except UnicodeDecodeError as error:
         raise FormatError("no UTF-8 text", "save it as UTF-8", code="file-broken", file=str(path)) from error
     except (ValueError, RecursionError) as error:
@@ -144,7 +163,11 @@ class Members:
         try:
             self._file = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
-            raise truncated(self.name) from error
+            with path.open("rb") as file:
+                if file.read(2) == b"PK":
+                    raise truncated(self.name) from error
+            hint = "is this a log of inspect_ai?"
+            raise FormatError("no zip file", hint, code="log", file=self.name) from error
         self._known = {each.filename: each for each in self._file.infolist()}
 
     def __contains__(self, name: str) -> bool:
@@ -173,7 +196,7 @@ class Members:
             message = f"it unpacks to more than {LONGEST >> 20} MiB"
             raise FormatError(message, "is this a log?", code="file-broken", file=where)
         try:
-            return json.loads(data)
+            return loaded(data)
         except (ValueError, RecursionError) as error:
             raise FormatError("no JSON", "write the log again", code="file-broken", file=where) from error
 

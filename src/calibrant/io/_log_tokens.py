@@ -11,6 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.io._columns import shown
 
 ROUNDING = 1e-3
+MOST = 1.01  # that the listed tokens may have together: they are rounded
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,14 @@ def answered(
 ) -> Answered | None:
     """Probabilities of options at the first token (or the last) that is one of them; None without one.
 
-    A token counts for an option whatever blanks stand around it. Options that are not listed share what is
-    left over, each at most as much as the least token listed.
+    A token counts for an option whatever blanks stand around it. A log-probability such as -9999, by which
+    interfaces say that a token is beyond those listed, counts as not listed. Options that are not listed
+    share what is left over, each at most as much as the least token listed; None if no option is listed.
 
     Raises
     ------
     InputError
-        If a log-probability is above 0 or no number.
+        If a log-probability is above 0 or no number, or the tokens have more than 1 together.
 
     Examples
     --------
@@ -79,7 +81,12 @@ def answered(
     token, value, top = tokens[places[-1 if last else 0]]
     listed = {name: _probability(each, name) for name, each in top}
     listed.setdefault(token, _probability(value, token))
-    return _shared(listed, options)
+    together = fsum(listed.values())
+    if together > MOST:
+        message = f"the tokens listed at the answer have the probability {together:.2f} together, more than 1"
+        raise InputError(message, "drop the sample or repair it", code="score-range")
+    listed = {name: probability for name, probability in listed.items() if probability}
+    return _shared(listed, options) if any(name.strip() in options for name in listed) else None
 
 
 def _shared(listed: Mapping[str, float], options: Sequence[str]) -> Answered:
@@ -98,7 +105,10 @@ def _shared(listed: Mapping[str, float], options: Sequence[str]) -> Answered:
 
 
 def _probability(value: Any, token: str) -> float:
-    number = float("nan") if isinstance(value, (bool, str)) or value is None else float(value)
+    try:
+        number = float("nan") if isinstance(value, (bool, str)) or value is None else float(value)
+    except OverflowError:
+        number = float("nan")
     if not number <= ROUNDING:
         message = f"the log-probability {shown(value)} of the token {shown(token)} is not at most 0"
         raise InputError(message, "drop the sample or repair it", code="score-range")

@@ -25,6 +25,7 @@ Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")
 KEYS = ("doc_id", "doc", "target", "arguments", "filtered_resps")
 KNOWN = "0.4.0 to 0.5"
+RELEASES = re.compile(r"0\.[45](\..*)?")
 PEEK = 500
 ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little above 0
 
@@ -188,7 +189,7 @@ class HarnessLog:
     def _number(self, value: Any, place: int, number: int) -> float:
         try:
             found = float("nan") if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found = float("nan")
         if not found <= ROUNDING:
             message = f"the log-likelihood {shown(value)} of option {place + 1} is not a number of at most 0"
@@ -311,7 +312,7 @@ def run_of(path: Path, task: str, date: str) -> Run:
 
 def _run(found: dict[str, Any], path: Path) -> Run:
     version = str(found.get("lm_eval_version", "0.4"))
-    if not version.startswith(("0.4", "0.5")):
+    if not RELEASES.fullmatch(version):
         message = f"written by lm_eval {shown(version)}"
         hint = f"known are the logs of lm_eval {KNOWN}"
         raise FormatError(message, hint, code="version", file=str(path))

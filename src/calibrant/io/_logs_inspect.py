@@ -1,7 +1,8 @@
 """Logs of inspect_ai, ``.eval`` (a zip file) or ``.json``: what of them speaks of calibration.
 
 In this order: the log-probabilities of a multiple-choice answer, where the model gave them; a confidence in
-[0, 1] in the metadata of a score; the share of epochs that gave each answer. Version 2 of the log's schema.
+[0, 1] in the metadata of a score; the share of epochs that gave each answer. Versions 1 and 2 of the log's
+schema.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class InspectLog:
         self._zipped = path.suffix == ".eval"
         head = self._head()
         version = head.get("version")
-        if not isinstance(version, int) or version not in VERSIONS or not isinstance(head.get("eval"), dict):
+        if type(version) is not int or version not in VERSIONS or not isinstance(head.get("eval"), dict):
             message = f"version {shown(version)} of the log's schema"
             hint = "known are versions 1 and 2 of inspect_ai's logs; inspect log convert writes one"
             raise FormatError(message, hint, code="version", file=str(path))
@@ -55,7 +56,7 @@ class InspectLog:
         self.date = str(run.get("created", ""))
         self.repeats = _whole(mapping(run.get("config")).get("epochs")) > 1
         self.status = str(head.get("status", "started"))
-        self.unlisted = self.items = self.unused = 0
+        self.unlisted = self.items = self.unused = self.failed = 0
         self.listed = 0.0
 
     @property
@@ -71,6 +72,8 @@ class InspectLog:
             )
         if self.unused:
             found.append(f"{self.task}: {self.unused} samples gave no answer and were left out")
+        if self.failed:
+            found.append(f"{self.task}: {self.failed} samples ended with an error and were left out")
         return found
 
     def _head(self) -> dict[str, Any]:
@@ -91,19 +94,27 @@ class InspectLog:
 
     def _samples(self) -> Iterator[tuple[str, Sample]]:
         """Samples that ended well, each with its name for errors."""
+        self.failed = 0
+        for where, sample in self._every():
+            if not isinstance(sample, dict):
+                message, hint = "no sample, but something else", "write the log again"
+                raise FormatError(message, hint, code="log", file=where)
+            if sample.get("error") or "id" not in sample:
+                self.failed += 1
+            else:
+                yield where, sample
+
+    def _every(self) -> Iterator[tuple[str, Any]]:
         if not self._zipped:
             for number, sample in enumerate(sequence(self._head().get("samples")), 1):
-                if _ended(sample):
-                    yield f"{self.path}, sample {number}", sample
+                yield f"{self.path}, sample {number}", sample
             return
         members = Members(self.path)
         try:
             for name in members.names:
                 inside = name.startswith("samples/") and name.endswith(".json")
                 if inside and (name.count("/") == 1 or name.endswith("/sample.json")):
-                    sample = members.json(name)
-                    if _ended(sample):
-                        yield f"{self.path}, {name}", sample
+                    yield f"{self.path}, {name}", members.json(name)
         finally:
             members.close()
 
@@ -226,10 +237,6 @@ class InspectLog:
             yield collector.block()
 
 
-def _ended(sample: Any) -> bool:
-    return isinstance(sample, dict) and not sample.get("error") and "id" in sample
-
-
 def _logprobs(sample: Sample) -> dict[str, Any] | None:
     choices = sequence(mapping(sample.get("output")).get("choices"))
     found = mapping(mapping(choices[0]).get("logprobs")) if choices else {}
@@ -257,7 +264,7 @@ def _confidence(sample: Sample) -> tuple[float, bool] | None:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 continue
             if isinstance(right, (str, int, float)) and right in VALUES:
-                return float(value), VALUES[right]
+                return value, VALUES[right]
     return None
 
 
@@ -270,7 +277,7 @@ def _stated(sample: Sample, where: str) -> tuple[list[str], list[float], list[in
     if not 0 <= value <= 1:
         message = f"the confidence {value!r} is not a probability in [0, 1]"
         raise InputError(message, "drop the sample or repair it", code="score-range", file=where)
-    return ["answer"], [value], [0] if right else []
+    return ["answer"], [float(value)], [0] if right else []
 
 
 def _whole(value: Any) -> int:

@@ -19,6 +19,7 @@ from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion
 from calibrant.io._logs_harness import NoOptionsError
 
 GOLD = ("answer", "label", "target", "gold")
+RESPONSE = {"choices", "response", "error"}  # one of these every line has, that of a failure too
 MOST_OPTIONS = 50
 
 
@@ -125,9 +126,13 @@ class AnswerLog:
                 raise self._error(f"{shown(name)} stands twice", "keep one response", "duplicate", number)
             seen.add(name)
             options = [str(each).strip() for each in sequence(line.get("options")) or self._options]
-            if len(set(options)) < max(2, len(options)):
+            if response is None and not line.keys() & RESPONSE:
+                there = ", ".join(list(line)[:12])
+                hint = "write the responses as they came, one a line"
+                raise self._error(f"no response, only {there}", hint, "log", number)
+            if "" in options or len(set(options)) < max(2, len(options)):
                 message = f"the options are {', '.join(options[:8])}"
-                hint = "list two or more, each once"
+                hint = "list two or more, each once, none empty"
                 raise self._error(message, hint, "duplicate" if options[1:] else "log-scores", number)
             found = None if response is None else self._answered(response, options, number)
             if found is None or response is None:
@@ -168,8 +173,8 @@ class AnswerLog:
             raise self._error(message, "write the responses as they came", "log", number) from error
 
     def _nothing(self) -> None:
-        options = ", ".join((self._options or [])[:8])
-        message = f"no response has log-probabilities at a token that is one of the options {options}"
+        options = " " + ", ".join(self._options[:8]) if self._options else ""
+        message = f"no response has log-probabilities at a token that is one of the options{options}"
         hint = "ask for logprobs and top_logprobs, and for an answer of one token"
         raise NoOptionsError(message, hint, code="log-scores", file=str(self.path))
 

@@ -258,7 +258,7 @@ class JsonTable:
             for row, line in enumerate(lines, 1):
                 try:
                     record = json.loads(line)
-                except json.JSONDecodeError:
+                except (ValueError, RecursionError):
                     record = None
                 if not isinstance(record, dict):
                     message = f"not a JSON object: {line.strip()[:60]!r}"

@@ -40,11 +40,11 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
-            hint = "write a class, a tab, and its group or count"
+            hint = "write a name, a tab, and what belongs to it"
             raise InputError(f"{line[:60]!r} has not two parts", hint, code="file-row", file=name, row=row)
         if parts[0] in found:
-            message = f"the class {parts[0]!r} stands in two lines"
-            raise InputError(message, "name each class once", code="file-row", file=name, row=row)
+            message = f"{parts[0]!r} stands in two lines"
+            raise InputError(message, "name each once", code="file-row", file=name, row=row)
         found[parts[0]] = parts[1]
     if not found:
         raise InputError("the file is empty", "write a line a class", code="empty", file=name)
