@@ -67,6 +67,15 @@ def test_time_stamps_dates_and_numbers_are_read() -> None:
     assert [day.day for day in monitor(numbers, time="day", by="value").days] == [9, 10, 11]
 
 
+def test_numbers_in_a_text_file_are_in_the_order_of_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "scored.csv"
+    rows = [f"0.5,{place % 2},{place}" for place in range(8, 12)]
+    file.write_text("score,label,batch\n" + "\n".join(rows) + "\n")
+    assert [day.day for day in monitor(file, time="batch", by="value").days] == [8, 9, 10, 11]
+    later = monitor(file, time="batch", by="value", against="reference", reference="9", unit="item")
+    assert [day.day for day in later.days] == [10, 11]
+
+
 def test_a_state_goes_on_without_counting_twice(tmp_path: Path) -> None:
     columns = table()
     state = tmp_path / "state.json"
@@ -166,11 +175,16 @@ def bad(column: str, row: int, value: Any) -> Edit:
         ),
         (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
         (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".svg, .pdf or .png"),
-        (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "clusters"),
+        (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "--cluster"),
+        (lambda columns: columns.update(day=["1.5", "10.5"] * 60), {"by": "value"}, "date", "row 0, column"),
+        (lambda columns: None, {"columns": Columns(label="day")}, "column", "is a score or the"),
+        (lambda columns: None, {"epsilon": 1}, "parameter", "below 1"),
+        (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "are one file"),
     ],
     ids=[
         "date", "missing", "score", "numbers", "no column", "weights", "no reference", "unused reference",
-        "empty reference", "by", "figure", "no clusters",
+        "empty reference", "by", "figure", "no clusters", "fractions", "time is the label",
+        "epsilon", "one place twice",
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str, words: str) -> None:
@@ -186,7 +200,7 @@ def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str,
     ("content", "words"),
     [
         ("{", "no state of a monitor"),
-        ("[]", "no saved state"),
+        ("[]", "no state of a monitor"),
         ('{"version": 7}', "version 7"),
         ('{"version": 1, "monitor": {"version": 1}}', "damaged"),
     ],
@@ -199,6 +213,34 @@ def test_a_bad_state_is_named(tmp_path: Path, content: str, words: str) -> None:
         monitor(pa.table(table(2)), time="day", state=state)
     assert error.value.file == str(state)
     assert state.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        (None, "settings", None),
+        (None, "rows", [1]),
+        (None, "rows", {}),
+        ("monitor", "alpha", 0.5),
+        ("monitor", "log_cash", float("nan")),
+        ("monitor", "bound", [[0.0]]),
+        ("monitor", "looks", -3),
+        ("monitor", "days", []),
+        ("monitor", "alarms", ["never"]),
+    ],
+    ids=["settings", "rows", "no rows", "alpha", "cash", "bound", "looks", "days", "alarms"],
+)
+def test_a_state_that_contradicts_itself_is_damaged(
+    tmp_path: Path, part: str | None, name: str, value: Any
+) -> None:
+    state = tmp_path / "state.json"
+    monitor(pa.table(table(2)), time="day", state=state)
+    saved = json.loads(state.read_text())
+    (saved if part is None else saved[part])[name] = value
+    state.write_text(json.dumps(saved))
+    with pytest.raises(InputError, match="damaged") as error:
+        monitor(pa.table(table(3)), time="day", state=state)
+    assert error.value.file == str(state)
 
 
 def test_a_state_of_other_settings_is_refused(tmp_path: Path) -> None:

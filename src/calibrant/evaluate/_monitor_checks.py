@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,3 +50,22 @@ def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
 def _order(day: str | int) -> tuple[int, str]:
     """A key that orders numbers by value and text as text."""
     return (0, day) if isinstance(day, str) else (day, "")
+
+
+def check_evidence(state: Mapping[str, Any], regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless what a saved monitor holds can be what a monitor came to."""
+    if state["against"] not in ("calibrated", "reference"):
+        raise ValueError(f"against is {state['against']!r:.20}")
+    bound = np.array(state["bound"], np.float64)
+    if bound.shape != (2, regions) or not np.isfinite(bound).all():
+        raise ValueError("bound is no (2, regions) finite numbers")
+    if wealth.shape != shape:
+        raise ValueError("log_wealth has another shape")
+    logs = [*wealth.ravel().tolist(), state["log_cash"], state["largest"]]
+    if not all(value is None or float(value) < np.inf for value in logs):
+        raise ValueError("evidence is not finite")
+    days = [day["day"] for day in state["days"]]
+    if state["looks"] != len(days) or not set(state["alarms"]) <= set(days):
+        raise ValueError("looks, days and alarms differ")
+    for place, day in enumerate(days):
+        checked_day(day, days[:place][-1:])

@@ -24,7 +24,7 @@ from calibrant.evaluate._bets import (
     regions_of,
     sums_by_group,
 )
-from calibrant.evaluate._monitor_checks import Day, checked_day, checked_edges
+from calibrant.evaluate._monitor_checks import Day, check_evidence, checked_day, checked_edges
 from calibrant.exceptions import InputError
 from calibrant.measure._states import check_version, restored
 from calibrant.measure.intervals import error_interval
@@ -123,6 +123,9 @@ class CalibrationMonitor:
         _checks.one_of(unit, get_args(Unit), "unit")
         self.unit: Unit = unit
         self.epsilon = _checks.non_negative(epsilon, "epsilon")
+        if self.epsilon >= 1:
+            hint = "give a number below 1, such as 0.02"
+            raise InputError(f"epsilon is {epsilon!r}, and no mean error is larger", hint, code="parameter")
         self.restart = restart
         self.against = "calibrated"
         inner = checked_edges(edges)
@@ -303,11 +306,11 @@ class CalibrationMonitor:
         def build() -> CalibrationMonitor:
             names = ("alpha", "unit", "epsilon", "edges", "restart")
             new = cls(**{name: state[name] for name in names})
+            edges = checked_edges(state["edges"])
+            new._set(edges, np.array(state["bound"], np.float64))
             new.against = state["against"]
-            new._set(checked_edges(state["edges"]), np.array(state["bound"], np.float64))
             wealth = np.array([[_read(value) for value in row] for row in state["log_wealth"]], np.float64)
-            if wealth.shape != new._log_wealth.shape:
-                raise ValueError("log_wealth has another shape")
+            check_evidence(state, len(edges) + 1, wealth, new._log_wealth.shape)
             new._log_wealth, new._log_cash = wealth, _read(state["log_cash"])
             new._looks, new._largest = int(state["looks"]), _read(state["largest"])
             new._alarms = list(state["alarms"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
@@ -16,6 +17,8 @@ from calibrant.io.predictions import Predictions
 from calibrant.propagate.periods import parse_date, period_of
 
 BY = ("day", "week", "month", "value")
+WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
@@ -31,7 +34,7 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
     Raises
     ------
     InputError
-        There is no such column.
+        There is no such column, or it is that of scores or labels.
 
     Examples
     --------
@@ -53,6 +56,10 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
             message = f"there is no column {column!r}"
             hint = f"name the column of time (--time){known}"
             raise InputError(message, hint, code="column-missing", file=predictions.name)
+        parts = reader.columns
+        if column in (parts.score, parts.label, *parts.class_scores):
+            message, hint = "the column is a score or the label", "name the column of time (--time)"
+            raise InputError(message, hint, code="column", file=predictions.name, column=column)
         first = reader.table.first_row
         return replace(reader, columns=replace(reader.columns, item=column), item_codes=Codes())
 
@@ -106,8 +113,23 @@ def windows_of(values: list[Any], by: str, place: Callable[[int], tuple[str, int
             raise InputError(
                 error.message, error.hint, code=error.code, file=file, row=row, column=column
             ) from None
+    if by == "value":
+        found = _numbered(found, place)
     if found and len({type(window) for window in found}) > 1:
         file, row, column = place(0)
         message = "some values are numbers and some are text"
         raise InputError(message, "write all alike", code="column-type", file=file, column=column)
     return found
+
+
+def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
+    """Windows as numbers where all are, as in a text file: as text, 10 would come before 9."""
+    texts = [str(window).strip() for window in windows]
+    if not all(_NUMBER.fullmatch(text) for text in texts):
+        return windows
+    for code, text in enumerate(texts):
+        if not WHOLE.fullmatch(text):
+            file, row, column = place(code)
+            message, hint = f"{shown(windows[code])} names no window", "use whole numbers, text or dates"
+            raise InputError(message, hint, code="date", file=file, row=row, column=column)
+    return [int(text) for text in texts]

@@ -18,8 +18,8 @@ from calibrant.evaluate.monitoring import CalibrationMonitor, Unit
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Predictions
 from calibrant.io._atomic import check_place, keep_sources, writing
-from calibrant.io.timed import BY, timed, window_of, windows_of
-from calibrant.measure._states import check_version
+from calibrant.io.timed import BY, WHOLE, timed, window_of, windows_of
+from calibrant.measure._states import check_version, restored
 from calibrant.results.monitoring import Monitoring
 from calibrant.workflow._events import pairs_of
 from calibrant.workflow.measuring import Columns
@@ -122,6 +122,9 @@ def monitor(
         if place is not None:
             keep_sources(place, source)
             check_place(place)
+    if state is not None and output is not None and Path(state).resolve() == Path(output).resolve():
+        message, hint = "the state and the figure are one file", "name another (--output)"
+        raise InputError(message, hint, code="output", file=os.fspath(output))
     predictions = (columns or Columns()).open(source)
     name = one_event(event, predictions)
     until = None if reference is None else _until(reference, by)
@@ -178,6 +181,11 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
         message = "a monitor takes no weights"
         raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
 
+    if settings.unit == "cluster" and not found.clustered:
+        hint = "name the column of clusters (--cluster), or take days (--unit day)"
+        message = "a monitor by cluster needs clusters"
+        raise InputError(message, hint, code="cluster", file=predictions.name)
+
     def place(code: int) -> tuple[str, int, str]:
         return predictions.name, first + int(np.flatnonzero(item == code)[0]), settings.time
 
@@ -187,12 +195,12 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
     rank = {name: number for number, name in enumerate(ordered)}
     old = np.zeros(len(times), np.bool_)
     if settings.until is not None:
-        fine = "value" if settings.by == "value" else "day"
-        points = [window_of(value, fine) for value in times]
-        if type(points[0]) is not type(settings.until):
-            message = f"the reference ends at {settings.until!r}, and the column holds {points[0]!r}"
+        points = names if settings.by == "value" else [window_of(value, "day") for value in times]
+        until = str(settings.until) if isinstance(points[0], str) else settings.until
+        if type(points[0]) is not type(until):
+            message = f"the reference ends at {until!r}, and the column holds {points[0]!r}"
             raise InputError(message, "give a value of the same kind", code="parameter")
-        old = np.array([not _after(point, settings.until) for point in points])
+        old = np.array([not _after(point, until) for point in points])
     code = np.array([rank[name] for name in names], np.int64)
     if settings.event.startswith("class:") and batch.class_code is not None:
         pairs = pairs_of(settings.event, batch, found)
@@ -219,7 +227,7 @@ def _after(point: str | int, until: str | int) -> bool:
 def _until(reference: str | int, by: str) -> str | int:
     if by != "value":
         return window_of(reference, "day")
-    return int(reference) if isinstance(reference, str) and reference.lstrip("-").isdigit() else reference
+    return int(reference) if isinstance(reference, str) and WHOLE.fullmatch(reference) else reference
 
 
 def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
@@ -275,21 +283,33 @@ def _restored(
     name = os.fspath(state)
     try:
         saved = json.loads(Path(state).read_text(encoding="utf-8"))
+        if not isinstance(saved, dict):
+            raise ValueError("no JSON object")
     except (OSError, ValueError) as error:
         hint = "name the file of an earlier run, or one that is not there yet"
         raise FormatError("this is no state of a monitor", hint, code="file-broken", file=name) from error
     try:
         check_version(saved, VERSION)
-        watched = CalibrationMonitor.from_state(saved.get("monitor"))
+        before, rows = restored(lambda: _kept(saved))
+        watched = CalibrationMonitor.from_state(saved["monitor"])
     except InputError as error:
         raise FormatError(error.message, error.hint, code=error.code, file=name) from error
-    before = saved.get("settings", {})
     for key, value in vars(settings).items():
         if before.get(key) != value:
             message = f"the state was made with {key} {before.get(key)!r}, and {value!r} was given"
             hint = "give the same, or begin another state"
             raise InputError(message, hint, code="parameter", file=name)
-    return watched, {str(key): int(value) for key, value in saved.get("rows", {}).items()}
+    return watched, rows
+
+
+def _kept(saved: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """The settings of earlier runs and the rows of their windows; raises ValueError where they cannot be."""
+    before, rows, inner = dict(saved["settings"]), dict(saved["rows"]), saved["monitor"]
+    if any(inner[key] != before[key] for key in ("against", "alpha", "epsilon", "unit", "restart")):
+        raise ValueError("the monitor has other settings")
+    if sorted(rows) != sorted(str(day["day"]) for day in inner["days"]):
+        raise ValueError("the monitor has other windows")
+    return before, {key: int(value) for key, value in rows.items()}
 
 
 def _save(
