@@ -60,6 +60,14 @@ def test_a_signed_table_tells_over_from_underconfidence(run: Run, table: Path) -
     assert "(none)" in out
 
 
+def test_columns_stand_below_each_other_whatever_names_hold(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("score,label,of\n" + "0.5,0,\u202eabc\n0.5,1,plain\n" * 40)
+    head, *rows = run("slices", path, "--by", "of").out.splitlines()[2:5]
+    assert rows[0].lstrip().startswith(("\\u202eabc", "plain"))
+    assert {line.index("40") + 1 for line in rows} == {head.index("n ")}
+
+
 def test_columns_are_crossed_by_a_comma(run: Run, table: Path) -> None:
     out = run("slices", table, "--by", "subject,length:2", "--least", "100").out
     assert "by subject, length:2, event binary" in out

@@ -108,9 +108,10 @@ def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> l
     >>> table([["bin", "n"], ["1", "300"]], indent=0)
     ['bin    n', '1    300']
     """
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[place]) for row in shown) for place in range(len(rows[0]))]
     lines = []
-    for row in rows:
+    for row in shown:
         cells = [
             cell.ljust(width) if place < left else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
+from calibrant.plots._lines import check_lines, draw_series, named_lines
 from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.selective import RiskCoverage
 
 LINE_HEIGHT = 0.3  # inches
 LONGEST_LABEL = 26
-SPREAD = 0.6  # of a line's height that several series share
 
 
 def score_intervals(
@@ -53,45 +52,14 @@ def score_intervals(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']
     """
-    if not names or not scores:
-        raise InputError("there is nothing to draw", "pass at least one name and one score", code="empty")
-    for name, values in scores:
-        if len(values) != len(names):
-            message = f"{name} has {len(values)} values for {len(names)} names"
-            raise InputError(message, "pass one value a name", code="length")
+    check_lines(names, scores, "value")
     height = 1.3 + LINE_HEIGHT * len(names) * (1 + len(scores)) / 2
-    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.0, height))
-    style.grid(ax, "x")
-    for index, (name, values) in enumerate(scores):
-        _draw(ax, index, SPREAD * ((index + 0.5) / len(scores) - 0.5), name, values)
-    ax.set_yticks(np.arange(len(names)), labels=[style.shown(name, LONGEST_LABEL) for name in names])
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
+    ax = named_lines(ax, names, longest=LONGEST_LABEL, width=1.0, height=height)
+    for place, (name, values) in enumerate(scores):
+        draw_series(ax, place, len(scores), name, values, gid="scores")
     ax.set_xlabel(f"score ({style.percent(scores[0][1][0].level)} interval, each alone)")
     style.legend_above(ax)
     return ax
-
-
-def _draw(ax: Axes, index: int, offset: float, name: str, values: Sequence[ResampledEstimate]) -> None:
-    look = style.series(index)
-    known = [(line + offset, found) for line, found in enumerate(values) if found.estimate is not None]
-    for height, found in known:
-        if found.low is not None and found.high is not None:
-            ax.hlines(height, found.low, found.high, colors=look.color, linewidth=1.6, alpha=0.7)
-    ax.plot(
-        [found.estimate for _, found in known if found.estimate is not None],
-        [height for height, _ in known],
-        color=look.color,
-        linestyle="none",
-        marker=look.marker,
-        markersize=5.5,
-        markeredgecolor=style.PAPER,
-        markeredgewidth=0.6,
-        label=style.shown(name),
-        gid=f"scores-{index}",
-    )
 
 
 def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes | None = None) -> Axes:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
+from calibrant.plots._lines import draw_intervals, errors_from_zero, named_lines, zero_line
 from calibrant.results.slices import SliceErrors, SliceTable, ranked, root
 
 LINE_HEIGHT = 0.26  # inches
@@ -53,21 +54,17 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     if not rows:
         raise InputError("no slice was measured", "slice by a column with fewer values", code="empty")
     height = 1.5 + LINE_HEIGHT * len(rows)
-    ax = style.axes_or_new(ax, (style.PANEL_SIZE[0] + 1.6, height))
-    style.grid(ax, "x")
+    ax = named_lines(ax, [row.name for row in rows], longest=LONGEST_LABEL, width=1.6, height=height)
     lines = np.arange(len(rows))
-    look = style.series(0)
+    color = style.series(0).color
     low, estimate, shrunken, high = np.array([_numbers(row, table.rank) for row in rows], np.float64).T
-    known = ~np.isnan(low)
-    ax.hlines(lines[known], low[known], high[known], colors=look.color, linewidth=1.6, alpha=0.7).set_gid(
-        "intervals"
-    )
+    draw_intervals(ax, np.column_stack([lines, low, high]), color=color, gid="intervals")
     dots: dict[str, Any] = {"linestyle": "none", "markersize": 6.0}
     ax.plot(
         estimate,
         lines,
         marker="o",
-        markeredgecolor=look.color,
+        markeredgecolor=color,
         markerfacecolor=style.PAPER,
         label="the slice alone",
         gid="estimates",
@@ -85,14 +82,9 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
             gid="shrunken",
             **dots,
         )
-    ax.set_yticks(lines, labels=[style.shown(row.name, LONGEST_LABEL) for row in rows])
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.axvline(0, color=style.MUTED, linewidth=0.8, zorder=1)
+    zero_line(ax)
     if table.rank == "error":
-        ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
-    ax.tick_params(axis="y", length=0)
+        errors_from_zero(ax)
     what = "RMS calibration error" if table.rank == "error" else "mean score - frequency"
     ax.set_xlabel(f"{what} ({style.percent(table.level)} intervals, {WORDS[table.adjust]})")
     style.legend_above(ax)
