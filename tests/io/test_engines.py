@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import _engine_exact, _engine_frames
@@ -294,3 +295,44 @@ def test_a_source_that_fails_while_it_is_read_is_reported(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="Polars failed") as caught:
         engine_tally(frame)
     assert caught.value.code == "engine"
+
+
+@pytest.mark.parametrize("column", ["score", "weight"])
+def test_nan_in_a_file_whose_extremes_leave_it_out_is_found_by_duckdb(column: str, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.parquet"
+    values: dict[str, list[float]] = {"score": [0.1, 0.5, 0.9], "label": [0, 1, 1], "weight": [1.0, 2.0, 1.0]}
+    values[column][1] = float("nan")
+    parquet.write_table(pa.table(values), file)
+    source = import_module("duckdb").read_parquet(str(file))
+    with pytest.raises(InputError, match="1 of 3 rows") as error:
+        engine_tally(source, weight="weight")
+    assert error.value.column == column
+
+
+def test_words_are_labels_in_ibis_and_a_missing_truth_value_is_named_in_dask() -> None:
+    words = pa.table({"score": [0.1, 0.5, 0.9], "label": ["0", " true", "1"]})
+    assert engine_tally(lazy("ibis", words)).total_positives == 2
+    missing = pa.table({"score": [0.1, 0.5, 0.9], "label": [False, None, True]})
+    with pytest.raises(InputError, match="missing in 1 of 3 rows") as error:
+        engine_tally(lazy("dask", missing))
+    assert error.value.column == "label"
+
+
+@pytest.mark.parametrize("engine", QUICK)
+def test_nan_is_a_missing_name(engine: str) -> None:
+    frame = lazy(engine, table(np.array([0.1, 0.5, 0.9]), part=[1.0, float("nan"), 2.5]))
+    assert set(engine_tallies(frame, "part")) == {("1",), ("2.5",), (None,)}
+    with pytest.raises(InputError, match="missing") as error:
+        engine_tally(frame, cluster="part")
+    assert error.value.column == "part"
+
+
+@pytest.mark.parametrize("engine", QUICK)
+def test_lists_name_nothing_and_no_columns_make_no_groups(engine: str) -> None:
+    frame = lazy(engine, table(np.array([0.1, 0.5]), part=[[1], [2]]))
+    with pytest.raises(InputError, match="lists or objects"):
+        engine_tally(frame, cluster="part")
+    with pytest.raises(InputError, match="by is empty"):
+        engine_tallies(frame, [])
+    with pytest.raises(InputError, match="no lazy frame: a Table"):
+        engine_tally(table(np.array([0.1, 0.5])))

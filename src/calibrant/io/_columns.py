@@ -109,9 +109,11 @@ class Column:
         kind = self.values.type
         if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return self._worded_labels()
-        if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        is_decimal = pa.types.is_decimal(kind)
+        numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal
+        if not (numbers or pa.types.is_boolean(kind)):
             raise self._not_a_label(0, self.values[0].as_py())
-        array = as_numpy(self.values)
+        array = as_numpy(self.values.cast(pa.float64()) if is_decimal else self.values)
         try:
             return _checks.labels(array)
         except InputError as error:
@@ -135,6 +137,9 @@ class Column:
         import pyarrow as pa
 
         self.complete()
+        if pa.types.is_nested(self.values.type) and len(self.values):
+            message, hint = "a column of lists or objects names nothing", "choose one of texts or numbers"
+            raise self.error(0, message, hint, "column-type")
         if pa.types.is_floating(self.values.type):
             missing = np.flatnonzero(np.isnan(as_numpy(self.values)))
             if len(missing):

@@ -21,6 +21,10 @@ def check_columns(
             listed = ", ".join(list(schema.names())[:20])
             message = f"there is no column {column!r}"
             raise InputError(message, f"the columns are {listed}", code="column-missing", file=name)
+    for column in names:
+        if schema[column].is_nested() or schema[column] == nw.Object:
+            message, hint = "a column of lists or objects names nothing", "choose one of texts or numbers"
+            raise InputError(message, hint, code="column-type", file=name, column=column)
     for column in (score, *([] if weight is None else [weight])):
         if not schema[column].is_numeric():
             message, hint = f"a column of type {schema[column]} holds no numbers", "write numbers"
@@ -72,7 +76,7 @@ def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str,
 
     q = nw.col(score).cast(nw.Float64)
     columns = [q.alias("q"), nw.col(score).is_null().alias("q_null"), nw.col(label).is_null().alias("y_null")]
-    columns.append(outcome(label, frame.collect_schema()[label]).alias("y"))
+    columns.append(outcome(frame, label).alias("y"))
     if weight is not None:
         columns += [nw.col(weight).cast(nw.Float64).alias("w"), nw.col(weight).is_null().alias("w_null")]
     found = frame.select(*columns)
@@ -80,19 +84,21 @@ def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str,
     def count(condition: Any) -> Any:
         return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
-    inside, outside = (nw.col("q") >= 0) & (nw.col("q") <= 1), (nw.col("q") < 0) | (nw.col("q") > 1)
-    finite = (nw.col("q") >= -1.7e308) & (nw.col("q") <= 1.7e308)
+    # DuckDB decides comparisons, and whether there is NaN, by the extremes of a file, which leave NaN out.
+    finite = (nw.col("q") - nw.col("q")) == 0
+    inside = (nw.col("q") >= 0) & (nw.col("q") <= 1) & finite
+    outside = ((nw.col("q") < 0) | (nw.col("q") > 1)) & finite
     flags = {
         "rows": nw.lit(1),
         "q_null": count(nw.col("q_null")),
         "inside": count(inside),
-        "outside": count(outside & finite),
+        "outside": count(outside),
         "y_null": count(nw.col("y_null")),
         "y_bad": count(nw.col("y") < 0),
     }
     if weight is not None:
         flags["w_null"] = count(nw.col("w_null"))
-        flags["w_good"] = count((nw.col("w") >= 0) & (nw.col("w") < float("inf")))
+        flags["w_good"] = count((nw.col("w") >= 0) & ((nw.col("w") - nw.col("w")) == 0))
         flags["w_zero"] = count(nw.col("w") == 0)
     value = nw.when(finite).then(nw.col("q"))
     found = found.select(*(flag.alias(column) for column, flag in flags.items()), value.alias("value"))

@@ -65,10 +65,9 @@ def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequenc
     import narwhals as nw
 
     one, zero = nw.lit(1.0), nw.lit(0.0)
-    schema = frame.collect_schema()
     q = nw.col(score).cast(nw.Float64)
     columns = [nw.col(name).alias(f"x{place}") for place, name in enumerate(names)]
-    columns += [q.alias("q"), outcome(label, schema[label]).alias("y")]
+    columns += [q.alias("q"), outcome(frame, label).alias("y")]
     if weight is not None:
         columns.append(nw.col(weight).cast(nw.Float64).alias("w"))
     found = frame.select(*columns)
@@ -113,15 +112,16 @@ def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequenc
     )
 
 
-def outcome(label: str, kind: Any) -> Any:
+def outcome(frame: Any, label: str) -> Any:
     """A label as double: 0, 1, or -1 where it is neither."""
     import narwhals as nw
 
-    column = nw.col(label)
+    column, kind = nw.col(label), frame.collect_schema()[label]
     if kind == nw.Boolean:
-        column = column.cast(nw.Int64)
-    if kind in (nw.String, nw.Categorical, nw.Enum):
-        text = column.cast(nw.String).str.strip_chars(" \t\r")
+        is_one, is_zero = column == nw.lit(True), column == nw.lit(False)
+    elif kind in (nw.String, nw.Categorical, nw.Enum):
+        # Ibis strips no characters of one's choice.
+        text = column.cast(nw.String).str.strip_chars(None if frame.implementation.is_ibis() else " \t\r")
         is_one, is_zero = (
             text.is_in([word for word, one in ZERO_ONE.items() if one == each]) for each in (1, 0)
         )

@@ -99,7 +99,7 @@ def engine_tally(
 
 def engine_tallies(
     frame: Any,
-    by: Sequence[str],
+    by: str | Sequence[str],
     *,
     score: str = "score",
     label: str = "label",
@@ -128,7 +128,9 @@ def engine_tallies(
     >>> {key: tally.total_n for key, tally in engine_tallies(frame, ["task"]).items()}
     {('a',): 1, ('b',): 1, (None,): 1}
     """
-    columns = list(by)
+    columns = [by] if isinstance(by, str) else list(by)
+    if not columns:
+        raise InputError("by is empty", "name one column or several", code="parameter")
     names = columns + ([] if cluster is None else [cluster])
     sums, table = _summed(frame, score, label, weight, names, name)
     code, keys = _keys(table, columns)
@@ -199,7 +201,11 @@ def row_count(frame: Any) -> int:
     """
     import narwhals as nw
 
-    counted = nw.from_native(frame).select(nw.len().alias("rows"))
+    lazy = nw.from_native(frame)
+    try:
+        counted = lazy.select(nw.len().alias("rows"))
+    except Exception as error:
+        raise _engine_frames.failure(lazy, "counting rows", error) from error
     return int(_engine_frames.collected(counted, "counting rows")["rows"][0].as_py())
 
 
@@ -209,15 +215,23 @@ def _summed(
     """Check the columns, and sum in the engine; what is wrong with a value is found by a second query."""
     import narwhals as nw
 
-    lazy = nw.from_native(frame)
+    lazy = nw.from_native(frame, pass_through=True)
+    if not isinstance(lazy, nw.LazyFrame):
+        message, hint = f"no lazy frame: a {type(frame).__name__}", "use calibrant.workflow.tally"
+        raise InputError(message, hint, code="source", file=name)
     check_columns(lazy, score, label, weight, names, name)
     inside = _engine_duckdb if lazy.implementation.is_duckdb() else _engine_frames
     source = lazy.to_native() if inside is _engine_duckdb else lazy
     try:
         found: tuple[Sums, pa.Table] | None = inside.summed(source, score, label, weight, names)
-    except (NotImplementedError, AttributeError, nw.exceptions.NarwhalsError) as error:
+    except InputError:
+        raise_fault(lazy, score, label, weight, name)  # some engines fail at values, and only say that
+        raise
+    except Exception as error:
         raise _engine_frames.failure(lazy, "the expressions of the grid", error) from error
-    if found is None:
+    if found is None or not all(
+        np.isfinite(each).all() for each in (found[0].weight, found[0].first) if each is not None
+    ):
         raise_fault(lazy, score, label, weight, name)
         raise InputError(
             f"{_engine_frames.engine_name(lazy)} could not sum the rows",
@@ -233,7 +247,7 @@ def _summed(
 
 def _clusters(table: pa.Table, cluster: str, name: str) -> tuple[Integers, NDArray[Any]]:
     """The place of each group's cluster among their sorted names, and these."""
-    column = table[cluster]
+    column = _without_nan(table[cluster])
     if column.null_count:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
         raise InputError(message, hint, code="missing-value", file=name, column=cluster)
@@ -241,12 +255,22 @@ def _clusters(table: pa.Table, cluster: str, name: str) -> tuple[Integers, NDArr
     return code, names
 
 
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column whose NaN are missing values, as in a file."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_floating(column.type):
+        return column
+    return compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+
+
 def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, list[Key]]:
     """Number the combinations of values as text, in sorted order, missing values last."""
     code: Mapping[Key, int]
     texts = []
     for column in columns:
-        encoded = dictionary(table[column].combine_chunks())
+        encoded = dictionary(_without_nan(table[column]).combine_chunks())
         words = [None if value is None else class_name(value) for value in encoded.dictionary.to_pylist()]
         texts.append([None if place is None else words[place] for place in encoded.indices.to_pylist()])
     rows: list[Key] = list(zip(*texts, strict=True)) if texts else [()] * table.num_rows
