@@ -218,3 +218,31 @@ def test_windows_are_kept_merged_and_dropped() -> None:
     with pytest.raises(InputError):
         days.update(5, [0], [1.5])
     assert days.windows == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", [-1, 1]),
+        ("positives", [9, 0]),
+        ("offset", [0.0]),
+        ("weight", [float("nan"), 1.0]),
+        ("kind", "none"),
+        ("low", [0.9, 0.1]),
+    ],
+    ids=["n", "positives", "length", "NaN", "kind", "order"],
+)
+def test_a_state_whose_tally_cannot_be_is_damaged(name: str, value: Any) -> None:
+    metric = TallyAccumulator()
+    metric.update([0, 1], [0.2, 0.9])
+    state = metric.to_state()
+    state["tally"][name] = value
+    with pytest.raises(InputError, match="damaged"):
+        TallyAccumulator.from_state(state)
+
+
+def test_one_window_and_the_last_ones_are_not_both_given() -> None:
+    days = TallyWindows()
+    days.update("2026-11-20", [0, 1], [0.2, 0.9])
+    with pytest.raises(InputError, match="give one of them"):
+        days.result("2026-11-20", last=1)

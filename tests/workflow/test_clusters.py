@@ -254,3 +254,24 @@ def test_what_ends_a_run_leaves_no_process_behind(
     _, alive = psutil.wait_procs(everyone, timeout=20)
     assert not alive
     assert EventStore(tmp_path / "s").document_count >= 10
+
+
+def test_an_executor_that_is_shut_down_is_named() -> None:
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(InputError, match="the executor takes no work"), workers_of(pool) as there:
+        list(there.map(operator.neg, [1]))
+
+
+def test_files_that_would_count_twice_or_differ_in_clusters_are_named(tmp_path: Path) -> None:
+    for name, more in (("plain", {}), ("clustered", {"cluster": ["a", "b"]})):
+        pairs = pa.table({"score": [0.2, 0.7], "label": [0, 1], **more})
+        parquet.write_table(pairs, tmp_path / f"{name}.parquet")
+    plain, clustered = str(tmp_path / "plain.parquet"), str(tmp_path / "clustered.parquet")
+    with pytest.raises(InputError, match="names clusters, unlike") as error:
+        tally_files([plain, clustered])
+    assert error.value.file == clustered
+    with pytest.raises(InputError, match="there twice"):
+        tally_files([tmp_path, plain])
+    with pytest.raises(InputError, match="give a list of paths"):
+        tally_files(plain)

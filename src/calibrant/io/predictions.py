@@ -273,6 +273,8 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
     if engine != "duckdb":
         raise InputError(f"there is no engine {engine!r}", "give kernel or duckdb", code="parameter")
     if files[0].suffix != ".parquet":
+        if not files[0].exists():
+            raise InputError("no such file", "check the path", code="file-missing", file=name)
         hint = "write Parquet, or leave the engine out"
         raise InputError("DuckDB is asked to read something else", hint, code="file-kind", file=name)
     from calibrant.io._engine_duckdb import relation_of
@@ -313,6 +315,7 @@ def predictions_of(
     if log is None:
         return found
     if form == "wide":
+        log.check_one_model()
         side_by_side = found.by_item()
         next(side_by_side.batches())  # names the classes
         return side_by_side

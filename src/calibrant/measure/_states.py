@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.measure.tally import Kind, Tally
 
 COUNTS = ("n", "positives", "cluster")
 
@@ -34,9 +34,16 @@ def tally_from_state(state: Mapping[str, Any]) -> Tally:
             kind = np.int64 if field.name in COUNTS else None if field.name == "clusters" else np.float64
             value = np.array(value, kind)
         columns[field.name] = value
-    sizes = {len(columns[name]) for name in ("low", "high", "anchor", "n", "positives", "weight")}
-    if len(sizes) > 1:
+    arrays = [each for name, each in columns.items() if name != "clusters" and isinstance(each, np.ndarray)]
+    if len({len(each) for each in arrays}) > 1:
         raise ValueError("columns of different lengths")
+    if not all(np.isfinite(each).all() for each in arrays):
+        raise ValueError("a number is not finite")
+    n, positives = columns["n"], columns["positives"]
+    if (n <= 0).any() or (positives < 0).any() or (positives > n).any():
+        raise ValueError("counts that cannot be")
+    if columns["kind"] not in get_args(Kind) or (np.diff(columns["low"]) < 0).any():
+        raise ValueError("rows of no tally")
     return Tally(**columns)
 
 

@@ -86,8 +86,10 @@ class TallyWindows:
         Raises
         ------
         InputError
-            There is no such window.
+            There is no such window, or `window` and `last` are both given.
         """
+        if window is not None and last is not None:
+            raise InputError("a window and the last ones are asked for", "give one of them", code="parameter")
         chosen = self.windows if last is None else self.windows[-_checks.positive_integer(last, "last") :]
         if window is not None:
             if window not in self._windows:

@@ -197,7 +197,13 @@ class _Given(_Elsewhere):
         self._executor, self.slots = executor, workers
 
     def submit(self, function: Callable[[Any], Any], batch: Any) -> Any:
-        return self._executor.submit(function, batch)
+        try:
+            return self._executor.submit(function, batch)
+        except BrokenExecutor:
+            raise
+        except RuntimeError as error:
+            message = f"the executor takes no work ({error})"
+            raise InputError(message, "give one that is not shut down", code="parameter") from error
 
 
 class _Processes(_Elsewhere):
@@ -257,9 +263,13 @@ class _Cluster(_Elsewhere):
     def __enter__(self) -> Workers:
         try:
             self._client: Any = self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
-            message = f"there is no Dask scheduler at {self._address}"
+        except (OSError, ValueError, AssertionError) as error:
+            message = f"there is no Dask scheduler at {self._address or repr(self._address)}"
             raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
+        except TypeError as error:
+            message = f"{self._address} needs the certificates of the cluster"
+            hint = "set distributed.comm.tls in the configuration of Dask"
+            raise InputError(message, hint, code="parameter") from error
         try:
             self._check()
         except BaseException:

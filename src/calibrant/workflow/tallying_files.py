@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
+from calibrant._checks import is_list
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
 from calibrant.workflow._executors import workers_of
@@ -82,31 +85,41 @@ def tally_files(
     ...     tally_files(files).total_n
     4
     """
+    if not is_list(paths) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise InputError(f"paths is {paths!r:.60}", "give a list of paths", code="parameter")
     files = [os.path.abspath(path) for path in paths]
     if not files:
         raise InputError("there are no files", "name at least one", code="empty")
-    seen: set[str] = set()
-    for file, path in zip(map(os.path.realpath, files), paths, strict=True):
-        if file in seen:
+    places = [Path(file).resolve() for file in files]
+    seen = Counter(places)
+    for place, path in zip(places, paths, strict=True):
+        if seen[place] > 1 or any(parent in seen for parent in place.parents):
             hint = "its rows would count twice: name it once"
             raise InputError("the file is there twice", hint, code="duplicate", file=os.fspath(path))
-        seen.add(file)
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
         doing = partial(_tallied, _Tallying(event, exact, columns, threads))
         with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
-            return _merged(_counted(found, len(files), progress))
+            return _merged(_counted(found, files, progress))
 
 
 def _tallied(how: _Tallying, file: str) -> Tally:
     return tally(file, event=how.event, exact=how.exact, columns=how.columns, threads=how.threads)
 
 
-def _counted(found: Iterable[Tally], total: int, progress: Progress | None) -> Iterable[Tally]:
-    for number, each in enumerate(found, 1):
+def _counted(found: Iterable[Tally], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
+    clustered = None
+    for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
+        if clustered is None:
+            clustered = each.cluster is not None
+        elif clustered != (each.cluster is not None):
+            message = (
+                f"the file names {'no clusters, unlike' if clustered else 'clusters, unlike'} {files[0]}"
+            )
+            raise InputError(message, "name clusters in all files, or in none", code="cluster", file=file)
         yield each
         if progress is not None:
-            progress("tallying", number, total)
+            progress("tallying", number, len(files))
 
 
 def _merged(tallies: Iterable[Tally]) -> Tally:
