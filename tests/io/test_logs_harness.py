@@ -269,3 +269,8 @@ def test_a_wide_table_needs_items_of_as_many_options() -> None:
     assert wide.score.shape == (8, 4)
     with pytest.raises(InputError, match="item quiz_times/1: it has 4 scores and the items before have 3"):
         open_predictions(samples("quiz_times")[0], form="wide").read()
+
+
+def test_models_side_by_side_are_not_read_as_one() -> None:
+    with pytest.raises(InputError, match="logs of 2 models: toy/large, toy/small: name the folder of one"):
+        open_predictions(LOGS, form="wide")

@@ -21,8 +21,9 @@ LEFT_OUT = (
     "lexicon, rules, and those that all documents share are not in them"
 )
 TOTAL_LEFT_OUT = (
-    "low_total and high_total hold how well the recalibrator is known too; errors of the parser, lexicon and "
-    "rules, and a drift away from the labelled documents, are not in them"
+    "mean, sd and intervals are of probabilities that labelled documents recalibrated, 1-best is not; the "
+    "interval with shared doubt (low_total, high_total) holds how well the recalibrator is known too; errors "
+    "of the parser, lexicon and rules, and a drift away from the labelled documents, are in none"
 )
 
 COUNTRY = click.option(
@@ -53,7 +54,7 @@ _TABLE = (
         "--dev",
         metavar="PRED",
         help="Predictions for documents with gold entities (score, label, cluster): recalibrate by them, and "
-        "show how far counts are in doubt by that.",
+        "show how far counts are in doubt by that.  [default: for a store that ships, those that ship]",
     ),
     SEED,
 )

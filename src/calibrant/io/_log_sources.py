@@ -15,6 +15,7 @@ from calibrant.io._log_text import lines, opened, whole
 from calibrant.io._logs_harness import NAME, HarnessLog, NoOptionsError
 from calibrant.io._logs_inspect import InspectLog
 from calibrant.io._logs_openai import AnswerLog, response_of
+from calibrant.io._naming import listed
 from calibrant.io._tables import Kind
 
 if TYPE_CHECKING:
@@ -231,6 +232,13 @@ class LogTable:
         new._notes = [note for note in self._notes if note.endswith(f" of {model}.")]
         new.models = [model]
         return new
+
+    def check_one_model(self) -> None:
+        """Raise `InputError` where there are several models: together they are no model."""
+        if len(self.models) > 1:
+            message = f"logs of {len(self.models)} models: {listed(self.models, most=5)}"
+            hint = "name the folder of one, or make a report, which shows them side by side"
+            raise InputError(message, hint, code="parameter", file=self.name)
 
     @property
     def notes(self) -> list[str]:

@@ -246,7 +246,7 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
     Raises
     ------
     InputError
-        If one is empty, or has blanks around it.
+        If one is empty, or has blanks around it, or neither the store nor the lexicon has it.
     """
     if countries is None:
         sums = np.bincount(counts.country, counts.probability, len(counts.countries))
@@ -258,8 +258,13 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
             message = f"{given!r:.20} is no code of a country"
             raise InputError(message, "give codes such as IRQ, or names", code="parameter")
         code = given.upper()
-        known = code in counts.countries or code in country_names()
-        found.append(code if known else code_named(given) or code)
+        if code not in counts.countries and code not in country_names():
+            named = code_named(given)
+            if named is None:
+                message = f"no document counts for {given[:40]!r}, and the lexicon does not have it either"
+                raise InputError(message, "give codes such as IRQ, or names", code="parameter")
+            code = named
+        found.append(code)
     return tuple(dict.fromkeys(found))
 
 

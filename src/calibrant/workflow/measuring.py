@@ -13,7 +13,7 @@ from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
 from calibrant.io._log_rows import Normalise
-from calibrant.io.predictions import Engine, Form, Gold, listed
+from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.posterior.queries import Query
@@ -189,11 +189,8 @@ def read(
 
 def check_model(predictions: Predictions) -> None:
     """Raise where a log is of several models: together they are no model."""
-    if predictions.log is not None and len(predictions.log.models) > 1:
-        models = predictions.log.models
-        message = f"logs of {len(models)} models: {listed(models, most=5)}"
-        hint = "name the folder of one, or make a report, which shows them side by side"
-        raise InputError(message, hint, code="parameter", file=predictions.name)
+    if predictions.log is not None:
+        predictions.log.check_one_model()
 
 
 def measured(
