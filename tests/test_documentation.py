@@ -11,7 +11,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,9 +149,10 @@ def commands(block: str) -> Iterator[tuple[list[str], str]]:
 
 def run_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     """Exit code and output of a command, run in this process: a new one takes seconds to load libraries."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.argv", words)
-        main(words[1:], prog_name="calibrant")
+        with pytest.raises(SystemExit) as left:
+            main(words[1:], prog_name="calibrant")
     out, err = capsys.readouterr()
     return int(left.value.code or 0), out, err
 

@@ -15,8 +15,7 @@ from calibrant.io._log_text import lines, opened, whole
 from calibrant.io._logs_harness import NAME, HarnessLog, NoOptionsError
 from calibrant.io._logs_inspect import InspectLog
 from calibrant.io._logs_openai import AnswerLog, response_of
-from calibrant.io._naming import listed
-from calibrant.io._tables import Kind
+from calibrant.io._tables import Kind, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._readers import Columns
-from calibrant.io._tables import THRESHOLD_KEY, Table
+from calibrant.io._tables import THRESHOLD_KEY, Table, listed
 
 Form = Literal["long", "wide"]
 
@@ -75,19 +74,6 @@ def _no_log(name: str) -> str:
     from calibrant.io._log_sources import KNOWN
 
     return f"; nor is this a log that is known: {KNOWN}"
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """List names, those with spaces at an end in quotes, and only the first of many.
-
-    Examples
-    --------
-    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
-    ("score, ' label'", 'p_a, p_b and 1 more')
-    """
-    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more
 
 
 def _optional(table: Table, part: str, name: str | None) -> str | None:

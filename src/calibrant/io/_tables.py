@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
@@ -349,3 +349,16 @@ def _raise_first_non_number(
             message = f"{shown(value)} is not a number"
             hint = "write a number in digits 0 to 9, such as 0.25"
             raise InputError(message, hint, code="column-type", file=name, row=row, column=column)
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names, those with spaces at an end in quotes, and only the first of many.
+
+    Examples
+    --------
+    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
+    ("score, ' label'", 'p_a, p_b and 1 more')
+    """
+    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown) + more
