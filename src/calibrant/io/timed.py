@@ -11,8 +11,8 @@ from typing import Any
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Reader
 from calibrant.io._columns import Codes, shown
-from calibrant.io._naming import listed
 from calibrant.io._readers import TableReader
+from calibrant.io._tables import listed
 from calibrant.io.predictions import Predictions
 from calibrant.propagate.periods import parse_date, period_of
 
