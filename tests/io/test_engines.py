@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,14 +45,19 @@ def lazy(engine: str, table: pa.Table) -> Any:
 
         return pl.LazyFrame(pl.from_arrow(table))
     if engine == "duckdb":
-        import duckdb
-
-        return duckdb.connect().from_arrow(table)
+        return connection().from_arrow(table)
     if engine == "ibis":
         return import_module("ibis").memtable(table)
     if engine == "pyspark":
         return spark_frame(table)
     return import_module("dask.dataframe").from_pandas(table.to_pandas(), npartitions=2)
+
+
+@cache  # before DuckDB 2 a relation does not keep its connection open
+def connection() -> Any:
+    import duckdb
+
+    return duckdb.connect()
 
 
 def spark_frame(table: pa.Table) -> Any:

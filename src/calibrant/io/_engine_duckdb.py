@@ -85,7 +85,13 @@ def codes() -> Codes:
 
 
 def relation_of(files: Sequence[Path]) -> Any:
-    """Parquet files as a relation of a connection of its own, on which small keys are addressed directly."""
+    """Parquet files as a relation of a connection of ours."""
+    return _connection().read_parquet([str(file) for file in files])
+
+
+@cache  # before DuckDB 2 a relation does not keep its connection open
+def _connection() -> Any:
+    """A connection on which small keys are addressed directly."""
     try:
         import duckdb
     except ImportError as error:
@@ -95,7 +101,7 @@ def relation_of(files: Sequence[Path]) -> Any:
     connection.execute(f"SET perfect_ht_threshold = {KEY_BITS}")
     connection.execute("SET preserve_insertion_order = false")
     connection.execute("SET enable_progress_bar = false")
-    return connection.read_parquet([str(file) for file in files])
+    return connection
 
 
 def quoted(name: str) -> str:
