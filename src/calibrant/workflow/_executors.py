@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 AHEAD = 4  # batches under way for each that can be worked on at once
 TRIES = 3  # of a batch whose worker was lost
 PATIENCE = 60.0  # seconds without any worker on a cluster
-CONNECT = 5.0  # seconds until an address is given up, and a scheduler that was lost
+CONNECT = 10.0  # seconds until an address is given up, and a scheduler that was lost
 ASK = 2.0  # seconds after which a cluster is asked how it is
 KEPT = "what was done is kept: run it again"
 
