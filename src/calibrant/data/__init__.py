@@ -7,7 +7,9 @@ tweets on one split of one of two sets. ``item`` is the line of the text in its 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import NamedTuple
 
 from calibrant.exceptions import InputError
 
@@ -17,8 +19,10 @@ __all__ = [
     "SETS",
     "SPLITS",
     "STORES",
+    "EventReading",
     "dated_documents",
     "event_labels",
+    "event_reading",
     "event_store",
     "example",
     "predictions",
@@ -166,3 +170,48 @@ def event_labels() -> Path:
     'event-labels.parquet'
     """
     return FOLDER / "stores" / "event-labels.parquet"
+
+
+class EventReading(NamedTuple):
+    """What a reader found of documents that a store is sure of.
+
+    Attributes
+    ----------
+    right
+        In how many somebody of the country does what the verb says.
+    read
+        How many were drawn at random from those of a probability of at least 0.9, and read.
+    """
+
+    right: int
+    read: int
+
+
+def event_reading(name: str = "current-events") -> EventReading:
+    """How many of the documents that a store is sure of are right, to one who reads them.
+
+    Errors of the parser, the rules and the lexicon, which no interval has, show here.
+
+    Parameters
+    ----------
+    name
+        Of a store as in `event_store`, without ``-paper``: those were not read.
+
+    Returns
+    -------
+    EventReading
+
+    Raises
+    ------
+    InputError
+        If no document of such a store was read.
+
+    Examples
+    --------
+    >>> event_reading("reuters-21578").read
+    25
+    """
+    found = json.loads((FOLDER / "stores" / "readings.json").read_text(encoding="utf-8"))
+    if name not in found:
+        raise InputError(f"name is {name!r}", f"use one of {', '.join(found)}", code="parameter")
+    return EventReading(**found[name])
