@@ -43,7 +43,13 @@ from calibrant.results.errors import (
     SmoothError,
 )
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
-from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
+from calibrant.results.groups import (
+    GroupChange,
+    GroupedChanges,
+    MarginalChange,
+    MarginalError,
+    ResampledChange,
+)
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measurement import (
     Binning,
@@ -137,6 +143,8 @@ __all__ = [
     "Exceedance",
     "Finding",
     "FittedRecalibrator",
+    "GroupChange",
+    "GroupedChanges",
     "LabelPlan",
     "LogDecomposition",
     "MarginalChange",

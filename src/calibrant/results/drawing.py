@@ -9,7 +9,7 @@ from calibrant._checks import Floats
 from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
-from calibrant.results.groups import ResampledChange
+from calibrant.results.groups import GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured
 from calibrant.results.slices import SliceTable
@@ -146,6 +146,8 @@ class Report(Result):
         Its changes with intervals that count the chance of the fit; empty where it was not fitted again.
     tasks
         Of logs of evaluations with several tasks or subjects, each model's errors task by task.
+    groups
+        What the recalibrator does to each group of classes; None where there are no groups.
     """
 
     models: tuple[ReportedModel, ...]
@@ -155,3 +157,4 @@ class Report(Result):
     recalibrator: str | None = None
     resampled: tuple[ResampledChange, ...] = ()
     tasks: tuple[TaskErrors, ...] = ()
+    groups: GroupedChanges | None = None

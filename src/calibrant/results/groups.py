@@ -119,6 +119,51 @@ class MarginalChange(Result):
 
 
 @dataclass(frozen=True)
+class GroupChange(Result):
+    """What recalibration does to the scores of one group of classes.
+
+    Attributes
+    ----------
+    classes
+        Of the group, in its order: those by frequency from the most frequent on.
+    share
+        Of the group among all counted occurrences of classes (in the training data, say), in [0, 1].
+    change
+        The error before and after, with the paired difference.
+    """
+
+    classes: tuple[str, ...]
+    share: float
+    change: MarginalChange
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The row of the change, and what the group is."""
+        (row,) = self.change.to_rows()
+        return [{**row, "members": ", ".join(self.classes), "share": self.share}]
+
+
+@dataclass(frozen=True)
+class GroupedChanges(Result):
+    """What recalibration does to all scores together, and to those of each group of classes.
+
+    Attributes
+    ----------
+    total
+        Of all scores on one set of bins: errors of opposite sign of two groups can cancel in it.
+    groups
+        Each group by itself, in their order.
+    """
+
+    total: MarginalChange
+    groups: tuple[GroupChange, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row for all scores, and one a group."""
+        whole = {**self.total.to_rows()[0], "members": None, "share": 1.0}
+        return [whole, *(row for group in self.groups for row in group.to_rows())]
+
+
+@dataclass(frozen=True)
 class ResampledChange(Result):
     """A change by recalibration with intervals that count the recalibration set's chance as well.
 

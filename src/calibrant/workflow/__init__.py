@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calibrant.workflow.event_extraction import extract_events
     from calibrant.workflow.event_figures import draw_events
     from calibrant.workflow.event_tables import event_table
+    from calibrant.workflow.grouping import group_changes
     from calibrant.workflow.measuring import Columns, measure
     from calibrant.workflow.monitoring import monitor
     from calibrant.workflow.planning import plan
@@ -41,6 +42,7 @@ __all__ = [
     "export_pairs",
     "extract_events",
     "fit_recalibrator",
+    "group_changes",
     "measure",
     "monitor",
     "plan",
