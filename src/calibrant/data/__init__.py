@@ -1,7 +1,8 @@
 """What ships with the package: predictions, evaluations to start from, dated texts, stores of events.
 
-Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
-tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
+`predictions` are long prediction tables (``item``, ``score``, ``label``) of one of two classifiers of tweets
+on one split of one of two sets; ``item`` is the line of the text in its source file, from 1.
+`tagger_predictions` are those of a part-of-speech tagger, a row a word and tag.
 ``README.md`` beside the files says how they were made. `example` finds the files of whole evaluations.
 """
 
@@ -26,6 +27,8 @@ __all__ = [
     "event_store",
     "example",
     "predictions",
+    "tag_counts",
+    "tagger_predictions",
 ]
 
 FOLDER = Path(__file__).parent
@@ -80,6 +83,50 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
             raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
+
+
+def tagger_predictions(split: str = "test") -> Path:
+    """Path of a shipped prediction table of a part-of-speech tagger: a long table with classes.
+
+    A hidden Markov model of the 49 tags of the English Web Treebank, 25,000 words of web text a split.
+    A row is a word (``item``) and a tag (``class``) whose probability is at least 0.01; sentences are the
+    clusters.
+
+    Parameters
+    ----------
+    split
+        ``"test"``, or ``"dev"`` for what is fitted before testing.
+
+    Returns
+    -------
+    Path
+        Of a Parquet file in the installed package.
+
+    Raises
+    ------
+    InputError
+        If there is no such split.
+
+    Examples
+    --------
+    >>> from calibrant.io import open_predictions
+    >>> open_predictions(tagger_predictions()).threshold
+    0.01
+    """
+    if split not in SPLITS:
+        raise InputError(f"split is {split!r}", f"use one of {', '.join(SPLITS)}", code="parameter")
+    return FOLDER / f"tagger-{split}.parquet"
+
+
+def tag_counts() -> Path:
+    r"""Path of how often the tags of `tagger_predictions` occur in its training text: tag and count a line.
+
+    Examples
+    --------
+    >>> tag_counts().read_text(encoding="utf-8").splitlines()[0]
+    'NN\t26919'
+    """
+    return FOLDER / "tagger-train-counts.tsv"
 
 
 def example(name: str = "summaries") -> Path:
