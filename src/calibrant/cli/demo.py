@@ -7,10 +7,6 @@ import click
 from calibrant.cli._options import AS_JSON, command_line
 from calibrant.cli._progress import Progress
 
-TEXT_SET = "dated"
-COUNTRIES = ("USA", "ISR")
-MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
-
 
 @click.command(
     "demo",
@@ -27,26 +23,27 @@ MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regress
 )
 @AS_JSON
 def command(output: str, as_json: bool) -> None:
-    """Measure two classifiers of tweets and write a report: no network, no arguments, some seconds.
+    """Tell one story on real numbers and write a report: no network, no arguments, some seconds.
 
-    The predictions ship with the package: the probability that a tweet is positive, by Bernoulli naive
-    Bayes and by logistic regression, on the same 6,004 tweets of June 2009. Then countries that use force,
-    counted by year with intervals, from a store of events that ships too.
+    A part-of-speech tagger looks good; how far its probabilities can be trusted; they are mended on other
+    text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
+    ship with the package, as numbers.
     """
-    from calibrant.data import event_labels, event_store, predictions
-    from calibrant.report import page, write
-    from calibrant.workflow import event_table, report
+    import json
 
-    sources = [predictions(TEXT_SET, model) for model in MODELS.values()]
+    from calibrant.io._atomic import check_place
+    from calibrant.report import story_page, write
+    from calibrant.workflow import demonstrate
+
+    check_place(output)
     with Progress() as progress:
-        found = report(sources, names=list(MODELS), progress=progress, command=command_line())
+        page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")
-        write(output, page(found))
+        write(output, page)
     if as_json:
-        click.echo(found.to_json(indent=2))
+        click.echo(json.dumps({"schema_version": 1, **page.to_dict()}, indent=2, ensure_ascii=False))
         return
     from calibrant.cli._demo import lines_of
     from calibrant.cli._text import show
 
-    events = event_table(event_store(), by="year", countries=COUNTRIES, dev=event_labels())
-    show(lines_of(found, output, events))
+    show(lines_of(page, output))

@@ -22,6 +22,7 @@ from calibrant.results.coreference import (
     WrittenPairs,
     WrittenPosteriors,
 )
+from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.drawing import (
     BinIntervals,
     Drawing,
@@ -131,6 +132,7 @@ __all__ = [
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
+    "Demonstration",
     "Detectable",
     "DisputedItem",
     "DocumentCoreference",
@@ -193,6 +195,7 @@ __all__ = [
     "SystemPair",
     "TagEvaluation",
     "TaggerCandidate",
+    "TaggerStory",
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
     from calibrant.workflow.coreference_pairs import export_pairs
     from calibrant.workflow.coreference_training import train_coreference
+    from calibrant.workflow.demonstration import demonstrate
     from calibrant.workflow.estimating import estimate
     from calibrant.workflow.evaluating import agree, compare
     from calibrant.workflow.event_doubts import uncertain_documents
@@ -34,6 +35,7 @@ __all__ = [
     "agree",
     "apply_recalibrator",
     "compare",
+    "demonstrate",
     "draw_events",
     "estimate",
     "evaluate_coreference",
