@@ -1,4 +1,4 @@
-"""Frozen records of every result: rows, dictionary, JSON."""
+"""Frozen records of every result: rows, dictionary, JSON, tables."""
 
 from calibrant.results._base import Result
 from calibrant.results.agreement import (
@@ -93,6 +93,7 @@ from calibrant.results.significance import (
     SystemPair,
 )
 from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, SliceTables
+from calibrant.results.table import Column, Table, Undefined
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
@@ -113,6 +114,7 @@ __all__ = [
     "ClassMean",
     "ClassScore",
     "Classification",
+    "Column",
     "Comparison",
     "ConsistencyBars",
     "ControlTask",
@@ -183,11 +185,13 @@ __all__ = [
     "SystemEvaluation",
     "SystemMean",
     "SystemPair",
+    "Table",
     "TagEvaluation",
     "TaggerCandidate",
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",
+    "Undefined",
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",

@@ -13,6 +13,7 @@ from calibrant.results.groups import ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measurement import Measured
 from calibrant.results.slices import SliceTable
+from calibrant.results.table import Table
 
 
 @dataclass(frozen=True)
@@ -155,3 +156,9 @@ class Report(Result):
     recalibrator: str | None = None
     resampled: tuple[ResampledChange, ...] = ()
     tasks: tuple[TaskErrors, ...] = ()
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the errors, a row a model and event; those of each class; and the differences."""
+        from calibrant.results._measured_tables import report_tables
+
+        return report_tables(self)

@@ -10,6 +10,7 @@ from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import Estimate, NoiseFloor
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
+from calibrant.results.table import Table
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,12 @@ class Measurement(Result):
             for row, (low, high) in zip(self.bins.to_rows(), limits, strict=True)
         ]
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return every number, and the bins."""
+        from calibrant.results._measured_tables import bins_table, numbers_table
+
+        return numbers_table(self), bins_table(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values; ``bins`` is a list with one entry a bin."""
         record = super().to_dict()
@@ -273,6 +280,12 @@ class Measured(Result):
             }
             for found in self.events
         ]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the errors, a row an event; of one event also every number, and the bins."""
+        from calibrant.results._measured_tables import errors_table
+
+        return (errors_table(self), *(self.events[0].to_tables() if len(self.events) == 1 else ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return one event's fields at the top, or several events in a list under ``events``."""
