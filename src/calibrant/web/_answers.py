@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._checks import one_of
 from calibrant.exceptions import CalibrantError, FormatError, InputError
-from calibrant.propagate.periods import PERIODS
 from calibrant.results._formats import rows_as_csv
 from calibrant.web._html import render, style
-from calibrant.web.pages import Page, ProblemPage
+from calibrant.web.pages import PAGES, Address, Page, ProblemPage
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -32,7 +31,7 @@ def answer(explorer: Explorer, request: Request) -> Response:
     form = query.get("format", "html")
     try:
         one_of(form, FORMATS, "format")
-        page = page_of(explorer, request.url.path, query)
+        page: Page | ProblemPage = page_of(explorer, request.url.path, query)
     except FormatError as error:
         page = ProblemPage(500, str(error))
     except InputError as error:
@@ -44,30 +43,13 @@ def answer(explorer: Explorer, request: Request) -> Response:
 
 def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
     """The page at a path; raise InputError where there is none."""
-    by: Any = query.get("by")
-    if by is not None:
-        one_of(by, PERIODS, "by")
-    rates = query.get("rates") == "1"
-    if path == "/":
-        return explorer.overview(by=by, rates=rates)
-    if path == "/country":
-        return explorer.country(_given(query, "country"), by=by, rates=rates)
-    if path == "/compare":
-        return explorer.compare(_given(query, "first"), _given(query, "second"), by=by, rates=rates)
-    if path == "/documents":
-        return explorer.documents(
-            _given(query, "country"),
-            by=by,
-            period=query.get("period"),
-            order=query.get("order", "uncertain"),
-            offset=_offset(query.get("offset", "0")),
-        )
-    if path == "/document":
-        return explorer.document(_given(query, "id"))
-    raise InputError("there is no such page", "begin at /", code="parameter")
+    address = Address.of(query)
+    if path not in PAGES:
+        raise InputError("there is no such page", "begin at /", code="parameter")
+    return PAGES[path].at(explorer, address)
 
 
-def written(page: Page, form: str) -> Response:
+def written(page: Page | ProblemPage, form: str) -> Response:
     """The page as an answer of HTTP."""
     from starlette.responses import Response
 
@@ -104,16 +86,3 @@ def icon(request: Request) -> Response:
     from starlette.responses import Response
 
     return Response(ICON, media_type="image/svg+xml")
-
-
-def _given(query: QueryParams, name: str) -> str:
-    found = query.get(name)
-    if not found:
-        raise InputError(f"the address has no {name}", "begin at /", code="parameter")
-    return str(found)
-
-
-def _offset(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InputError(f"{text!r:.20} is no number of documents", "begin at /", code="parameter")
-    return int(text)
