@@ -45,15 +45,8 @@ from calibrant.results.errors import (
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
-from calibrant.results.measurement import (
-    Binning,
-    ClassMean,
-    EqualWidthError,
-    Measured,
-    Measurement,
-    Recipe,
-    SmoothedError,
-)
+from calibrant.results.measured import ClassMean, Measured, Recipe
+from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.propagation import (

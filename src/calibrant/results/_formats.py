@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from calibrant.results._cells import Cell, Column, Rows, Undefined
 from calibrant.results._words import count, number, printable
-from calibrant.results.table import Cell, Column, Table, Undefined
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -34,21 +34,18 @@ NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]
 LONG = 60  # characters of a text beyond which LaTeX may break lines in it
 
 
-def markdown(table: Table) -> str:
+def markdown(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
     """Return a pipe table with its columns aligned, the caption above and the notes below."""
-    head = [markdown_text(column.heading) for column in table.columns]
-    body = [
-        [cell if plain else markdown_text(cell) for cell, plain in _shown(row, table.columns)]
-        for row in table.rows
-    ]
+    head = [markdown_text(column.heading) for column in columns]
+    body = [[cell if plain else markdown_text(cell) for cell, plain in _shown(row, columns)] for row in rows]
     widths = [max(3, *map(len, cells)) for cells in zip(head, *body, strict=True)]
     rules = [
         f"{'-' * (width - 1)}:" if column.right else f":{'-' * (width - 1)}"
-        for column, width in zip(table.columns, widths, strict=True)
+        for column, width in zip(columns, widths, strict=True)
     ]
-    lines = [_pipes(cells, table.columns, widths) for cells in (head, rules, *body)]
-    caption = [markdown_text(table.caption)] if table.caption else []
-    return "\n\n".join([*caption, "\n".join(lines), *map(markdown_text, table.all_notes())]) + "\n"
+    lines = [_pipes(cells, columns, widths) for cells in (head, rules, *body)]
+    above = [markdown_text(caption)] if caption else []
+    return "\n\n".join([*above, "\n".join(lines), *map(markdown_text, notes)]) + "\n"
 
 
 def markdown_text(text: str) -> str:
@@ -70,28 +67,29 @@ def _pipes(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int
     return f"| {' | '.join(padded)} |"
 
 
-def latex(table: Table, *, tabular: bool = False) -> str:
+def latex(
+    columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str], *, tabular: bool = False
+) -> str:
     """Return a tabular with the rules of booktabs, in a table environment or with comments instead."""
     body = [
-        [latex_number(cell) if plain else latex_text(cell) for cell, plain in _shown(row, table.columns)]
-        for row in table.rows
+        [latex_number(cell) if plain else latex_text(cell) for cell, plain in _shown(row, columns)]
+        for row in rows
     ]
     inner = [
-        rf"\begin{{tabular}}{{{''.join(_alignment(table))}}}",
+        rf"\begin{{tabular}}{{{''.join(_alignment(columns, rows))}}}",
         r"  \toprule",
-        f"  {_ampersands([latex_text(column.heading) for column in table.columns])}",
+        f"  {_ampersands([latex_text(column.heading) for column in columns])}",
         r"  \midrule",
         *(f"  {_ampersands(cells)}" for cells in body),
         r"  \bottomrule",
         r"\end{tabular}",
     ]
-    notes = table.all_notes()
     if tabular:
-        told = [text for text in (table.caption, *notes) if text]
+        told = [text for text in (caption, *notes) if text]
         return "\n".join([*(f"% {printable(' '.join(text.split()))}" for text in told), *inner]) + "\n"
-    caption = [rf"  \caption{{{latex_text(table.caption)}}}"] if table.caption else []
+    above = [rf"  \caption{{{latex_text(caption)}}}"] if caption else []
     below = [rf"  \par\smallskip\footnotesize {latex_text(note)}" for note in notes]
-    lines = [r"\begin{table}", r"  \centering", *caption, *(f"  {line}" for line in inner), *below]
+    lines = [r"\begin{table}", r"  \centering", *above, *(f"  {line}" for line in inner), *below]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
@@ -124,10 +122,10 @@ def _in_math(match: re.Match[str]) -> str:
     return f"${match['minus']}{match['digits'].replace(',', '{,}')}{power}$"
 
 
-def _alignment(table: Table) -> Iterable[str]:
+def _alignment(columns: Sequence[Column], rows: Rows) -> Iterable[str]:
     """How a column is set; a column of long texts has lines of a fixed length."""
-    for place, column in enumerate(table.columns):
-        cells = (row[place] for row in table.rows)
+    for place, column in enumerate(columns):
+        cells = (row[place] for row in rows)
         long = any(isinstance(cell, str) and len(cell) > LONG for cell in cells)
         yield "r" if column.right else r"p{0.5\linewidth}" if long else "l"
 
@@ -139,12 +137,12 @@ def _ampersands(cells: Iterable[str]) -> str:
     return rf"{guard}{row} \\"
 
 
-def as_csv(table: Table) -> str:
+def as_csv(columns: Sequence[Column], rows: Rows) -> str:
     """Return the rows as CSV, with all digits of each number; an interval is two columns."""
-    head = [name for column in table.columns for name in _names(column)]
+    head = [name for column in columns for name in _names(column)]
     body = (
-        [value for cell, column in zip(row, table.columns, strict=True) for value in _values(cell, column)]
-        for row in table.rows
+        [value for cell, column in zip(row, columns, strict=True) for value in _values(cell, column)]
+        for row in rows
     )
     return rows_as_csv([head, *body])
 

@@ -5,57 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from calibrant.exceptions import InputError
+from calibrant.results._cells import Cell, Column, Kind, Rows, Undefined
+from calibrant.results._formats import as_csv, latex, markdown
 from calibrant.results._words import counted, percent
 
-Kind = Literal["name", "text", "count", "number", "interval", "p-value"]
+__all__ = [
+    "Cell",
+    "Column",
+    "Table",
+    "Undefined",
+    "between",
+    "fields_table",
+    "interval_heading",
+    "known",
+    "named",
+    "table_of",
+]
+
 NAMED = 3  # cells that a note names
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """A cell that is empty for a reason, which a note below the table gives.
-
-    Attributes
-    ----------
-    reason
-        Why there is no value.
-    """
-
-    reason: str
-
-
-Ends = tuple[float | None, float | None]
-Cell = str | float | None | Ends | Undefined
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name
-        In CSV; an interval makes two columns, ``NAME_low`` and ``NAME_high``.
-    heading
-        Above the column, for people.
-    kind
-        ``name`` (what the row is about), ``text``, ``count``, ``number``, ``interval`` or ``p-value``.
-    digits
-        Decimals of a number or of the ends of an interval; CSV has all there are.
-    """
-
-    name: str
-    heading: str
-    kind: Kind = "number"
-    digits: int = 4
-
-    @property
-    def right(self) -> bool:
-        """Whether cells are aligned at their right end."""
-        return self.kind not in ("name", "text")
 
 
 @dataclass(frozen=True)
@@ -97,7 +67,7 @@ class Table:
 
     name: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Rows
     caption: str = ""
     notes: tuple[str, ...] = ()
 
@@ -112,9 +82,7 @@ class Table:
 
     def to_markdown(self) -> str:
         """Return the table in Markdown, with its caption above and its notes below."""
-        from calibrant.results._formats import markdown
-
-        return markdown(self)
+        return markdown(self.columns, self.rows, self.caption, self.all_notes())
 
     def to_latex(self, *, tabular: bool = False) -> str:
         """Return the table in LaTeX, for the package booktabs.
@@ -125,9 +93,7 @@ class Table:
             Only the tabular, to stand in a table environment of your own; caption and notes are then
             comments.
         """
-        from calibrant.results._formats import latex
-
-        return latex(self, tabular=tabular)
+        return latex(self.columns, self.rows, self.caption, self.all_notes(), tabular=tabular)
 
     def to_csv(self) -> str:
         """Return the table as CSV (RFC 4180), with all digits.
@@ -135,9 +101,7 @@ class Table:
         An empty cell is an undefined one. A text that a spreadsheet would take for a formula begins with an
         apostrophe.
         """
-        from calibrant.results._formats import as_csv
-
-        return as_csv(self)
+        return as_csv(self.columns, self.rows)
 
     def all_notes(self) -> tuple[str, ...]:
         """Return the notes, and why cells are empty: a note a reason."""
