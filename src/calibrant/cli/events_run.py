@@ -39,7 +39,7 @@ from calibrant.cli._progress import Bar
     type=click.Choice(["default", "paper"]),
     default="default",
     show_default=True,
-    help="paper: agents of the verb attack; default: more verbs of force, compounds and coordination.",
+    help="paper: agents of the verb attack; default: verbs of force, compounds, coordination, no places.",
 )
 @click.option("--verbs", metavar="FILE", help="Lemmas, one a line, instead of those of the rules.")
 @click.option(
