@@ -43,6 +43,7 @@ PUBLIC_MODULES = {
     "calibrant.models": "Models",
     "calibrant.events": "Events",
     "calibrant.data": "Data that ships",
+    "calibrant.datasets": "Data sets to fetch",
     "calibrant.exceptions": "Errors",
 }
 
