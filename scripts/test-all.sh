@@ -38,6 +38,9 @@ run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documenta
     --ignore src/calibrant/models/raw_text.py --ignore src/calibrant/models/parsing.py \
     --ignore tests/recalibrate/test_scikit_learn.py
 
+echo "== little memory, a full disk"
+scripts/test-pressure.sh || failed+=("little memory, a full disk")
+
 echo "== PySpark"
 scripts/test-spark.sh || failed+=("PySpark")
 
