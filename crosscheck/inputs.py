@@ -148,3 +148,62 @@ def labels() -> tuple[LabelInput, ...]:
         LabelInput("all agree", np.column_stack([gold, gold]), (1, 2, 3, 4, 5)),
         LabelInput("one label", np.ones((20, 2), np.int64), (1, 2)),
     )
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Scores of two systems on the same units."""
+
+    name: str
+    first: Floats
+    second: Floats
+
+
+@cache
+def paired() -> tuple[Paired, ...]:
+    """Scores of two systems: any numbers, right or wrong, on few units, the same throughout."""
+    random = np.random.default_rng(28)
+    base = random.normal(size=60)
+    right = (random.random(80) < 0.8).astype(float)
+    other = (random.random(80) < 0.7).astype(float)
+    few = np.arange(8) / 8
+    return (
+        Paired("60 scores", base, base + 0.3 * random.normal(size=60) + 0.05),
+        Paired("80 right or wrong", right, other),
+        Paired("8 units", few, few**2),
+        Paired("the same system twice", right, right),
+    )
+
+
+@dataclass(frozen=True)
+class PValues:
+    """P-values of several tests."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+def p_values() -> tuple[PValues, ...]:
+    """P-values: drawn, tied, at the ends."""
+    random = np.random.default_rng(29)
+    return (
+        PValues("30 drawn", tuple(random.random(30) ** 3)),
+        PValues("ties", (0.01, 0.01, 0.04, 0.04, 0.5)),
+        PValues("0 and 1", (0.0, 0.0, 1.0, 1.0)),
+        PValues("one", (0.03,)),
+    )
+
+
+@cache
+def annotated() -> tuple[LabelInput, ...]:
+    """Labels 1 to 4 by several annotators; the complete ones first."""
+    random = np.random.default_rng(30)
+    gold = random.integers(1, 5, 90)
+    full = np.where(random.random((90, 4)) < 0.35, random.integers(1, 5, (90, 4)), gold[:, None])
+    gaps = np.where(random.random((90, 4)) < 0.3, -1, full)
+    return (
+        LabelInput("4 annotators", full, (1, 2, 3, 4)),
+        LabelInput("all agree", np.repeat(gold[:, None], 3, axis=1), (1, 2, 3, 4)),
+        LabelInput("one label", np.ones((20, 3), np.int64), (1, 2)),
+        LabelInput("4 annotators, gaps", gaps, (1, 2, 3, 4)),
+    )

@@ -41,10 +41,16 @@ class Peer:
     def cases(self) -> Iterator[Case]:
         """Everything that it is compared on."""
         for module in self.modules:
-            yield from importlib.import_module(f"crosscheck.{module}").CASES
+            cases = importlib.import_module(f"crosscheck.{module}").CASES
+            yield from (case for case in cases if case.peer == self.name)
 
 
-PEERS = (Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),)
+PEERS = (
+    Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),
+    Peer("scipy", "scipy", ("statistics",)),
+    Peer("statsmodels", "statsmodels", ("statistics", "agreement")),
+    Peer("krippendorff", "krippendorff", ("agreement",)),
+)
 
 
 def row(case: Case, data: str, found: Comparison) -> dict[str, Any]:

@@ -68,8 +68,10 @@ def logistic(one: Input) -> Comparison:
 def cox(one: Input) -> Comparison:
     from sklearn.linear_model import LogisticRegression
 
+    inside = (one.score > 0) & (one.score < 1)  # ours leaves the others out: they have no log-odds
+    weight = None if one.weight is None else one.weight[inside]
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
-    model.fit(log_odds(one.score)[:, None], one.label, one.weight)
+    model.fit(log_odds(one.score[inside])[:, None], one.label[inside], weight)
     found = cox_calibration(one.label, one.score, sample_weight=one.weight)
     return compare([found.intercept.estimate, found.slope.estimate], [model.intercept_[0], model.coef_[0, 0]])
 
