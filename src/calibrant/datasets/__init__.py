@@ -1,9 +1,9 @@
 """The studies' data sets: what they are, where they lie, and how to get them.
 
-`NAMES` names them, `data_set` says what each is, and under which licence, and `listing` which are there. `fetch`
-gets one from where its authors or others publish it, at a fixed commit, checks it, and writes it in the form
-that the studies read. `data_folder` is where: what the environment variable ``CALIBRANT_DATA`` names, else a
-cache folder.
+`NAMES` names them, `data_set` says what each is, and under which licence, and `listing` which are there.
+`fetch` gets one from where its authors or others publish it, at a fixed commit, checks it, and writes it in
+the form that the studies read. `data_folder` says where: in the folder that the environment variable
+``CALIBRANT_DATA`` names, else in a cache folder.
 """
 
 from __future__ import annotations
