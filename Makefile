@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/models),)
 export CALIBRANT_MODELS ?= $(abspath ../shared/models)
 endif
 
-.PHONY: help venv demo test test-all browser lint types docs lock bench study clean
+.PHONY: help venv demo test test-all crosscheck browser lint types docs lock bench study clean
 
 help: ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 12
@@ -47,15 +47,19 @@ lint: $(READY) ## style
 types: $(READY) ## types
 	$(BIN)/mypy
 
-docs: $(READY) ## build docs/_build/html; a warning is an error
+docs: $(READY) ## build docs/_build/html and check its links; a warning is an error
 	rm -rf docs/api/_generated docs/_build/html
 	$(BIN)/sphinx-build -E -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python scripts/check_links.py
 
 lock: ## resolve the dependencies anew
 	scripts/lock.sh
 
 bench: $(READY) ## time and memory, against the peers and against the limits of the machine
 	scripts/bench.sh $(ARGS)
+
+crosscheck: $(READY) ## other libraries' numbers beside ours; TORCH=1 adds those that need PyTorch
+	scripts/crosscheck.sh $(ARGS)
 
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
 	$(BIN)/calibrant study $(or $(NAME),$(error say which: make study NAME=synthetic)) $(ARGS)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import data
+from limits import limit_of
 from processes import Timing, run_case, run_command
 
 MIB = 1 << 20
@@ -71,6 +72,7 @@ class Bar:
             "one thread": shown(self.one),
             "two threads": shown(self.two),
             "met": ("yes" if self.passed else "no") if self.measured else "not run",
+            "limited by": limit_of(self.text),
         }
 
 

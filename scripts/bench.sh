@@ -4,12 +4,5 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
-name=bench${TORCH:+-torch}
-venv=$root/.cache/$name
-lock=requirements/$name.lock
-if [ ! -e "$venv/ready" ] || [ "$lock" -nt "$venv/ready" ] || [ pyproject.toml -nt "$venv/ready" ]; then
-    mkdir -p .cache
-    scripts/make-venv.sh "$(scripts/find-python.sh)" "$venv" "$lock" --editable
-    touch "$venv/ready"
-fi
+venv=$(scripts/bench-venv.sh)
 exec "$venv/bin/python" benchmarks/run.py "$@"

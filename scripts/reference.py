@@ -1,6 +1,6 @@
 """Write the reference pages that code already knows: public names, commands, fields of the JSON output.
 
-python scripts/reference.py          writes docs/reference/*.md
+python scripts/reference.py          writes docs/reference/*.md, docs/api/*.md and docs/studies/index.md
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 API = ROOT / "docs" / "api"
+STUDIES = ROOT / "docs" / "studies"
 SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
 TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
 COREFERENCE_SCHEMA = SCHEMA.with_name("coref-eval.schema.json")
@@ -50,6 +51,10 @@ PUBLIC_MODULES = {
 ORDER = ["tally", "binning", "bin_intervals", "calibration_error", "debiased", "intervals", "noise_floor"]
 ORDER += ["smooth", "smooth_curve", "scores", "decompositions", "logistic", "events", "compare", "planning"]
 ORDER += ["chain", "_paths", "spans", "antecedent"]
+
+# Studies in the order of the papers, then those of our own methods.
+STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "synthetic", "sparse"]
+STUDY_ORDER += ["coverage", "monitoring", "significance"]
 
 
 def public_names(module: str) -> list[str]:
@@ -261,12 +266,49 @@ def terms() -> str:
     return "\n".join(["| name | label | meaning |", "|---|---|---|", *rows, ""])
 
 
+def studies() -> str:
+    """All studies in a table: the question and answer that head each page, and the verdicts of its record."""
+    verdicts = ("agrees", "differs", "not comparable")
+    rows = []
+    for name in STUDY_ORDER:
+        head = (STUDIES / f"{name}.md").read_text(encoding="utf-8").split("---\n")[1]
+        question, answer = (json.loads(line.partition(": ")[2]) for line in head.splitlines())
+        findings = json.loads((STUDIES / f"{name}.json").read_text(encoding="utf-8"))["findings"]
+        given = [finding["verdict"] for finding in findings]
+        counts = " | ".join(str(given.count(verdict)) for verdict in (*verdicts, None))
+        rows.append(f"| [{name}]({name}.md) | {question} | {answer} | {counts} |")
+    return "\n".join(
+        [
+            "# Studies",
+            "",
+            "Experiments of papers, repeated, and simulations of our own methods. Each is a command,",
+            "`calibrant study NAME`, with a fixed seed. Its page sets the paper's number beside ours and",
+            "says whether they agree. A replication that fails is shown as such.",
+            "",
+            "The last columns count the numbers of each page by verdict. *Not comparable*: other data or",
+            "another model than the paper's. *Ours alone*: no paper has such a number.",
+            "",
+            "| study | question | answer | agrees | differs | not comparable | ours alone |",
+            "|---|---|---|---:|---:|---:|---:|",
+            *rows,
+            "",
+            "```{toctree}",
+            ":hidden:",
+            "",
+            *STUDY_ORDER,
+            "```",
+            "",
+        ]
+    )
+
+
 def pages() -> dict[Path, str]:
     """What each generated page should say."""
     return {
         PAGES / "command-line.md": command_line(),
         PAGES / "json.md": json_output(),
         PAGES / "terms.md": terms(),
+        STUDIES / "index.md": studies(),
         **api(),
     }
 

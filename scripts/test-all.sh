@@ -32,11 +32,17 @@ python=$(scripts/find-python.sh 3.11 || scripts/find-python.sh)
 .venv/bin/uv pip compile --quiet --python "$python" --resolution lowest-direct --generate-hashes --no-annotate --no-header \
     --extra tree --extra test --extra studies --extra web --output-file .cache/oldest.lock pyproject.toml
 # Old libraries on new ones of their own warn of what is not ours. spaCy, an extra, would raise the others' versions,
-# and which checks scikit-learn makes of estimators differs from version to version.
+# and which checks scikit-learn makes of estimators, and what peers compute, differs from version to version.
 run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documentation.py \
     --ignore tests/models/test_spacy_tagger.py --ignore src/calibrant/models/spacy_tagger.py \
     --ignore src/calibrant/models/raw_text.py --ignore src/calibrant/models/parsing.py \
-    --ignore tests/recalibrate/test_scikit_learn.py
+    --ignore tests/recalibrate/test_scikit_learn.py --ignore tests/test_crosscheck.py
+
+echo "== peers"
+scripts/crosscheck.sh || failed+=("peers")
+
+echo "== little memory, a full disk"
+scripts/test-pressure.sh || failed+=("little memory, a full disk")
 
 echo "== PySpark"
 scripts/test-spark.sh || failed+=("PySpark")

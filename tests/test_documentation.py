@@ -35,9 +35,9 @@ def identity(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def reference() -> ModuleType:
-    """The script that writes the reference pages."""
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
+def script(name: str) -> ModuleType:
+    """A script of the tree, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,8 @@ def reference() -> ModuleType:
     return module
 
 
-REFERENCE = reference()
+REFERENCE = script("reference")
+LINKS = script("check_links")
 PUBLIC_MODULES: list[str] = list(REFERENCE.PUBLIC_MODULES)
 
 
@@ -80,6 +81,24 @@ def test_every_public_function_has_an_example_and_every_class_a_docstring() -> N
 def test_the_reference_pages_say_what_the_code_says() -> None:
     stale = [identity(page) for page, now in REFERENCE.pages().items() if text(page) != now]
     assert not stale, f"run python scripts/reference.py: {stale}"
+
+
+def test_the_picture_of_the_layers_is_that_of_the_layers_that_are_enforced() -> None:
+    layers = script("layers")
+    assert text(layers.PICTURE) == layers.picture(), "run python scripts/layers.py"
+
+
+@pytest.mark.parametrize("name", sorted(REFERENCE.STUDY_ORDER))
+def test_the_page_of_a_study_has_its_numbers_and_a_figure(name: str) -> None:
+    page = text(DOCS / "studies" / f"{name}.md")
+    assert "<!-- table: findings -->" in page
+    assert f"]({name}-" in page
+
+
+def test_every_study_is_in_the_table_of_studies() -> None:
+    from calibrant.studies import NAMES
+
+    assert sorted(REFERENCE.STUDY_ORDER) == sorted(NAMES)
 
 
 def test_every_field_of_the_json_output_is_described() -> None:
@@ -209,10 +228,23 @@ def test_no_file_names_one_machine_or_one_package_index() -> None:
     assert not guilty
 
 
-def test_every_relative_link_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(page)):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+def test_every_link_of_the_pages_that_are_read_alone_leads_somewhere() -> None:
+    assert not list(LINKS.broken(*LINKS.markdown_tree(LINKS.READ_ALONE)))
+
+
+def test_a_link_to_no_file_or_to_no_place_in_a_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "one.html").write_text('<h1 id="top"></h1><a href="two.html#here">x</a><a href="#top">x</a>')
+    (tmp_path / "two.html").write_text('<p id="here"></p><a href="one.html#gone">x</a><img src="no.png">')
+    (tmp_path / "three.md").write_text(
+        "# The *end*, or not\n[x](#the-end-or-not) [y](#the-start) [z](https://x.y/)"
+    )
+    site = LINKS.broken(*LINKS.site_links(tmp_path))
+    assert [(page.name, link) for page, link in site] == [
+        ("two.html", "one.html#gone"),
+        ("two.html", "no.png"),
+    ]
+    alone = LINKS.broken(*LINKS.markdown_tree([tmp_path / "three.md"]))
+    assert [link for _, link in alone] == ["#the-start"]
 
 
 def test_the_version_is_the_same_everywhere() -> None:

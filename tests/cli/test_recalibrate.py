@@ -173,7 +173,7 @@ def test_errors_are_one_line_and_leave_nothing(
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
         (("--bins", 3), "isotonic has no bins (--bins): leave it out, or choose histogram"),
         (("--smoothing",), "isotonic has no smoothing (--smoothing): leave it out, or choose platt"),
-        (("--method", "vector", "--penalty", 1), "vector scaling maps all classes of a row at once"),
+        (("--method", "vector", "--penalty", 1), "vector maps all classes of a row at once"),
         (
             ("--group", "class", "--min-scores", 10_000),
             "lower min_scores (--min-scores), or fit classes together",

@@ -16,6 +16,7 @@ import pytest
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
 from calibrant.io.saved_recalibrators import SavedRecalibrator, _checksum
+from calibrant.recalibrate.methods import METHODS
 from calibrant.workflow import apply_recalibrator, fit_recalibrator
 
 RNG = np.random.default_rng(8)
@@ -39,17 +40,19 @@ def long(n: int) -> pa.Table:
 TABLES = {"binary": long(20).drop_columns(["class"]), "classes": long(20), "wide": wide(20)}
 FITS: dict[str, tuple[str, dict[str, Any]]] = {
     **{
-        method: ("binary", {"method": method})
-        for method in ("isotonic", "platt", "temperature", "beta", "venn-abers")
+        name: ("binary", {"method": name} | ({} if method.bins is None else {"bins": 2}))
+        for name, method in METHODS.items()
+        if method.maps != "rows"
     },
-    "histogram": ("binary", {"method": "histogram", "bins": 3}),
-    "scaling-binning": ("binary", {"method": "scaling-binning", "bins": 2}),
     "shared": ("classes", {"method": "platt", "threshold": 0.05}),
     "class": ("classes", {"method": "platt", "group": "class", "min_scores": 1}),
     "frequency": ("classes", {"method": "platt", "group": "frequency", "groups": 2}),
     "given": ("classes", {"method": "platt", "group": {"N": "a", "V": "a", "D": "b"}}),
-    "wide-temperature": ("wide", {"method": "temperature"}),
-    "wide-vector": ("wide", {"method": "vector"}),
+    **{
+        f"wide-{name}": ("wide", {"method": name})
+        for name, method in METHODS.items()
+        if method.maps != "scores"
+    },
     "wide-class": ("wide", {"method": "platt", "group": "class", "min_scores": 1}),
 }
 

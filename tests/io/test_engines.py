@@ -35,6 +35,7 @@ LAZY = (
     ),
 )
 QUICK = ("duckdb", "polars")
+SLOW = ("ibis", "dask")
 COLUMNS = ("weight", "weight_positives", "weight2", "weight2_positives")
 SUMS = ("sum_score", "sum_score2", "sum_score_positive")
 
@@ -192,7 +193,7 @@ def test_decimals_and_integers_are_scores(engine: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [1 << 20, 300, 10], ids=["fetched", "divided", "divided again"])
-@pytest.mark.parametrize("engine", QUICK)
+@pytest.mark.parametrize("engine", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
 def test_exact_bins_are_those_of_the_arrays(engine: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_engine_exact, "LARGEST_PULLED", limit)
     draw = np.random.default_rng(7)
@@ -267,6 +268,22 @@ def test_what_cannot_be_used_is_found_without_weights_too(engine: str, case: str
     with pytest.raises(InputError) as caught:
         engine_tally(lazy(engine, pairs))
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("engine", QUICK)
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("score", 1.5), ("score", float("nan")), ("score", None), ("label", 2), ("label", None)],
+    ids=["score above", "score NaN", "score missing", "label 2", "label missing"],
+)
+def test_what_cannot_be_used_is_refused_in_a_row_that_weighs_nothing(
+    engine: str, column: str, value: float | None
+) -> None:
+    sound = {"score": [0.2, 0.7, 0.9], "label": [0, 1, 1], "w": [1.0, 2.0, 0.0]}
+    assert engine_tally(lazy(engine, pa.table(sound)), weight="w").n.sum() == 2
+    with pytest.raises(InputError) as caught:
+        engine_tally(lazy(engine, pa.table(sound | {column: [*sound[column][:2], value]})), weight="w")
+    assert caught.value.column == column
 
 
 @pytest.mark.parametrize("engine", QUICK)

@@ -131,6 +131,14 @@ def test_dataframes_of_any_library_are_tables(frame: Any) -> None:
     assert batch.label.tolist() == [False, True, True, False]
 
 
+def test_an_error_in_a_lazy_frame_names_no_row_since_an_engine_keeps_no_order() -> None:
+    wrong = {"score": [0.1, 1.5], "label": [0, 1]}
+    for frame, row in ((pl.DataFrame(wrong), 1), (pl.LazyFrame(wrong), None)):
+        with pytest.raises(InputError, match=r"1\.5 is not a probability") as caught:
+            open_predictions(frame).read()
+        assert (caught.value.row, caught.value.column) == (row, "score")
+
+
 @pytest.mark.parametrize(
     "labels",
     [

@@ -15,11 +15,12 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
 from calibrant.io.saved_recalibrators import _checksum
 from calibrant.recalibrate import Isotonic, PerGroup, Temperature, VectorScaling
+from calibrant.recalibrate.methods import METHODS
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(600)
 LABEL = RNG.random(600) < SCORE**2
-SINGLE = ("HistogramBinning", "Isotonic", "ScalingBinning", "Platt", "Temperature", "Beta", "VennAbers")
+SINGLE = [method.estimator for method in METHODS.values() if method.maps != "rows"]
 
 
 @pytest.fixture

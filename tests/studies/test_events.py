@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.data import STORES, dated_documents, event_labels, event_store
+from calibrant.data import STORES, dated_documents, event_labels, event_reading, event_store
 from calibrant.events import RULES
 from calibrant.io import EventStore, open_predictions, read_documents
 from calibrant.io.store import StoredCount, StoredDocument
@@ -29,7 +29,7 @@ from calibrant.studies._events_data import CORPORA, Corpus, Extracted, store_nam
 from calibrant.studies._events_dev import rows_of
 from calibrant.studies._events_findings import find
 from calibrant.studies._events_page import arrange
-from calibrant.studies._events_shipping import ship_labels, ship_store
+from calibrant.studies._events_shipping import ship_labels, ship_readings, ship_store
 
 BY_YEAR = Corpus("small", "Small", "year")
 
@@ -224,6 +224,18 @@ def test_labels_that_ship_are_those_with_a_score(tmp_path: Path) -> None:
     ship_labels([row, {**row, "score": 0.0}], tmp_path / "labels.parquet")
     table = open_predictions(tmp_path / "labels.parquet").read()
     assert (table.score.tolist(), table.label.tolist()) == ([0.5], [1])
+
+
+def test_readings_that_ship_are_those_of_the_record(record: dict[str, Any], tmp_path: Path) -> None:
+    rows = record["tables"]["sure"]
+    assert {row["corpus"] for row in rows} == set(readings.DRAWN)
+    for row in rows:
+        assert event_reading(row["corpus"]) == (row["right"], row["read"])
+    ship_readings(rows, tmp_path / "readings.json")
+    shipped = event_labels().with_name("readings.json")
+    assert (tmp_path / "readings.json").read_bytes() == shipped.read_bytes()
+    with pytest.raises(InputError, match="current-events"):
+        event_reading("current-events-paper")
 
 
 def test_a_part_is_made_once(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
-from urllib.parse import quote, urlencode
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.web import Explorer, application
 from calibrant.web._guard import Guard, host_of
+from calibrant.web.pages import PAGES, ProblemPage
 from calibrant.web.serving import PORT, address_of, bound
 
 Serve = Callable[..., AbstractContextManager[int]]
@@ -62,6 +65,15 @@ PATHS = (
     "/documents?country=USA&by=quarter&period=2001-Q1",
     "/document?id=a",
 )
+
+
+def test_every_page_has_an_address_here_a_template_and_a_row_of_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "explore.md").read_text(encoding="utf-8")
+    assert {urlsplit(path).path for path in PATHS} == set(PAGES)
+    assert all(f"`{path}?" in guide for path in PAGES)
+    templates = {file.name for file in files("calibrant.web").joinpath("templates").iterdir()}
+    made_of = {"base.html", "parts.html", "explore.css", ProblemPage.template}
+    assert templates == {page.template for page in PAGES.values()} | made_of
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -201,6 +213,19 @@ def test_hostile_names_titles_and_texts_stay_text(client: Client, hostile: str) 
         }, path
         assert page.count("</title>") == 1 + page.count("<rect"), path
         assert not re.search(r"https?://(?!www\.w3\.org)", page), path
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_hostile_values_of_every_parameter_stay_text(client: Client, hostile: str, path: str) -> None:
+    page, query = urlsplit(path).path, dict(parse_qsl(urlsplit(path).query))
+    for name in {*query, "by", "nothing"}:
+        for value in (hostile, "\0", "9" * 5000, "../..", "%00%0d%0aSet-Cookie: a=b"):
+            answer = client.get(f"{page}?{urlencode({**query, name: value})}")
+            assert answer.status in (200, 404)
+            assert "set-cookie" not in answer.headers
+            tags = Tags()
+            tags.feed(answer.text)
+            assert not tags.found & {"script", "img", "iframe", "object", "style"}
 
 
 def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer, serve: Serve) -> None:

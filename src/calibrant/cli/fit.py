@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from calibrant.cli._options import AS_JSON, columns, columns_of, command_line
+from calibrant.cli._options import Printing, added, columns, columns_of, command_line, printing
 from calibrant.cli._progress import Progress
+from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
 
-METHODS = ("histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector")
+Function = TypeVar("Function", bound=Callable[..., Any])
+ROWS = [name for name, method in METHODS.items() if method.maps != "scores"]
+ONLY_ROWS = [name for name in ROWS if METHODS[name].maps == "rows"]
+BINNED = with_setting("bins")
+
+
+def own_settings(function: Function) -> Function:
+    """Add an option for each setting that a method has."""
+    return added(function, [_option(name, setting) for name, setting in SETTINGS.items()])
+
+
+def _option(name: str, setting: Setting) -> Callable[[Function], Function]:
+    if setting.flag:
+        return click.option(f"--{name}", is_flag=True, default=None, help=setting.help)
+    return click.option(f"--{name}", type=click.FloatRange(min=0), help=setting.help)
 
 
 def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
@@ -31,10 +47,11 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 @click.option("-o", "--output", metavar="FILE", required=True, help="The recalibrator to write (JSON).")
 @click.option(
     "--method",
-    type=click.Choice(METHODS),
+    type=click.Choice(list(METHODS)),
     default="isotonic",
     show_default=True,
-    help="temperature and vector scaling map all classes of a wide table's row at once, vector nothing else.",
+    help=f"{' and '.join(ROWS)} map all classes of a wide table's row at once, {' and '.join(ONLY_ROWS)} "
+    "nothing else.",
 )
 @click.option(
     "--group",
@@ -65,20 +82,16 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
     "--bins",
     callback=number_or_auto,
     metavar="B|auto",
-    help="Bins of histogram and scaling-binning; auto chooses by cross-validation.  [default: 15 and 10]",
+    help=f"Bins of {' and '.join(BINNED)}; auto chooses by cross-validation.  "
+    f"[default: {' and '.join(str(METHODS[name].bins) for name in BINNED)}]",
 )
-@click.option("--smoothing", is_flag=True, help="Fit platt to smoothed labels, for labels without overlap.")
-@click.option(
-    "--penalty",
-    type=click.FloatRange(min=0),
-    help="Of vector: keeps scales near 1 and biases near 0; 1e-4 is little.",
-)
+@own_settings
 @click.option(
     "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."
 )
 @columns
-@AS_JSON
-def command(predictions: str, output: str, as_json: bool, **options: Any) -> None:
+@printing
+def command(predictions: str, output: str, printing: Printing, **options: Any) -> None:
     """Fit a map from the scores in PRED to better ones, and save it.
 
     PRED is labelled and was used to train nothing: see calibrant measure for what it may be. Choose and
@@ -99,10 +112,6 @@ def command(predictions: str, output: str, as_json: bool, **options: Any) -> Non
         model = fit_recalibrator(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._recalibration import fitted_lines
-    from calibrant.cli._text import show
 
-    show(fitted_lines(found, predictions))
+    printing.show(found, lambda: fitted_lines(found, predictions))

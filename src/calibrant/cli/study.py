@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 
 
 @click.command(
@@ -33,8 +33,8 @@ from calibrant.cli._options import AS_JSON
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
 )
-@AS_JSON
-def command(name: str, data: Path | None, output: Path | None, seed: int | None, as_json: bool) -> None:
+@printing
+def command(name: str, data: Path | None, output: Path | None, seed: int | None, printing: Printing) -> None:
     """Run the experiment NAME again and print the paper's numbers beside ours.
 
     Studies: sentiment, synthetic and others; a wrong name lists them all.
@@ -49,12 +49,7 @@ def command(name: str, data: Path | None, output: Path | None, seed: int | None,
 
         for path in _base.save(found, study.figures(found), output):
             click.echo(f"wrote {path}", err=True)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(_lines(found))
+    printing.show(found, lambda: _lines(found))
 
 
 def names() -> list[str]:

@@ -1,13 +1,16 @@
 """What ships with the package: predictions, evaluations to start from, dated texts, stores of events.
 
-Each prediction file is a long prediction table (``item``, ``score``, ``label``) of one of two classifiers of
-tweets on one split of one of two sets. ``item`` is the line of the text in its source file, from 1.
+`predictions` are long prediction tables (``item``, ``score``, ``label``) of one of two classifiers of tweets
+on one split of one of two sets; ``item`` is the line of the text in its source file, from 1.
+`tagger_predictions` are those of a part-of-speech tagger, a row a word and tag.
 ``README.md`` beside the files says how they were made. `example` finds the files of whole evaluations.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import NamedTuple
 
 from calibrant.exceptions import InputError
 
@@ -17,11 +20,15 @@ __all__ = [
     "SETS",
     "SPLITS",
     "STORES",
+    "EventReading",
     "dated_documents",
     "event_labels",
+    "event_reading",
     "event_store",
     "example",
     "predictions",
+    "tag_counts",
+    "tagger_predictions",
 ]
 
 FOLDER = Path(__file__).parent
@@ -76,6 +83,50 @@ def predictions(text_set: str = "dated", model: str = "naive-bayes", split: str 
             raise InputError(f"{name} is {value!r}", f"use one of {', '.join(known)}", code="parameter")
     suffix = "" if split == "test" else f"-{split}"
     return FOLDER / f"sentiment-{text_set}-{model}{suffix}.parquet"
+
+
+def tagger_predictions(split: str = "test") -> Path:
+    """Path of a shipped prediction table of a part-of-speech tagger: a long table with classes.
+
+    A hidden Markov model of the 49 tags of the English Web Treebank, 25,000 words of web text a split.
+    A row is a word (``item``) and a tag (``class``) whose probability is at least 0.01; sentences are the
+    clusters.
+
+    Parameters
+    ----------
+    split
+        ``"test"``, or ``"dev"`` for what is fitted before testing.
+
+    Returns
+    -------
+    Path
+        Of a Parquet file in the installed package.
+
+    Raises
+    ------
+    InputError
+        If there is no such split.
+
+    Examples
+    --------
+    >>> from calibrant.io import open_predictions
+    >>> open_predictions(tagger_predictions()).threshold
+    0.01
+    """
+    if split not in SPLITS:
+        raise InputError(f"split is {split!r}", f"use one of {', '.join(SPLITS)}", code="parameter")
+    return FOLDER / f"tagger-{split}.parquet"
+
+
+def tag_counts() -> Path:
+    r"""Path of how often the tags of `tagger_predictions` occur in its training text: tag and count a line.
+
+    Examples
+    --------
+    >>> tag_counts().read_text(encoding="utf-8").splitlines()[0]
+    'NN\t26919'
+    """
+    return FOLDER / "tagger-train-counts.tsv"
 
 
 def example(name: str = "summaries") -> Path:
@@ -166,3 +217,48 @@ def event_labels() -> Path:
     'event-labels.parquet'
     """
     return FOLDER / "stores" / "event-labels.parquet"
+
+
+class EventReading(NamedTuple):
+    """What a reader found of documents that a store is sure of.
+
+    Attributes
+    ----------
+    right
+        In how many somebody of the country does what the verb says.
+    read
+        How many were drawn at random from those of a probability of at least 0.9, and read.
+    """
+
+    right: int
+    read: int
+
+
+def event_reading(name: str = "current-events") -> EventReading:
+    """How many of the documents that a store is sure of are right, to one who reads them.
+
+    Errors of the parser, the rules and the lexicon, which no interval has, show here.
+
+    Parameters
+    ----------
+    name
+        Of a store as in `event_store`, without ``-paper``: those were not read.
+
+    Returns
+    -------
+    EventReading
+
+    Raises
+    ------
+    InputError
+        If no document of such a store was read.
+
+    Examples
+    --------
+    >>> event_reading("reuters-21578").read
+    25
+    """
+    found = json.loads((FOLDER / "stores" / "readings.json").read_text(encoding="utf-8"))
+    if name not in found:
+        raise InputError(f"name is {name!r}", f"use one of {', '.join(found)}", code="parameter")
+    return EventReading(**found[name])

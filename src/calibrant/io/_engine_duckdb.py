@@ -145,8 +145,10 @@ def summed(
     kept.append(f"{y} AS y")
     wider = [f"x{place}" for place in range(len(names))]
     found = relation
-    if weight is not None:
-        found = found.filter(f"{quoted(weight)} IS DISTINCT FROM 0")
+    if weight is not None:  # what is wrong in a row that weighs nothing is wrong all the same
+        q = f"{quoted(score)}::DOUBLE"
+        usable = f"{q} BETWEEN 0 AND 1 AND {q} - {q} = 0 AND ({y}) IN (0, 1)"
+        found = found.filter(f"{quoted(weight)} IS DISTINCT FROM 0 OR NOT coalesce({usable}, false)")
         kept.append(f"{quoted(weight)}::DOUBLE AS w")
     for place, step in enumerate(STEPS):
         carried = kept if place == 0 else [*wider, "y", *(["w"] if weight is not None else [])]

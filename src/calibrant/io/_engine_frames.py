@@ -73,10 +73,11 @@ def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequenc
     found = frame.select(*columns)
     good = (nw.col("q") >= 0) & (nw.col("q") <= 1) & (nw.col("y") >= 0)
     if weight is not None:
-        found = found.filter((nw.col("w") != 0) | nw.col("w").is_null())
         good = good & (nw.col("w") >= 0) & (nw.col("w") < float("inf"))
     ordinary = (nw.col("q") >= LOWEST) & (nw.col("q") < 1)
     found = found.with_columns(nw.when(good).then(one).otherwise(zero).alias("good"))
+    if weight is not None:  # what is wrong in a row that weighs nothing is wrong all the same
+        found = found.filter((nw.col("w") != 0) | (nw.col("good") == 0))
     found = found.with_columns(nw.when(ordinary).then(nw.col("q")).otherwise(nw.lit(0.5)).alias("s"))
     found = found.with_columns(nw.when(nw.col("s") >= 0.5).then(one).otherwise(zero).alias("above"))
     found = found.with_columns(((1 - 2 * nw.col("above")) * (nw.col("s") - nw.col("above"))).alias("m"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, Column
+from calibrant.io._frames import FrameTable
 from calibrant.io._parts import PartsTable
 from calibrant.io._slice_columns import Slices
 from calibrant.io._tables import Kind, Table
@@ -84,7 +85,12 @@ class TableReader:
         first, weighed = self.table.first_row, self.columns.weight is None
         for arrow in self.table.batches(kinds, size):
             file, row = self.table.place(first) if isinstance(self.table, PartsTable) else (None, first)
-            batch = self._batch(arrow, file or self.table.name, row, items)
+            try:
+                batch = self._batch(arrow, file or self.table.name, row, items)
+            except InputError as error:
+                if isinstance(self.table, FrameTable) and self.table.lazy is not None:
+                    error.row = None  # an engine keeps no order
+                raise
             first += arrow.num_rows
             weighed = weighed or bool(len(batch))
             if len(batch):

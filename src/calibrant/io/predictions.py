@@ -243,18 +243,18 @@ def open_predictions(
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
         from calibrant.io._list_tables import open_dataset, open_lists
-        from calibrant.io._origin import locate
-        from calibrant.io._tables import open_table
+        from calibrant.io._table_formats import FORMATS, locate
 
         if Path(source, "state.json").is_file():
             return _lists(open_dataset(Path(source)))
         origin = locate(source)
-        if origin.format == "npz":
+        of_file = FORMATS[origin.format]
+        if of_file.reader is None:
             return _archive(origin, {"score": score, "label": label, **named})
         lists = None if score or label or origin.path is None else open_lists(origin.path)
         if lists is not None:
             return _lists(lists)
-        table = _tokens(open_table(origin))
+        table = _tokens(of_file.table(origin))
     else:
         from calibrant.io._frames import FrameTable
 

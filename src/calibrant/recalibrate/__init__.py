@@ -4,21 +4,28 @@ Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``trans
 ``clone``. Those of one event also fit from a `Tally`, and all turn into plain values and back.
 """
 
-from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
-from calibrant.recalibrate._labelled import LabelledScores
-from calibrant.recalibrate.beta import Beta
-from calibrant.recalibrate.changes import resampled_changes
-from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
-from calibrant.recalibrate.histogram import HistogramBinning
-from calibrant.recalibrate.isotonic import Isotonic
-from calibrant.recalibrate.ordering import order_effect
-from calibrant.recalibrate.platt import Platt
-from calibrant.recalibrate.renormalise import renormalise
-from calibrant.recalibrate.scaling_binning import ScalingBinning
-from calibrant.recalibrate.selection import choose_recalibrator, frequency_candidates
-from calibrant.recalibrate.temperature import Temperature
-from calibrant.recalibrate.vector import VectorScaling
-from calibrant.recalibrate.venn_abers import VennAbers
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+    from calibrant.recalibrate._labelled import LabelledScores
+    from calibrant.recalibrate._renormalise import renormalise
+    from calibrant.recalibrate.beta import Beta
+    from calibrant.recalibrate.changes import resampled_changes
+    from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
+    from calibrant.recalibrate.histogram import HistogramBinning
+    from calibrant.recalibrate.isotonic import Isotonic
+    from calibrant.recalibrate.ordering import order_effect
+    from calibrant.recalibrate.platt import Platt
+    from calibrant.recalibrate.scaling_binning import ScalingBinning
+    from calibrant.recalibrate.selection import choose_recalibrator, frequency_candidates
+    from calibrant.recalibrate.temperature import Temperature
+    from calibrant.recalibrate.vector import VectorScaling
+    from calibrant.recalibrate.venn_abers import VennAbers
 
 __all__ = [
     "Beta",
@@ -41,3 +48,5 @@ __all__ = [
     "renormalise",
     "resampled_changes",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -313,7 +314,7 @@ def _revived(value: Any) -> Any:
     if value["version"] != STATE_VERSION:
         message = f"the recalibrator's state has version {value['version']!r}"
         raise InputError(message, f"this release reads version {STATE_VERSION}", code="version")
-    kind = _METHODS.get(str(value["method"]))
+    kind = _class_of(str(value["method"]))
     if kind is None:
         known = ", ".join(sorted(_METHODS))
         message = f"the recalibrator's state is of the unknown method {value['method']!r}"
@@ -327,6 +328,15 @@ def _revived(value: Any) -> Any:
     if fitted:
         _restore(found, fitted)
     return found
+
+
+def _class_of(method: str) -> type[Recalibrator] | None:
+    """The recalibrator of a name, or None."""
+    if method not in _METHODS:  # those of the package register themselves when they load
+        package = import_module("calibrant.recalibrate")
+        for name in package.__all__:
+            getattr(package, name)
+    return _METHODS.get(method)
 
 
 def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -91,3 +92,10 @@ def ship_labels(rows: Iterable[Row], file: Path) -> None:
     )
     with writing(file) as out:
         parquet.write_table(table, out, compression="zstd")
+
+
+def ship_readings(rows: Iterable[Row], file: Path) -> None:
+    """Write how many of the documents that were read are right, from the study's table ``sure``."""
+    found = {row["corpus"]: {"right": row["right"], "read": row["read"]} for row in rows}
+    with writing(file) as out:
+        out.write((json.dumps(found, indent=2) + "\n").encode())

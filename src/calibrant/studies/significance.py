@@ -75,8 +75,23 @@ def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study
 
 
 def figures(study: Study) -> dict[str, Figure]:
-    """Draw nothing: the tables say it all."""
-    return {}
+    """Draw the error rates of the tests on folds."""
+    from calibrant.plots import _style as style
+
+    rows = study.tables["folds"]
+    figure, (ax,) = style.new_figure(6.4, 2.4)
+    for place, name in enumerate(("plain t", "corrected t")):
+        look = style.series(place)
+        rates = [row[name] for row in rows]
+        ax.plot(rates, range(len(rows)), look.marker, color=look.color, label=name, linestyle="none")
+    ax.axvline(100 * study.parameters["size"], color=style.INK, linewidth=0.8, label="promised: 5 %")
+    ax.set_yticks(range(len(rows)), [row["cross-validation"] for row in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("data sets in which a difference is found, %")
+    style.grid(ax)
+    style.legend_above(ax)
+    return {"folds": figure}
 
 
 def _folds(seed: int, replications: int) -> list[Row]:

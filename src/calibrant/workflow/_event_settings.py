@@ -20,12 +20,15 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
     """All that decides what is in a store, as JSON has it."""
     # Only what differs from the first release: its stores can be gone on with.
     endings = {} if settings.possessive_endings else {"possessive_endings": False}
+    rules = asdict(settings.rules) | {"verbs": sorted(settings.rules.verbs), "name": None}
+    if settings.rules.places:
+        del rules["places"]
     return endings | {
         "calibrant": __version__,
         "coref": state_digest(extractor.model.to_state()),
         "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),
         "parser": None if settings.parser is None else _parser_digest(settings.parser),
-        "rules": asdict(settings.rules) | {"verbs": sorted(settings.rules.verbs), "name": None},
+        "rules": rules,
         "samples": settings.samples,
         "seed": settings.seed,
         "with_text": settings.with_text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,35 +13,15 @@ from calibrant.exceptions import InputError
 from calibrant.io.class_table import read_class_table
 from calibrant.measure.groups import by_frequency
 from calibrant.measure.tally import Tally
+from calibrant.recalibrate.methods import METHODS, with_setting
 from calibrant.workflow._class_parts import Labelled
 
-Method = Literal[
-    "histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector"
-]
-METHODS = get_args(Method)
-ESTIMATORS = {
-    "histogram": "HistogramBinning",
-    "isotonic": "Isotonic",
-    "scaling-binning": "ScalingBinning",
-    "platt": "Platt",
-    "temperature": "Temperature",
-    "beta": "Beta",
-    "venn-abers": "VennAbers",
-    "vector": "VectorScaling",
-}
-SETTINGS = {
-    "histogram": ("bins",),
-    "scaling-binning": ("bins",),
-    "platt": ("smoothing",),
-    "vector": ("penalty",),
-}
-JOINT = ("temperature", "vector")  # of all classes of a row at once, where the table is wide
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 MOST_DIGITS = 18  # of a count
 
 
 def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: Any) -> Any:
-    """An estimator that has not been fitted; settings that are None are left to it.
+    """An estimator that has not been fitted; settings that are None, and flags that are off, are left to it.
 
     Raises
     ------
@@ -57,12 +37,13 @@ def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: An
         raise InputError(f"method is {method!r}", f"give {', '.join(METHODS)}", code="parameter")
     from calibrant import recalibrate
 
-    kind = getattr(recalibrate, ESTIMATORS[method])
-    given = {name: value for name, value in {"bins": bins, **settings}.items() if value is not None}
+    kind = getattr(recalibrate, METHODS[method].estimator)
+    asked = {"bins": bins, **settings}
+    given = {name: value for name, value in asked.items() if value is not None and value is not False}
     for name in given:
-        takers = [each for each, settings in SETTINGS.items() if name in settings]
+        takers = with_setting(name)
         if method not in takers:
-            hint = f"leave it out, or choose {' or '.join(takers)}"
+            hint = f"leave it out, or choose {' or '.join(takers)}" if takers else "leave it out"
             raise InputError(f"{method} has no {name} (--{name})", hint, code="parameter")
     if bins == "auto":
         del given["bins"]

@@ -14,6 +14,7 @@ from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_event
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.measure.tally import Tally
+from calibrant.recalibrate.methods import METHODS, Name
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.workflow._choosing import AUTO, Asked, chosen
 from calibrant.workflow._class_parts import labelled_scores
@@ -21,9 +22,7 @@ from calibrant.workflow._map_notes import map_notes
 from calibrant.workflow._mending import Mending, of_file, view_of
 from calibrant.workflow._methods import (
     FREQUENCY,
-    JOINT,
     SHARED,
-    Method,
     check_grouping,
     class_counts,
     counts_of,
@@ -41,18 +40,17 @@ FEW_GROUPS = 5  # the paper's choice
 def fit_recalibrator(
     source: Any,
     *,
-    method: Method = "isotonic",
+    method: Name = "isotonic",
     group: str | Mapping[str, str] = SHARED,
     groups: int | Literal["auto"] | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     min_scores: int | None = None,
     bins: int | Literal["auto"] | None = None,
-    smoothing: bool | None = None,
-    penalty: float | None = None,
     threshold: float | None = None,
     columns: Columns | None = None,
     progress: Progress | None = None,
     command: str | None = None,
+    **settings: bool | float | None,
 ) -> SavedRecalibrator:
     """Fit a recalibrator to the labelled scores of a table.
 
@@ -67,8 +65,8 @@ def fit_recalibrator(
     source
         A prediction table (see `calibrant.io.open_predictions`), a saved tally, or a dataframe.
     method
-        ``histogram``, ``isotonic``, ``scaling-binning``, ``platt``, ``temperature``, ``beta``,
-        ``venn-abers`` or ``vector`` (scaling; wide tables only).
+        One of `calibrant.recalibrate.methods.METHODS`: ``histogram``, ``isotonic``, ``scaling-binning``,
+        ``platt``, ``temperature``, ``beta``, ``venn-abers`` or ``vector`` (scaling; wide tables only).
     group
         ``"shared"``: one map for all classes. ``"class"``: one for each. ``"frequency"``: one for each of
         ``groups`` groups of similarly frequent classes. Or the group of each class: a mapping of names, or
@@ -84,10 +82,6 @@ def fit_recalibrator(
         Bins of ``histogram`` and ``scaling-binning``; their own default if not given. ``"auto"``, here and
         for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (or else
         items), from the numbers of `calibrant.recalibrate.frequency_candidates`; ``notes`` say which.
-    smoothing
-        Of ``platt``: fit to Platt's targets, which are finite for separable labels.
-    penalty
-        Of ``vector``: as `calibrant.recalibrate.VectorScaling` has it.
     threshold
         Leave out scores below it, in [0, 1); a table's own threshold counts as well. Not for a wide table.
     columns
@@ -96,6 +90,9 @@ def fit_recalibrator(
         Called now and then with a stage, the work done and the whole work (or None).
     command
         The command line to record.
+    **settings
+        The method's own: ``smoothing`` of ``platt`` (fit to Platt's targets, which are finite for separable
+        labels), ``penalty`` of ``vector``; as its estimator has them.
 
     Returns
     -------
@@ -115,7 +112,7 @@ def fit_recalibrator(
     >>> model.view, model.pairs, len(model.recalibrator.values_)
     ('binary', 6004, 10)
     """
-    alone = estimator_of(method, bins, smoothing=smoothing or None, penalty=penalty)
+    alone = estimator_of(method, bins, **settings)
     homes, called = named_groups_of(group)
     check_grouping(called, {"groups": groups, "counts": counts, "min_scores": min_scores})
     kept = _kept_tally(source)
@@ -124,7 +121,7 @@ def fit_recalibrator(
     predictions = (columns or Columns()).open(source)
     check_model(predictions)
     view = view_of(predictions)
-    joint = view == "wide" and method in JOINT
+    joint = view == "wide" and METHODS[method].maps != "scores"
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
     choosing = AUTO in (groups, bins)
@@ -271,7 +268,7 @@ def _of_tally(
     if event != "binary":
         message = f"this is the tally of event {event}, which does not say the classes of its scores"
         raise InputError(message, "fit to the table itself", code="event", file=name)
-    if method == "vector" or group != SHARED:
+    if METHODS[method].maps == "rows" or group != SHARED:
         message = "a tally without classes has one map of single scores"
         raise InputError(
             message, "leave the group out, or choose another method", code="parameter", file=name
@@ -300,8 +297,8 @@ def _of_tally(
 def _check(predictions: Predictions, method: str, group: str, *, joint: bool) -> None:
     """Raise where a table has not what the method or the grouping needs."""
     name = predictions.name
-    if method == "vector" and not joint:
-        message = "vector scaling maps all classes of a row at once"
+    if METHODS[method].maps == "rows" and not joint:
+        message = f"{method} maps all classes of a row at once"
         raise InputError(message, "give a wide table", code="parameter", file=name)
     if group != SHARED and (joint or not predictions.has_classes):
         message = f"{method} maps all classes of a row at once" if joint else "the table has no classes"

@@ -1,0 +1,156 @@
+"""What the comparisons found: rows, the record, and the tables of its page."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from calibrant.studies._base import fill
+from crosscheck.comparison import TOLERANCE, Case, Comparison
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "docs" / "peers.json"
+PAGE = ROOT / "docs" / "peers.md"
+KEY = ("peer", "theirs", "ours", "input")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library to be compared with: its distribution, what it is imported as, and our modules of cases."""
+
+    name: str
+    package: str
+    modules: tuple[str, ...]
+
+    @property
+    def installed(self) -> bool:
+        """Whether it is here."""
+        return find_spec(self.package) is not None
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return version(self.name)
+
+    def cases(self) -> Iterator[Case]:
+        """Everything that it is compared on."""
+        for module in self.modules:
+            yield from importlib.import_module(f"crosscheck.{module}").CASES
+
+
+PEERS = (Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),)
+
+
+def row(case: Case, data: str, found: Comparison) -> dict[str, Any]:
+    """One row of the record."""
+    ours, theirs = (f"{value:.10g}" if isinstance(value, float) else value for value in found.shown())
+    apart = found.difference
+    return {
+        "peer": case.peer,
+        "theirs": case.theirs,
+        "ours": case.ours,
+        "input": data,
+        "our_value": ours,
+        "their_value": theirs,
+        "difference": None if apart is None else float(f"{apart:.1e}"),
+        "verdict": found.reason or "equal",
+    }
+
+
+def stale(recorded: list[dict[str, Any]], rows: list[dict[str, Any]]) -> list[str]:
+    """Verdicts of rows that are not those of the record."""
+    old = {tuple(one[name] for name in KEY): one["verdict"] for one in recorded}
+    new = {tuple(one[name] for name in KEY): one["verdict"] for one in rows}
+    peers = {one["peer"] for one in rows}
+    found = [f"{' | '.join(key)}: {verdict}" for key, verdict in new.items() if old.get(key) != verdict]
+    gone = [key for key in old if key[0] in peers and key not in new]
+    return found + [f"{' | '.join(key)}: is compared no more" for key in gone]
+
+
+def load() -> dict[str, Any]:
+    """The record."""
+    found: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return found
+
+
+def write(versions: dict[str, str], rows: list[dict[str, Any]]) -> None:
+    """Write the record and its page; peers that did not run keep their rows."""
+    old = load() if RECORD.exists() else {"peers": {}, "rows": []}
+    order = [peer.name for peer in PEERS]
+    kept = [one for one in old["rows"] if one["peer"] not in versions]
+    rows = sorted(kept + rows, key=lambda one: order.index(one["peer"]))
+    peers = {name: found for name in order if (found := {**old["peers"], **versions}.get(name))}
+    head = json.dumps({"schema_version": 1, "tolerance": TOLERANCE, "peers": peers}, indent=1)
+    lines = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in rows)
+    RECORD.write_text(f'{head[:-2]},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), load()), encoding="utf-8")
+
+
+def page(text: str, record: dict[str, Any]) -> str:
+    """The page with its tables filled from the record."""
+    tables: dict[str, Any] = {"peers": _overview(record)}
+    for name in record["peers"]:
+        rows = [one for one in record["rows"] if one["peer"] == name]
+        tables[name] = _calls(rows)
+        tables[f"{name}-differences"] = _differences(rows)
+    return fill(text, {"tables": tables})
+
+
+def _overview(record: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for name, number in record["peers"].items():
+        rows = [one for one in record["rows"] if one["peer"] == name]
+        same = sum(one["verdict"] == "equal" for one in rows)
+        found.append(
+            {
+                "peer": name,
+                "version": number,
+                "compared": len(rows),
+                "equal": same,
+                "different, for a reason": len(rows) - same,
+            }
+        )
+    return found
+
+
+def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line for every call: on how many inputs it equals ours."""
+    calls: dict[tuple[str, str], list[bool]] = {}
+    for one in rows:
+        calls.setdefault((one["theirs"], one["ours"]), []).append(one["verdict"] == "equal")
+    return [
+        {"theirs": f"`{theirs}`", "ours": f"`{ours}`", "equal on": f"{sum(same)} of {len(same)}"}
+        for (theirs, ours), same in calls.items()
+    ]
+
+
+def _differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line for every reason of a call, with the input on which it shows most."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in rows:
+        if one["verdict"] != "equal":
+            found.setdefault((one["theirs"], one["verdict"]), []).append(one)
+    lines = []
+    for (theirs, reason), group in found.items():
+        most = max(group, key=lambda one: one["difference"] or 0.0)
+        others = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
+        lines.append(
+            {
+                "theirs": f"`{theirs}`",
+                "input": most["input"] + others,
+                "their number": _cell(most["their_value"]),
+                "our number": _cell(most["our_value"]),
+                "why": reason,
+            }
+        )
+    return lines
+
+
+def _cell(value: Any) -> str:
+    return "undefined" if value is None else str(value)

@@ -1,0 +1,51 @@
+"""`crosscheck`: peers give our numbers, or differ for a reason that is true; the record says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosscheck import record
+from crosscheck.comparison import Case, compare
+
+HERE = [peer for peer in record.PEERS if peer.installed]
+CASES = [case for peer in HERE for case in peer.cases()]
+VERSIONS = {peer.name: peer.version for peer in HERE}
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.peer}: {case.theirs}: {case.ours}")
+def test_a_peer_gives_our_number_or_differs_for_the_reason_named(case: Case) -> None:
+    rows, faults = [], []
+    for one in case.inputs():
+        found = case.run(one)
+        rows.append(record.row(case, one.name, found))
+        faults += [f"{one.name}: {fault}" for fault in found.faults]
+    assert not faults
+    known = record.load()
+    if known["peers"][case.peer] == VERSIONS[case.peer]:
+        same_call = [row for row in known["rows"] if all(row[key] == rows[0][key] for key in record.KEY[:3])]
+        assert not record.stale(same_call, rows), "run `make crosscheck ARGS=--update`"
+
+
+def test_the_page_shows_the_record() -> None:
+    text = record.PAGE.read_text(encoding="utf-8")
+    assert record.page(text, record.load()) == text
+    for peer in record.PEERS:
+        assert f"<!-- table: {peer.name} -->" in text
+
+
+def test_a_difference_needs_a_reason_that_is_true() -> None:
+    assert compare(1.0, 1.0 + 1e-10, "unused", lambda: False).reason == ""
+    assert compare(1.0, 2.0).faults
+    assert compare(1.0, 2.0, "one is added", lambda: (1.0 + 1.0, 2.0)).faults == ()
+    assert compare(1.0, 2.0, "two are added", lambda: (1.0 + 2.0, 2.0)).faults
+    assert compare(1.0, 2.0, "an error is no proof", lambda: [][1]).faults
+    assert compare(None, float("nan"), "undefined", lambda: True).reason == "undefined"
+    assert compare(1.0, lambda: float("inf"), "they divide by 0", lambda: True).theirs == "inf"
+
+
+def test_a_record_of_other_verdicts_is_stale() -> None:
+    row = {"peer": "p", "theirs": "f", "ours": "g", "input": "x", "verdict": "equal"}
+    assert record.stale([row], [row]) == []
+    assert record.stale([row], [{**row, "verdict": "a reason"}]) == ["p | f | g | x: a reason"]
+    assert record.stale([row, {**row, "input": "z"}], [row]) == ["p | f | g | z: is compared no more"]
