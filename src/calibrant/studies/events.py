@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from calibrant.datasets._folders import real_data
 from calibrant.exceptions import InputError
 from calibrant.propagate.total import RefittedRecalibrator
 from calibrant.studies._base import Row, Study, digest
@@ -85,7 +86,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study events needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study events needs real data: run `calibrant data fetch ...
     """
     models = os.environ.get(MODELS)
     kept = os.environ.get(STORE)
@@ -113,9 +114,7 @@ def events(data: Path | None, *, pipeline: Path | None, store: Path, seed: int =
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study events needs real data", hint, code="file-missing")
+    data = real_data("events", data)
     if pipeline is None or not pipeline.exists():
         hint = f"set {MODELS} to a folder that has {PIPELINE}"
         raise InputError("the study events needs a parser", hint, code="file-missing")
