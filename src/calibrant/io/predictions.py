@@ -23,7 +23,7 @@ from calibrant.io._tables import listed as listed
 
 if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
-    from calibrant.io._log_sources import LogTable
+    from calibrant.io._log_table import LogTable
 
 Engine = Literal["kernel", "duckdb"]
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
@@ -331,7 +331,8 @@ def _of_log(log: LogTable, **settings: Any) -> Predictions:
 
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
-    from calibrant.io._log_sources import LogTable, recognise_log
+    from calibrant.io._log_formats import recognise_log
+    from calibrant.io._log_table import LogTable
 
     kind = recognise_log(path)
     if kind is None:
