@@ -45,6 +45,8 @@ def command(name: str, data: Path | None, output: Path | None, seed: int | None,
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
     if output is not None and not output.is_dir():
         raise click.UsageError(f"{output} is not a folder: make it, or name another.")
+    if hasattr(study, "plan"):  # of what is slow, what is there already
+        click.echo("\n".join(study.plan(**options)), err=True)
     found = study.run(data=found_for(name) if data is None else data, **options)
     if output is not None:
         from calibrant.studies import _base
