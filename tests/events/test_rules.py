@@ -27,7 +27,7 @@ Make = Callable[..., Document]
 
 
 class Case(NamedTuple):
-    """A sentence in both schemes, its mentions, and what is found by the paper's rules and by default."""
+    """A sentence in both schemes, its mentions, and what is found: by both rules, and by only one of them."""
 
     name: str
     universal: str
@@ -37,6 +37,8 @@ class Case(NamedTuple):
     agents: set[int]
     more_described: Found | None = None
     more_agents: set[int] | None = None
+    paper_described: Found | None = None
+    paper_agents: set[int] | None = None
 
 
 ATTACKED = "attacked/attack/VERB"
@@ -183,6 +185,94 @@ CASES = [
         more_agents={0},
     ),
     Case(
+        "a noun that says where modifies the head by the paper's rules only",
+        f"bomb/4/nsubj in/3/case Pakistan/1/nmod {ATTACKED}/0/root it/4/obj",
+        f"bomb/4/nsubj in/1/prep Pakistan/2/pobj {ATTACKED}/0/ROOT it/4/dobj",
+        [(0, 3), (2, 3)],
+        {(1, "PAK")},
+        {0},
+        paper_described={(0, "PAK")},
+    ),
+    Case(
+        "whose forces they are is known where they are not",
+        f"Turkish/2/amod forces/5/nsubj across/4/case Syria/2/nmod {ATTACKED}/0/root it/5/obj",
+        f"Turkish/2/amod forces/5/nsubj across/2/prep Syria/3/pobj {ATTACKED}/0/ROOT it/5/dobj",
+        [(0, 4)],
+        {(0, "TUR")},
+        {0},
+        paper_described={(0, "SYR")},
+    ),
+    Case(
+        "where forces are from modifies the head",
+        f"rebels/4/nsubj From/3/case Sudan/1/nmod {ATTACKED}/0/root it/4/obj",
+        f"rebels/4/nsubj From/1/prep Sudan/2/pobj {ATTACKED}/0/ROOT it/4/dobj",
+        [(0, 3)],
+        {(0, "SDN")},
+        {0},
+    ),
+    Case(
+        "who does a noun modifies it",
+        f"raid/4/nsubj by/3/case Chad/1/nmod {ATTACKED}/0/root it/4/obj",
+        f"raid/4/nsubj by/1/prep Chad/2/pobj {ATTACKED}/0/ROOT it/4/dobj",
+        [(0, 3)],
+        {(0, "TCD")},
+        {0},
+    ),
+    Case(
+        "a second subject that is the end of a place is an agent by the paper's rules only",
+        "Rebels/6/nsubj in/3/case Lyon/1/nmod ,/6/punct France/6/nsubj "
+        "attacked/attack/VERB/0/root it/6/obj by/9/case sea/6/obl",
+        "Rebels/6/nsubj in/1/prep Lyon/2/pobj ,/6/punct France/6/nsubj attacked/attack/VERB/0/ROOT it/6/dobj",
+        [(0, 3), (4, 5)],
+        {(1, "FRA")},
+        {0},
+        paper_agents={1},
+    ),
+    Case(
+        "the end of a place outside of the clause is an agent by the paper's rules only",
+        "crash/0/root near/3/case Nashik/Nashik/PROPN/1/nmod ,/6/punct India/6/nsubj "
+        "attacked/attack/VERB/1/acl it/6/obj",
+        "crash/0/ROOT near/1/prep Nashik/Nashik/PROPN/2/pobj ,/6/punct India/6/nsubj "
+        "attacked/attack/VERB/1/acl it/6/dobj",
+        [(0, 3), (4, 5)],
+        {(1, "IND")},
+        set(),
+        paper_agents={1},
+    ),
+    Case(
+        "a name after a place at the front of its clause is an agent",
+        "In/2/case Gaza/Gaza/PROPN/5/obl ,/5/punct Israel/5/nsubj attacked/attack/VERB/0/root it/5/obj",
+        "In/5/prep Gaza/Gaza/PROPN/1/pobj ,/5/punct Israel/5/nsubj attacked/attack/VERB/0/ROOT it/5/dobj",
+        [(3, 4)],
+        {(0, "ISR")},
+        {0},
+    ),
+    Case(
+        "a name after a comma and a common noun is an agent",
+        f"yesterday/4/obl ,/4/punct Israel/4/nsubj {ATTACKED}/0/root it/4/obj",
+        f"yesterday/4/npadvmod ,/4/punct Israel/4/nsubj {ATTACKED}/0/ROOT it/4/dobj",
+        [(2, 3)],
+        {(0, "ISR")},
+        {0},
+    ),
+    Case(
+        "a name with a colon is an agent by the paper's rules only",
+        f"South/2/compound Korea/4/nsubj :/4/punct {ATTACKED}/0/root it/4/obj",
+        f"South/2/compound Korea/4/nsubj :/4/punct {ATTACKED}/0/ROOT it/4/dobj",
+        [(0, 2)],
+        {(0, "KOR")},
+        set(),
+        paper_agents={0},
+    ),
+    Case(
+        "a subject of the whole sentence is no second subject",
+        "fact/4/nsubj:outer is/4/cop Israel/4/nsubj attacked/attack/VERB/0/root it/4/obj",
+        "fact/2/nsubj is/0/ROOT Israel/4/nsubj attacked/attack/VERB/2/ccomp it/4/dobj",
+        [(2, 3)],
+        {(0, "ISR")},
+        {0},
+    ),
+    Case(
         "any other verb counts for neither",
         "Iraq/2/nsubj left/leave/VERB/0/root Kuwait/2/obj",
         "Iraq/2/nsubj left/leave/VERB/0/ROOT Kuwait/2/dobj",
@@ -206,9 +296,31 @@ def test_a_sentence_is_read_as_by_hand(case: Case, scheme: str, document: Make) 
     text = document([getattr(case, scheme) + marks[scheme]], [(0, *place) for place in case.mentions])
     assert text.trees is not None
     assert label_scheme(text.trees) == scheme
-    assert found(text, RULES["paper"]) == (case.described, case.agents)
-    expected = case.described | (case.more_described or set()), case.agents | (case.more_agents or set())
-    assert found(text, RULES["default"]) == expected
+    for rules, described, agents in (
+        ("paper", case.paper_described, case.paper_agents),
+        ("default", case.more_described, case.more_agents),
+    ):
+        expected = case.described | (described or set()), case.agents | (agents or set())
+        assert found(text, RULES[rules]) == expected
+
+
+@pytest.mark.parametrize(
+    ("preposition", "belongs"),
+    [(word, True) for word in ("of", "from", "by", "Of")]
+    + [(word, False) for word in ("in", "near", "against", "on", "to", "with", "for", "off of")],
+)
+def test_by_default_few_prepositions_say_whose_a_thing_is(
+    preposition: str, belongs: bool, document: Make
+) -> None:
+    first, *rest = preposition.split()
+    noun = 3 + len(rest)
+    fixed = "".join(f" {word}/2/fixed" for word in rest)
+    universal = f"raid/{noun + 1}/nsubj {first}/{noun}/case{fixed} Iraq/1/nmod fell/0/root x/{noun + 1}/obl"
+    texts = [document([universal], [(0, 0, noun)])]
+    if not rest:
+        texts.append(document([f"raid/4/nsubj {first}/1/prep Iraq/2/pobj fell/0/ROOT"], [(0, 0, 3)]))
+    for text in texts:
+        assert found(text, RULES["default"])[0] == ({(0, "IRQ")} if belongs else set())
 
 
 @pytest.mark.parametrize("feature", ["VerbForm=Part", "Tense=Past|Voice=Pass"])

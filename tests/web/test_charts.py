@@ -10,7 +10,7 @@ from calibrant.results.events import EventCount
 from calibrant.web import Explorer
 from calibrant.web._charts import Scale, across, chance_chart, series_chart
 from calibrant.web._html import link, render
-from calibrant.web.pages import Series
+from calibrant.web._store_in_memory import Series
 
 
 def row(period: str, mean: float, *, documents: int = 10, total: float | None = None) -> EventCount:

@@ -6,22 +6,24 @@ import csv
 import io
 import json
 import re
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
-from urllib.parse import quote, urlencode
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.web import Explorer, application
 from calibrant.web._guard import Guard, host_of
-from calibrant.web.serving import PORT, address_of, bound, server_of
+from calibrant.web.pages import PAGES, ProblemPage
+from calibrant.web.serving import PORT, address_of, bound
 
+Serve = Callable[..., AbstractContextManager[int]]
 TOKEN = "a-token-that-is-long-enough"
 
 
@@ -49,27 +51,10 @@ class Client:
         return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, text)
 
 
-@contextmanager
-def served(explorer: Explorer, **settings: str) -> Iterator[Client]:
-    """A server in a thread of this process."""
-    app = application(explorer, **settings)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        server = server_of(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield Client(listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
 @pytest.fixture(scope="module")
-def client(explorer: Explorer) -> Iterator[Client]:
-    with served(explorer) as found:
-        yield found
+def client(explorer: Explorer, serve: Serve) -> Iterator[Client]:
+    with serve(explorer) as port:
+        yield Client(port)
 
 
 PATHS = (
@@ -80,6 +65,15 @@ PATHS = (
     "/documents?country=USA&by=quarter&period=2001-Q1",
     "/document?id=a",
 )
+
+
+def test_every_page_has_an_address_here_a_template_and_a_row_of_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "explore.md").read_text(encoding="utf-8")
+    assert {urlsplit(path).path for path in PATHS} == set(PAGES)
+    assert all(f"`{path}?" in guide for path in PAGES)
+    templates = {file.name for file in files("calibrant.web").joinpath("templates").iterdir()}
+    made_of = {"base.html", "parts.html", "explore.css", ProblemPage.template}
+    assert templates == {page.template for page in PAGES.values()} | made_of
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -221,8 +215,22 @@ def test_hostile_names_titles_and_texts_stay_text(client: Client, hostile: str) 
         assert not re.search(r"https?://(?!www\.w3\.org)", page), path
 
 
-def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer) -> None:
-    with served(explorer, host="0.0.0.0", token=TOKEN) as client:
+@pytest.mark.parametrize("path", PATHS)
+def test_hostile_values_of_every_parameter_stay_text(client: Client, hostile: str, path: str) -> None:
+    page, query = urlsplit(path).path, dict(parse_qsl(urlsplit(path).query))
+    for name in {*query, "by", "nothing"}:
+        for value in (hostile, "\0", "9" * 5000, "../..", "%00%0d%0aSet-Cookie: a=b"):
+            answer = client.get(f"{page}?{urlencode({**query, name: value})}")
+            assert answer.status in (200, 404)
+            assert "set-cookie" not in answer.headers
+            tags = Tags()
+            tags.feed(answer.text)
+            assert not tags.found & {"script", "img", "iframe", "object", "style"}
+
+
+def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer, serve: Serve) -> None:
+    with serve(explorer, host="0.0.0.0", token=TOKEN) as port:
+        client = Client(port)
         for path in ("/", "/style.css", "/document?id=a&format=json", "/?token=wrong", "/?token="):
             refused = client.get(path)
             assert refused.status == 401
@@ -241,9 +249,9 @@ def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer) -> N
         assert client.get("/", host="192.168.1.7:80", Authorization=f"Bearer {TOKEN}").status == 200
 
 
-def test_the_way_back_after_a_token_stays_on_this_server(explorer: Explorer) -> None:
-    with served(explorer, token=TOKEN) as client:
-        found = client.get(f"//evil.example/?token={TOKEN}")
+def test_the_way_back_after_a_token_stays_on_this_server(explorer: Explorer, serve: Serve) -> None:
+    with serve(explorer, token=TOKEN) as port:
+        found = Client(port).get(f"//evil.example/?token={TOKEN}")
         assert not found.headers.get("location", "").startswith("//")
 
 

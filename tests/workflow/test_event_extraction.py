@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant.data import dated_documents
+from calibrant.data import dated_documents, event_store
 from calibrant.events import RULES, count, default_lexicon, document_samples
 from calibrant.events.count import candidates
 from calibrant.events.rules import Rules
@@ -235,6 +235,12 @@ def test_other_settings_are_not_mixed(
     extract_events(dated_documents(), tmp_path / "s", coref=small_model)
     with pytest.raises(InputError, match=wanted):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, **changed)
+
+
+def test_stores_by_the_paper_s_rules_can_be_gone_on_with(tmp_path: Path, small_model: Path) -> None:
+    extract_events(dated_documents(), tmp_path / "s", coref=small_model, rules="paper")
+    shipped = EventStore(event_store("reuters-21578-paper")).manifest
+    assert EventStore(tmp_path / "s").manifest.settings["rules"] == shipped.settings["rules"]
 
 
 def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path) -> None:

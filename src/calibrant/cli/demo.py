@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import AS_JSON, command_line
+from calibrant.cli._options import Printing, command_line, printing
 from calibrant.cli._progress import Progress
 
 TEXT_SET = "dated"
@@ -25,8 +25,8 @@ MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regress
     show_default=True,
     help="The report to write.",
 )
-@AS_JSON
-def command(output: str, as_json: bool) -> None:
+@printing
+def command(output: str, printing: Printing) -> None:
     """Measure two classifiers of tweets and write a report: no network, no arguments, some seconds.
 
     The predictions ship with the package: the probability that a tweet is positive, by Bernoulli naive
@@ -42,11 +42,10 @@ def command(output: str, as_json: bool) -> None:
         found = report(sources, names=list(MODELS), progress=progress, command=command_line())
         progress("drawing")
         write(output, page(found))
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._demo import lines_of
-    from calibrant.cli._text import show
 
-    events = event_table(event_store(), by="year", countries=COUNTRIES, dev=event_labels())
-    show(lines_of(found, output, events))
+    def lines() -> list[str]:
+        events = event_table(event_store(), by="year", countries=COUNTRIES, dev=event_labels())
+        return lines_of(found, output, events)
+
+    printing.show(found, lines)

@@ -55,26 +55,38 @@ PASSIVE = frozenset({"nsubj:pass", "csubj:pass", "aux:pass", "nsubjpass", "csubj
 CASE = frozenset({"case"})
 COPULA = frozenset({"cop"})
 NAMES = frozenset({"compound"})  # compound:prt is a particle, and no noun
+SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
+BELONGING = frozenset(
+    {"of", "from", "by", "'s", "’s", "'", "’"}
+)  # all other prepositions say where, or on whom
 
 
-def modifiers(words: Words, head: int, scheme: str, *, compounds: bool, coordination: bool) -> Iterator[int]:
+def modifiers(
+    words: Words, head: int, scheme: str, *, compounds: bool, coordination: bool, places: bool
+) -> Iterator[int]:
     """Words that modify a noun: adjectives, nouns with a preposition, possessors, and names before it."""
     if scheme == UNIVERSAL:
         found = [
             child
             for child in words.children[head]
-            if base(words.relation(child)) in UNIVERSAL_MODIFIERS
+            if (base(words.relation(child)) in UNIVERSAL_MODIFIERS and (places or _belongs(words, child)))
             or (compounds and words.relation(child) in NAMES)
         ]
     else:
         found = list(words.related(head, CLEARNLP_MODIFIERS))
         found += words.related(head, CLEARNLP_COMPOUNDS) if compounds else ()
         for preposition in words.related(head, PREPOSITION):
-            found += words.related(preposition, OBJECT)
+            if places or words.words[preposition].lower() in BELONGING:
+                found += words.related(preposition, OBJECT)
     if coordination:
         for word in found:  # grows as it is read: a conjunct of a conjunct
             found += words.related(word, CONJUNCT)
     yield from found
+
+
+def _belongs(words: Words, noun: int) -> bool:
+    """Whether a noun has no preposition, or only such as say whose or from where."""
+    return all(words.words[case].lower() in BELONGING for case in words.related(noun, CASE))
 
 
 def agent_of(words: Words, word: int, scheme: str, *, coordination: bool) -> int:
@@ -110,3 +122,40 @@ def is_verb(words: Words, word: int) -> bool:
     """Whether a word is used as a verb: by its tag, or where it has none, if no copula hangs on it."""
     tag = words.tree.tags[word]
     return tag == "VERB" if tag not in ("", "_") else next(words.related(word, COPULA), None) is None
+
+
+def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
+    """Whether the parser took for a verb's subject what says where: the last name of "Lyon, France".
+
+    It shows in a second subject ("A bomb in Lyon, France kills": both), in a comma between the name and
+    another name that is no part of the clause, or in a colon after the name ("France: Gunmen attack").
+
+    Parameters
+    ----------
+    words
+        A sentence.
+    head
+        The head of a name.
+    name
+        All words of the name.
+    verb
+        What its head is the subject of.
+    """
+    if words.relation(head) != "nsubj" or words.head(head) != verb:
+        return False
+    if any(other != head for other in words.related(verb, SUBJECTS)):
+        return True
+    if words.words[name.stop : name.stop + 1] == [":"]:
+        return True
+    before = name.start - 2
+    if before < 0 or words.words[before + 1] != "," or words.tree.tags[before] != "PROPN":
+        return False
+    return verb not in _above(words, before)
+
+
+def _above(words: Words, word: int) -> set[int]:
+    """The words above a word, up to the root."""
+    found: set[int] = set()
+    while (word := words.head(word)) >= 0 and word not in found:
+        found.add(word)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ from calibrant.events._trees import (
     agent_of,
     is_verb,
     modifiers,
+    names_a_place,
 )
 from calibrant.events.lexicon import Lexicon, Match
 from calibrant.exceptions import InputError
@@ -92,6 +93,10 @@ class Rules:
     coordination
         What is joined by "and" counts too: both of "Russia and its allies attacked" attack, and "Israeli
         and Egyptian troops" are of two countries (and so of none).
+    places
+        Whether a name that says where counts like one that says who: Pakistan, where "a bomb in Pakistan
+        kills". Without, a noun after a preposition counts only after "of", "from" and "by", and a name that
+        was parsed as a second subject ("A bomb in Lahore, Pakistan kills") is no agent.
 
     Raises
     ------
@@ -112,6 +117,7 @@ class Rules:
     verbs: tuple[str, ...]
     compounds: bool = False
     coordination: bool = False
+    places: bool = True
 
     def __post_init__(self) -> None:
         if not self.verbs:
@@ -124,7 +130,7 @@ class Rules:
     def with_verbs(self, verbs: Iterable[str]) -> Rules:
         """The same rules with other verbs; the name says so."""
         chosen = tuple(dict.fromkeys(verbs))
-        return Rules(f"{self.name} with {', '.join(chosen)}", chosen, self.compounds, self.coordination)
+        return replace(self, name=f"{self.name} with {', '.join(chosen)}", verbs=chosen)
 
     @cached_property
     def triggers(self) -> tuple[str, ...]:
@@ -135,10 +141,10 @@ class Rules:
 RULES: Mapping[str, Rules] = MappingProxyType(
     {
         "paper": Rules("paper", ("attack",)),
-        "default": Rules("default", VERBS_OF_FORCE, compounds=True, coordination=True),
+        "default": Rules("default", VERBS_OF_FORCE, compounds=True, coordination=True, places=False),
     }
 )
-"""``paper``: the verb "attack" alone. ``default``: compounds, coordination, and the verbs of force."""
+"""``paper``: the verb "attack" alone. ``default``: compounds, coordination, verbs of force, no places."""
 
 
 def _beginning(verb: str) -> str:
@@ -272,18 +278,24 @@ def _apply(
     rules: Rules,
     found: Found,
 ) -> None:
-    code_of = {word: match.code for match in matches for word in range(match.start, match.end)}
+    name_of = {word: match for match in matches for word in range(match.start, match.end)}
+    ways = {"compounds": rules.compounds, "coordination": rules.coordination, "places": rules.places}
     for number, mention in mentions:
         head = head_of(parsed.tree, mention)
-        if code_of:
-            ways = {"compounds": rules.compounds, "coordination": rules.coordination}
-            places = [head, *modifiers(parsed, head, scheme, **ways)]
-            countries = dict.fromkeys(code_of[word] for word in places if word in code_of)
+        if name_of:
+            looked_at = [head, *modifiers(parsed, head, scheme, **ways)]
+            countries = dict.fromkeys(name_of[word].code for word in looked_at if word in name_of)
             found.described.extend((number, country) for country in countries)
         if triggers:
             verb = agent_of(parsed, head, scheme, coordination=rules.coordination)
-            if verb in triggers:
-                found.agents.append((number, parsed.tree.lemmas[verb].lower()))
+            if verb not in triggers or (not rules.places and _is_place(parsed, head, name_of, verb)):
+                continue
+            found.agents.append((number, parsed.tree.lemmas[verb].lower()))
+
+
+def _is_place(parsed: Words, head: int, name_of: Mapping[int, Match], verb: int) -> bool:
+    match = name_of.get(head)
+    return match is not None and names_a_place(parsed, head, range(match.start, match.end), verb)
 
 
 def may_count(sentences: Iterable[Sequence[str]], lexicon: Lexicon, rules: Rules) -> bool:

@@ -96,7 +96,7 @@ def gold_labels(document: Document) -> NDArray[np.int64]:
     )
 
 
-def any_verb(documents: Iterable[Document]) -> Rules:
+def any_verb(documents: Iterable[Document], *, places: bool) -> Rules:
     """The default rules with every verb of the documents, since verbs of force are too few to be checked."""
     lemmas = {
         lemma.lower()
@@ -105,7 +105,7 @@ def any_verb(documents: Iterable[Document]) -> Rules:
         for lemma, tag in zip(tree.lemmas, tree.tags, strict=True)
         if tag == "VERB" and len(lemma.split()) == 1
     }
-    return replace(RULES["default"], name="any verb", verbs=tuple(sorted(lemmas)))
+    return replace(RULES["default"], name="any verb", verbs=tuple(sorted(lemmas)), places=places)
 
 
 def acting(documents: Sequence[Document], rules: Rules) -> dict[str, Candidates]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from calibrant._checks import one_of
 from calibrant.exceptions import CalibrantError, FormatError, InputError
-from calibrant.propagate.periods import PERIODS
+from calibrant.results._formats import rows_as_csv
 from calibrant.web._html import render, style
-from calibrant.web.pages import Page, ProblemPage
+from calibrant.web.pages import PAGES, Address, Page, ProblemPage
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from calibrant.web.explorer import Explorer
 
 FORMATS = ("html", "json", "csv")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path fill="#56b4e9" d="M1 9h5V5h5v4h4v5H1z"/>'
@@ -34,7 +31,7 @@ def answer(explorer: Explorer, request: Request) -> Response:
     form = query.get("format", "html")
     try:
         one_of(form, FORMATS, "format")
-        page = page_of(explorer, request.url.path, query)
+        page: Page | ProblemPage = page_of(explorer, request.url.path, query)
     except FormatError as error:
         page = ProblemPage(500, str(error))
     except InputError as error:
@@ -46,30 +43,13 @@ def answer(explorer: Explorer, request: Request) -> Response:
 
 def page_of(explorer: Explorer, path: str, query: QueryParams) -> Page:
     """The page at a path; raise InputError where there is none."""
-    by: Any = query.get("by")
-    if by is not None:
-        one_of(by, PERIODS, "by")
-    rates = query.get("rates") == "1"
-    if path == "/":
-        return explorer.overview(by=by, rates=rates)
-    if path == "/country":
-        return explorer.country(_given(query, "country"), by=by, rates=rates)
-    if path == "/compare":
-        return explorer.compare(_given(query, "first"), _given(query, "second"), by=by, rates=rates)
-    if path == "/documents":
-        return explorer.documents(
-            _given(query, "country"),
-            by=by,
-            period=query.get("period"),
-            order=query.get("order", "uncertain"),
-            offset=_offset(query.get("offset", "0")),
-        )
-    if path == "/document":
-        return explorer.document(_given(query, "id"))
-    raise InputError("there is no such page", "begin at /", code="parameter")
+    address = Address.of(query)
+    if path not in PAGES:
+        raise InputError("there is no such page", "begin at /", code="parameter")
+    return PAGES[path].at(explorer, address)
 
 
-def written(page: Page, form: str) -> Response:
+def written(page: Page | ProblemPage, form: str) -> Response:
     """The page as an answer of HTTP."""
     from starlette.responses import Response
 
@@ -83,24 +63,15 @@ def written(page: Page, form: str) -> Response:
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    r"""Rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    r"""Rows as CSV.
 
     Examples
     --------
     >>> as_csv([{"id": "=1+1", "probability": -0.5}])
     "id,probability\r\n'=1+1,-0.5\r\n"
     """
-    if not rows:
-        return ""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
-    return out.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    names = list(rows[0]) if rows else []
+    return rows_as_csv([names, *([row.get(name) for name in names] for row in rows)]) if rows else ""
 
 
 def style_sheet(request: Request) -> Response:
@@ -115,16 +86,3 @@ def icon(request: Request) -> Response:
     from starlette.responses import Response
 
     return Response(ICON, media_type="image/svg+xml")
-
-
-def _given(query: QueryParams, name: str) -> str:
-    found = query.get(name)
-    if not found:
-        raise InputError(f"the address has no {name}", "begin at /", code="parameter")
-    return str(found)
-
-
-def _offset(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InputError(f"{text!r:.20} is no number of documents", "begin at /", code="parameter")
-    return int(text)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from calibrant.results.events import EventCount
-from calibrant.web.pages import PeriodComparison, Series
+from calibrant.web._comparing import PeriodComparison
+from calibrant.web._store_in_memory import Series
 
 WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8

@@ -10,11 +10,34 @@ from numpy.typing import NDArray
 
 from calibrant.io.store import Counts
 from calibrant.propagate.counts import compare_counts, joint_probabilities
+from calibrant.results._base import Result
 from calibrant.results.propagation import Exceedance
-from calibrant.web.pages import LEVEL, PeriodComparison
 from calibrant.workflow.event_tables import Calendar
 
 Rows = NDArray[np.int64]
+
+LEVEL = 0.95  # of all intervals
+
+
+@dataclass(frozen=True)
+class PeriodComparison(Result):
+    """Two countries in one period.
+
+    Attributes
+    ----------
+    period
+        Its name.
+    first_best, second_best
+        Documents that count in the 1-best structure.
+    counts
+        How probable it is that the first has more documents than the second, from samples that documents
+        share.
+    """
+
+    period: str
+    first_best: int
+    second_best: int
+    counts: Exceedance
 
 
 @dataclass(frozen=True)

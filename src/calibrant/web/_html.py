@@ -14,37 +14,20 @@ from calibrant.propagate.periods import PERIODS
 from calibrant.report import _text as text
 from calibrant.web._charts import chance_chart, series_chart
 from calibrant.web._countries import by_name, name_of
-from calibrant.web.pages import (
-    LISTED,
-    ComparisonPage,
-    CountryPage,
-    DocumentPage,
-    DocumentsPage,
-    OverviewPage,
-    Page,
-    ProblemPage,
-    Series,
-)
-
-TEMPLATES = {
-    OverviewPage: "overview.html",
-    CountryPage: "country.html",
-    ComparisonPage: "comparison.html",
-    DocumentsPage: "documents.html",
-    DocumentPage: "document.html",
-    ProblemPage: "problem.html",
-}
+from calibrant.web._store_in_memory import Series
+from calibrant.web.pages import PAGES, Page, ProblemPage
+from calibrant.web.pages.documents import LISTED
 
 
-def render(page: Page) -> str:
+def render(page: Page | ProblemPage) -> str:
     """Return a page as one HTML document."""
-    template = _environment().get_template(TEMPLATES[type(page)])
+    template = _environment().get_template(page.template)
     return template.render(page=page, about=getattr(page, "about", None))
 
 
 def warm(first: Page) -> None:
     """Read all templates and make a page, so that nobody waits for that."""
-    for name in TEMPLATES.values():
+    for name in (*(page.template for page in PAGES.values()), ProblemPage.template):
         _environment().get_template(name)
     render(first)
 

@@ -12,6 +12,7 @@ from calibrant.web._answers import answer, icon, style_sheet
 from calibrant.web._guard import Guard, Guarded, is_loopback
 from calibrant.web._html import warm
 from calibrant.web.explorer import Explorer
+from calibrant.web.pages import PAGES
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -22,7 +23,6 @@ PORT = 8765
 TRIED = 20  # ports after the first, where none was asked for
 SHORTEST_TOKEN = 16
 SECONDS_TO_END = 2
-PATHS = ("/", "/country", "/compare", "/documents", "/document")
 
 
 def application(explorer: Explorer, *, host: str = HOST, token: str | None = None) -> ASGIApp:
@@ -69,9 +69,11 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
     async def missing(request: Request, error: Exception) -> Response:
         return answer(explorer, request)
 
-    routes = [Route(path, page) for path in PATHS]
+    routes = [Route(path, page) for path in PAGES]
     routes += [Route("/style.css", style_sheet), Route("/icon.svg", icon)]
-    return Guarded(Starlette(routes=routes, exception_handlers={404: missing}), Guard(host, token))
+    app = Starlette(routes=routes, exception_handlers={404: missing})
+    app.router.redirect_slashes = False  # no answer has an address made of what was asked
+    return Guarded(app, Guard(host, token))
 
 
 def serve(

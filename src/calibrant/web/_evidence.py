@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from calibrant.io.store import StoredEvidence
-from calibrant.web.pages import Pair, Piece
+from calibrant.results._base import Result
 
 NO_TEXT = (
     "The store holds no texts. They are shown with `calibrant explore STORE --documents DOCS`, or by a store "
@@ -16,6 +17,57 @@ OTHER_TEXT = (
     "The evidence does not fit this text: it is not the one that the store was made from, "
     "and no mention is marked."
 )
+
+
+@dataclass(frozen=True)
+class Pair(Result):
+    """Two mentions that may be of one entity.
+
+    Attributes
+    ----------
+    number
+        From 1, over all countries of the document.
+    country, verb, probability
+        Of which country the one mention is, what the other does, and the share of the samples in which the
+        two are one entity.
+    mention_sentence, agent_sentence
+        From 1.
+    mention_span, agent_span
+        Characters of the text, the end exclusive.
+    mention, agent
+        Their words; None without a text.
+    """
+
+    number: int
+    country: str
+    verb: str
+    probability: float
+    mention_sentence: int
+    mention_span: tuple[int, int]
+    agent_sentence: int
+    agent_span: tuple[int, int]
+    mention: str | None
+    agent: str | None
+
+
+@dataclass(frozen=True)
+class Piece(Result):
+    """A stretch of text between two ends of marks.
+
+    Attributes
+    ----------
+    text
+        Its characters.
+    mentions, agents
+        Numbers of the pairs of which it is the mention of a country, or the agent.
+    ends
+        Numbers of the pairs one of whose mentions ends here.
+    """
+
+    text: str
+    mentions: tuple[int, ...] = ()
+    agents: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
 
 
 def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair, ...]:

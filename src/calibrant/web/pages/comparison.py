@@ -1,0 +1,80 @@
+"""Two countries side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from calibrant.exceptions import InputError
+from calibrant.propagate.periods import By
+from calibrant.web._comparing import PeriodComparison
+from calibrant.web._countries import find
+from calibrant.web._store_in_memory import Series, StoreInMemory
+from calibrant.web.pages._page import Address, Page
+
+
+@dataclass(frozen=True)
+class ComparisonPage(Page):
+    """Two countries side by side.
+
+    Attributes
+    ----------
+    about, by, rates, countries
+        As in `OverviewPage`.
+    first, second
+        Their series.
+    both
+        Documents that may count for both.
+    together
+        All periods as one.
+    periods
+        Those in which a document may count for one of them.
+    """
+
+    path: ClassVar[str] = "/compare"
+    template: ClassVar[str] = "comparison.html"
+
+    by: str
+    rates: bool
+    countries: tuple[str, ...]
+    first: Series
+    second: Series
+    both: int
+    together: PeriodComparison
+    periods: tuple[PeriodComparison, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a period."""
+        left_out = ("standard_error", "samples")
+        rows = []
+        for row in self.periods:
+            values = row.to_dict()
+            counts = values.pop("counts")
+            rows.append(values | {name: counts[name] for name in counts if name not in left_out})
+        return rows
+
+    @classmethod
+    def at(cls, store: StoreInMemory, address: Address) -> Self:
+        """Make the page that an address asks for."""
+        first, second = address.text("first"), address.text("second")
+        return cls.of(store, first, second, by=address.by, rates=address.rates)
+
+    @classmethod
+    def of(cls, store: StoreInMemory, first: str, second: str, *, by: By | None, rates: bool) -> Self:
+        """Make the page of two countries, by their codes or names."""
+        first, second = find(first, store.countries), find(second, store.countries)
+        if first == second:
+            raise InputError("the two countries are the same", "choose another one", code="parameter")
+        by = by or store.default_by
+        joint = store.joint(first, second)
+        return cls(
+            about=store.about,
+            by=by,
+            rates=rates,
+            countries=store.countries,
+            first=store.series(first, by),
+            second=store.series(second, by),
+            both=joint.both,
+            together=joint.together,
+            periods=store.comparison(first, second, by),
+        )
