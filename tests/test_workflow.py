@@ -20,7 +20,8 @@ from calibrant.measure.binning import adaptive_bins
 from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.report import page
-from calibrant.results.measurement import Measured, Measurement
+from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measurement
 from calibrant.workflow import Columns, measure, plan, report, tally
 from calibrant.workflow._events import asked_events, expanded
 from calibrant.workflow.reporting import model_names

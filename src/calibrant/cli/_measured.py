@@ -7,7 +7,8 @@ import shlex
 from calibrant.cli import _text as text
 from calibrant.io.predictions import listed
 from calibrant.results.errors import NoiseFloor
-from calibrant.results.measurement import Measured, Measurement
+from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measurement
 
 MOST_BINS = 25
 MOST_NOTES = 20

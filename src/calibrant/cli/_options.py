@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from calibrant.results import Result
     from calibrant.workflow import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -47,6 +50,74 @@ WORKERS = click.option(
 THREADS = click.option(
     "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
 )
+
+
+FORMATS = ("text", "md", "latex", "tabular", "csv", "json")
+_PRINTING = (
+    click.option(
+        "--format",
+        "shape",
+        type=click.Choice(FORMATS),
+        help="How to print the result. md, latex: tables for a paper; tabular: the same for a LaTeX table of "
+        "your own; csv: one table with all digits; json: everything.  [default: text]",
+    ),
+    click.option(
+        "--table",
+        metavar="NAME",
+        help="Print one table alone, with md, latex, tabular or csv; a wrong name tells those there are.  "
+        "[default: all; csv: the first]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+)
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How a command prints its result.
+
+    Attributes
+    ----------
+    shape
+        One of `FORMATS`.
+    table
+        Name of a table to print alone; None for all (in CSV, the first).
+    """
+
+    shape: str
+    table: str | None = None
+
+    def show(self, found: Result, lines: Callable[[], Sequence[str]], *, err: bool = False) -> None:
+        """Print a result; ``lines`` words it as text. With ``err``, standard output has something else."""
+        if self.shape == "text":
+            from calibrant.cli._text import show
+
+            show(lines(), err=err)
+            return
+        click.echo(self._written(found).encode(), nl=False, err=err)
+
+    def _written(self, found: Result) -> str:
+        if self.shape == "json":
+            return f"{found.to_json(indent=2)}\n"
+        if self.shape == "md":
+            return found.to_markdown(self.table)
+        if self.shape == "csv":
+            return found.to_csv(self.table)
+        return found.to_latex(self.table, tabular=self.shape == "tabular")
+
+
+def printing(function: Callable[..., None]) -> Callable[..., None]:
+    """Add how the result is printed; the command gets it as ``printing``."""
+
+    @wraps(function)
+    def command(*args: Any, shape: str | None, table: str | None, as_json: bool, **options: Any) -> None:
+        if as_json and shape not in (None, "json"):
+            raise click.UsageError(f"--json and --format {shape} ask for different things: leave one out.")
+        shape = "json" if as_json else shape or "text"
+        if table is not None and shape in ("text", "json"):
+            raise click.UsageError("--table goes with --format md, latex, tabular or csv.")
+        function(*args, printing=Printing(shape, table), **options)
+
+    return added(command, _PRINTING)
 
 
 def columns(function: Function) -> Function:

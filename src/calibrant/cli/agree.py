@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, LEVEL, SEED
+from calibrant.cli._options import LEVEL, SEED, Printing, printing
 
 if TYPE_CHECKING:
     from calibrant.results import Agreement, ResampledEstimate
@@ -62,8 +62,8 @@ MOST_CELLS = 12
     "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Resamples of intervals."
 )
 @SEED
-@AS_JSON
-def command(file: str, labels: str | None, as_json: bool, **options: Any) -> None:
+@printing
+def command(file: str, labels: str | None, printing: Printing, **options: Any) -> None:
     """Say how far annotators (people or systems) agree on the items of FILE.
 
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
@@ -73,12 +73,7 @@ def command(file: str, labels: str | None, as_json: bool, **options: Any) -> Non
 
     names = None if labels is None else [name.strip() for name in labels.split(",")]
     found = agree(file, labels=names, **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(lines_of(found, file))
+    printing.show(found, lambda: lines_of(found, file))
 
 
 def lines_of(found: Agreement, file: str) -> list[str]:

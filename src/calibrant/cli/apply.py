@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -29,7 +29,7 @@ from calibrant.cli._progress import Progress
     "--class", "class_column", metavar="NAME", help="Column that names the class.  [default: class]"
 )
 @click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, where its columns fit both.")
-@AS_JSON
+@printing
 def command(
     model: str,
     predictions: str,
@@ -37,7 +37,7 @@ def command(
     score: str | None,
     class_column: str | None,
     form: Literal["long", "wide"] | None,
-    as_json: bool,
+    printing: Printing,
 ) -> None:
     """Mend the scores in PRED with a MODEL that calibrant fit has saved; all other columns stay.
 
@@ -48,10 +48,6 @@ def command(
     columns: Any = Columns(form=form, score=score, class_column=class_column)
     with Progress() as progress:
         found = apply_recalibrator(model, predictions, output, columns=columns, progress=progress)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._recalibration import applied_lines
-    from calibrant.cli._text import show
 
-    show(applied_lines(found))
+    printing.show(found, lambda: applied_lines(found))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, LEVEL, SEED
+from calibrant.cli._options import LEVEL, SEED, Printing, printing
 
 if TYPE_CHECKING:
     from calibrant.results import Comparison, SystemPair
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Resamples of each test."
 )
 @SEED
-@AS_JSON
-def command(file: str, lower_is_better: bool, as_json: bool, **options: Any) -> None:
+@printing
+def command(file: str, lower_is_better: bool, printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.
 
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
@@ -74,12 +74,7 @@ def command(file: str, lower_is_better: bool, as_json: bool, **options: Any) -> 
     from calibrant.workflow import compare
 
     found = compare(file, higher_is_better=not lower_is_better, **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(lines_of(found, file))
+    printing.show(found, lambda: lines_of(found, file))
 
 
 def lines_of(found: Comparison, file: str) -> list[str]:

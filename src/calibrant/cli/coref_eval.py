@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import AS_JSON, EXECUTOR, MEASURING, SMOOTH, WORKERS, added, command_line
+from calibrant.cli._options import (
+    EXECUTOR,
+    MEASURING,
+    SMOOTH,
+    WORKERS,
+    Printing,
+    added,
+    command_line,
+    printing,
+)
 from calibrant.cli._progress import Progress
 
 
@@ -35,8 +44,8 @@ from calibrant.cli._progress import Progress
     "--window", type=click.IntRange(min=1), help="Measure only pairs at most so many mentions apart."
 )
 @lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
-@AS_JSON
-def command(model: str, text: str | None, no_singletons: bool, as_json: bool, **options: Any) -> None:
+@printing
+def command(model: str, text: str | None, no_singletons: bool, printing: Printing, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities of pairs of mentions.
 
     MODEL is a file by `calibrant coref train`, the name of a model that ships (litbank), or a file of
@@ -44,7 +53,6 @@ def command(model: str, text: str | None, no_singletons: bool, as_json: bool, **
     no FILE; then gold has only the mentions that are there.
     """
     from calibrant.cli._coreference import evaluation_lines
-    from calibrant.cli._text import show
     from calibrant.workflow import evaluate_coreference
 
     with Progress() as progress:
@@ -56,7 +64,4 @@ def command(model: str, text: str | None, no_singletons: bool, as_json: bool, **
             command=command_line(),
             **options,
         )
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    show(evaluation_lines(found))
+    printing.show(found, lambda: evaluation_lines(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -49,7 +49,7 @@ from calibrant.cli._progress import Progress
     is_flag=True,
     help="Leave the labels out, and so write all pairs, also of mentions without a gold entity.",
 )
-@AS_JSON
+@printing
 def command(
     posteriors: str,
     output: str,
@@ -58,7 +58,7 @@ def command(
     window: int | None,
     threshold: float,
     no_labels: bool,
-    as_json: bool,
+    printing: Printing,
 ) -> None:
     """Write the probability that two mentions are of one entity, for all pairs of each document.
 
@@ -68,7 +68,6 @@ def command(
     """
     from calibrant.cli._coreference import pairs_lines
     from calibrant.cli._tagging import STDOUT
-    from calibrant.cli._text import show
     from calibrant.workflow import export_pairs
 
     with Progress() as progress:
@@ -82,5 +81,4 @@ def command(
             labels=not no_labels,
             progress=progress,
         )
-    lines = [found.to_json(indent=2)] if as_json else pairs_lines(found)
-    show("\n".join(lines).split("\n"), err=output == STDOUT)
+    printing.show(found, lambda: pairs_lines(found), err=output == STDOUT)

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import AS_JSON, EXECUTOR, WORKERS
+from calibrant.cli._options import EXECUTOR, WORKERS, Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -34,7 +34,7 @@ from calibrant.cli._progress import Progress
 )
 @WORKERS
 @EXECUTOR
-@AS_JSON
+@printing
 def command(
     model: str,
     text: str,
@@ -46,7 +46,7 @@ def command(
     clusters: str | None,
     workers: int,
     executor: str | None,
-    as_json: bool,
+    printing: Printing,
 ) -> None:
     """Write, for each mention of FILE, the probability of each antecedent and of starting a new entity.
 
@@ -55,7 +55,6 @@ def command(
     """
     from calibrant.cli._coreference import writing_lines
     from calibrant.cli._tagging import STDOUT
-    from calibrant.cli._text import show
     from calibrant.workflow import predict_coreference
 
     with Progress() as progress:
@@ -72,5 +71,4 @@ def command(
             executor=executor,
             progress=progress,
         )
-    lines = [found.to_json(indent=2)] if as_json else writing_lines(found)
-    show("\n".join(lines).split("\n"), err=output == STDOUT)
+    printing.show(found, lambda: writing_lines(found), err=output == STDOUT)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import POSSESSIVE_ENDINGS
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -68,8 +68,8 @@ from calibrant.cli._progress import Progress
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of documents."
 )
-@AS_JSON
-def command(train: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@printing
+def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Train a model of which mentions are of one entity on FILE..., texts with gold entities.
 
     With --dev, a model is trained with each combination of penalties, and the one with the best CoNLL F1
@@ -81,10 +81,6 @@ def command(train: tuple[str, ...], as_json: bool, **options: Any) -> None:
         options[name] = list(options[name]) or None
     with Progress() as progress:
         _, found = train_coreference(list(train), progress=progress, **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._coreference import training_lines
-    from calibrant.cli._text import show
 
-    show(training_lines(found))
+    printing.show(found, lambda: training_lines(found))

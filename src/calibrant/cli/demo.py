@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import AS_JSON, command_line
+from calibrant.cli._options import Printing, command_line, printing
 from calibrant.cli._progress import Progress
 
 
@@ -21,16 +21,14 @@ from calibrant.cli._progress import Progress
     show_default=True,
     help="The report to write.",
 )
-@AS_JSON
-def command(output: str, as_json: bool) -> None:
+@printing
+def command(output: str, printing: Printing) -> None:
     """Tell one story on real numbers and write a report: no network, no arguments, some seconds.
 
     A part-of-speech tagger looks good; how far its probabilities can be trusted; they are mended on other
     text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
     ship with the package, as numbers.
     """
-    import json
-
     from calibrant.io._atomic import check_place
     from calibrant.report import story_page, write
     from calibrant.workflow import demonstrate
@@ -40,10 +38,6 @@ def command(output: str, as_json: bool) -> None:
         page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")
         write(output, page)
-    if as_json:
-        click.echo(json.dumps({"schema_version": 1, **page.to_dict()}, indent=2, ensure_ascii=False))
-        return
     from calibrant.cli._demo import lines_of
-    from calibrant.cli._text import show
 
-    show(lines_of(page, output))
+    printing.show(page, lambda: lines_of(page, output))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, LEVEL, command_line
+from calibrant.cli._options import LEVEL, Printing, command_line, printing
 
 if TYPE_CHECKING:
     from calibrant.results.estimates import CorrectedCounts, CorrectedMean
@@ -53,8 +53,10 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.option(
     "--item", metavar="NAME", default="item", show_default=True, help="Column that names documents."
 )
-@AS_JSON
-def command(predictions: str, labelled: str, methods: tuple[str, ...], as_json: bool, **options: Any) -> None:
+@printing
+def command(
+    predictions: str, labelled: str, methods: tuple[str, ...], printing: Printing, **options: Any
+) -> None:
     """Estimate how many documents have something, by period, from scores of all and labels of some.
 
     PRED is a table with item and score, and period or date. The labels must be of a random subsample.
@@ -63,12 +65,8 @@ def command(predictions: str, labelled: str, methods: tuple[str, ...], as_json: 
 
     given = {"methods": methods or METHODS, "command": command_line(), **options}
     found = estimate(predictions, labelled, **given)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli import _text as text
 
-    text.show(_lines(found))
+    printing.show(found, lambda: _lines(found))
 
 
 def _lines(found: CorrectedCounts) -> list[str]:

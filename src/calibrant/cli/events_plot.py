@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._events import store_of, table_settings, tabulating
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 
 
 @click.command(
@@ -23,16 +23,17 @@ from calibrant.cli._options import AS_JSON
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Countries drawn.")
 @click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels a row.")
 @click.option("--rates", is_flag=True, help="Shares of the period's documents instead of counts.")
-@AS_JSON
-def command(store: str, output: str, as_json: bool, **options: Any) -> None:
+@printing
+def command(store: str, output: str, printing: Printing, **options: Any) -> None:
     """Draw the counts of STORE over time, a panel a country. --json prints the numbers drawn."""
-    from calibrant.cli._text import show
     from calibrant.workflow import draw_events
 
     found = draw_events(store_of(store), output, **table_settings(store, options))
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    countries = len({row.country for row in found.rows})
-    drawn = min(options["most"], countries)
-    show([f"Wrote {output}: {drawn} of {countries} countries", *(f"note: {each}" for each in found.problems)])
+
+    def lines() -> list[str]:
+        countries = len({row.country for row in found.rows})
+        drawn = min(options["most"], countries)
+        wrote = f"Wrote {output}: {drawn} of {countries} countries"
+        return [wrote, *(f"note: {each}" for each in found.problems)]
+
+    printing.show(found, lines)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import POSSESSIVE_ENDINGS
-from calibrant.cli._options import AS_JSON, EXECUTOR, SEED
+from calibrant.cli._options import EXECUTOR, SEED, Printing, printing
 from calibrant.cli._progress import Bar
 
 
@@ -55,8 +55,8 @@ from calibrant.cli._progress import Bar
 @POSSESSIVE_ENDINGS
 @click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
 @SEED
-@AS_JSON
-def command(documents: str, workers: int | None, as_json: bool, **options: Any) -> None:
+@printing
+def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:
     """Find out for which countries each document counts, in samples of its entities.
 
     DOCS is JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text": "...", "title": "..."} (other keys are
@@ -65,7 +65,6 @@ def command(documents: str, workers: int | None, as_json: bool, **options: Any) 
     """
     from calibrant._parallel import default_threads
     from calibrant.cli._events import run_lines
-    from calibrant.cli._text import show
     from calibrant.workflow import extract_events
 
     with Bar() as progress:
@@ -75,7 +74,4 @@ def command(documents: str, workers: int | None, as_json: bool, **options: Any) 
             progress=progress,
             **options,
         )
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    show(run_lines(found))
+    printing.show(found, lambda: run_lines(found))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._events import store_of, table_settings, tabulating
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 
 
 @click.command(
@@ -17,19 +17,15 @@ from calibrant.cli._options import AS_JSON
 )
 @click.argument("store", metavar="STORE")
 @tabulating
-@AS_JSON
-def command(store: str, as_json: bool, **options: Any) -> None:
+@printing
+def command(store: str, printing: Printing, **options: Any) -> None:
     """Count the documents of STORE by country and period; STORE is a folder, or the name of one that ships.
 
     low and high hold what the documents' entities leave open under the model. low_total and high_total hold
     also how well the probabilities are calibrated; they need --dev.
     """
     from calibrant.cli._events import table_lines
-    from calibrant.cli._text import show
     from calibrant.workflow import event_table
 
     found = event_table(store_of(store), **table_settings(store, options))
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    show(table_lines(found))
+    printing.show(found, lambda: table_lines(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calibrant.cli._events import COUNTRY, store_of
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 
 
 @click.command(
@@ -23,15 +23,13 @@ from calibrant.cli._options import AS_JSON
     metavar="DOCS",
     help="The documents of the run, for the words of the mentions, if the store has no texts.",
 )
-@AS_JSON
-def command(store: str, countries: tuple[str, ...], most: int, documents: str | None, as_json: bool) -> None:
+@printing
+def command(
+    store: str, countries: tuple[str, ...], most: int, documents: str | None, printing: Printing
+) -> None:
     """List the documents of STORE that the model is least sure of, and why they may count."""
     from calibrant.cli._events import uncertain_lines
-    from calibrant.cli._text import show
     from calibrant.workflow import uncertain_documents
 
     found = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    show(uncertain_lines(found))
+    printing.show(found, lambda: uncertain_lines(found))

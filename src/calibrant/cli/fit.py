@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from calibrant.cli._options import AS_JSON, added, columns, columns_of, command_line
+from calibrant.cli._options import Printing, added, columns, columns_of, command_line, printing
 from calibrant.cli._progress import Progress
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
 
@@ -90,8 +90,8 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
     "--threshold", type=float, help="Leave out scores below it, in [0, 1); they will stay as they are."
 )
 @columns
-@AS_JSON
-def command(predictions: str, output: str, as_json: bool, **options: Any) -> None:
+@printing
+def command(predictions: str, output: str, printing: Printing, **options: Any) -> None:
     """Fit a map from the scores in PRED to better ones, and save it.
 
     PRED is labelled and was used to train nothing: see calibrant measure for what it may be. Choose and
@@ -112,10 +112,6 @@ def command(predictions: str, output: str, as_json: bool, **options: Any) -> Non
         model = fit_recalibrator(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._recalibration import fitted_lines
-    from calibrant.cli._text import show
 
-    show(fitted_lines(found, predictions))
+    printing.show(found, lambda: fitted_lines(found, predictions))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, ENGINE, SMOOTH, measuring, settings_of
+from calibrant.cli._options import ENGINE, SMOOTH, Printing, measuring, printing, settings_of
 from calibrant.cli._progress import Progress
 
 
@@ -19,8 +19,8 @@ from calibrant.cli._progress import Progress
 @measuring
 @SMOOTH
 @ENGINE
-@AS_JSON
-def command(predictions: str, as_json: bool, **options: Any) -> None:
+@printing
+def command(predictions: str, printing: Printing, **options: Any) -> None:
     """Measure how far the probabilities in PRED can be trusted.
 
     PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
@@ -37,10 +37,6 @@ def command(predictions: str, as_json: bool, **options: Any) -> None:
 
     with Progress() as progress:
         found = measure(predictions, progress=progress, **settings_of(options))
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._measured import lines_of
-    from calibrant.cli._text import show
 
-    show(lines_of(found, predictions))
+    printing.show(found, lambda: lines_of(found, predictions))

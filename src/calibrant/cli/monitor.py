@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, columns, columns_of
+from calibrant.cli._options import Printing, columns, columns_of, printing
 
 if TYPE_CHECKING:
     from calibrant.results.monitoring import Monitoring
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--output", metavar="FIGURE", help="A name that ends in .svg, .pdf or .png.")
 @columns
-@AS_JSON
-def command(predictions: str, output: str | None, as_json: bool, **options: Any) -> None:
+@printing
+def command(predictions: str, output: str | None, printing: Printing, **options: Any) -> None:
     """Watch whether the labels in PRED go on as the scores say.
 
     PRED is a table as for calibrant measure, with a column of time. However often one looks, there is ever a
@@ -76,14 +76,8 @@ def command(predictions: str, output: str | None, as_json: bool, **options: Any)
     from calibrant.workflow import monitor
 
     found = monitor(predictions, output=output, columns=columns_of(options), **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(lines_of(found, predictions))
-    if output is not None:
-        show([f"Wrote {output}"])
+    wrote = [] if output is None else [f"Wrote {output}"]
+    printing.show(found, lambda: [*lines_of(found, predictions), *wrote])
 
 
 def lines_of(found: Monitoring, file: str) -> list[str]:

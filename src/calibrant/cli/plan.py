@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, LEVEL, columns, columns_of
+from calibrant.cli._options import LEVEL, Printing, columns, columns_of, printing
+
+if TYPE_CHECKING:
+    from calibrant.results import LabelPlan
 
 
 @click.command(
@@ -45,8 +48,8 @@ from calibrant.cli._options import AS_JSON, LEVEL, columns, columns_of
     help="Correlation of two labels of a cluster, given their scores.",
 )
 @columns
-@AS_JSON
-def command(as_json: bool, **options: Any) -> None:
+@printing
+def command(printing: Printing, **options: Any) -> None:
     """Say how many labelled pairs show a calibration error, or a difference of two models' errors.
 
     It is seen when its interval excludes 0.
@@ -56,9 +59,11 @@ def command(as_json: bool, **options: Any) -> None:
     if options["error"] is None and options["difference"] is None:
         raise click.UsageError("Give --error, --difference or both.")
     found = plan(columns=columns_of(options), **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
+    printing.show(found, lambda: lines_of(found))
+
+
+def lines_of(found: LabelPlan) -> list[str]:
+    """Word a plan."""
     from calibrant.cli import _text as text
 
     goal = f"an RMS calibration error of {found.error:g}"
@@ -67,7 +72,7 @@ def command(as_json: bool, **options: Any) -> None:
     needed = "more labels than any that were tried" if found.labels is None else f"{found.labels:,} labels"
     if found.clusters is not None:
         needed += f" ({found.clusters:,} clusters of {found.cluster_size})"
-    lines = [
+    return [
         f"{needed}: to see {goal} in {text.percent(found.power)} of experiments, "
         f"with intervals of {text.percent(found.level)}",
         "",
@@ -79,4 +84,3 @@ def command(as_json: bool, **options: Any) -> None:
         "Next",
         "  calibrant measure PRED    once they are labelled",
     ]
-    text.show(lines)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calibrant.cli._options import AS_JSON, command_line
+from calibrant.cli._options import Printing, command_line, printing
 from calibrant.cli._progress import Progress
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     type=click.Choice(["summaries", "sentiment"]),
     help="Write an evaluation to start from into a new folder of that name, and nothing else.",
 )
-@AS_JSON
-def command(file: str | None, output: str, title: str | None, example: str | None, as_json: bool) -> None:
+@printing
+def command(
+    file: str | None, output: str, title: str | None, example: str | None, printing: Printing
+) -> None:
     """Evaluate the systems that EVAL.toml names, and write a report that ends with what can be concluded.
 
     EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they
@@ -58,10 +60,7 @@ def command(file: str | None, output: str, title: str | None, example: str | Non
         found = protocol(file, progress=progress, command=command_line())
         progress("drawing")
         write(output, protocol_page(found, title=title))
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    show([*lines_of(found), "", f"Wrote {output}"])
+    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])
 
 
 def lines_of(found: Protocol) -> list[str]:

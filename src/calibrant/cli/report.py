@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, measuring, settings_of
+from calibrant.cli._options import Printing, measuring, printing, settings_of
 from calibrant.cli._progress import Progress
 
 
@@ -37,7 +37,7 @@ from calibrant.cli._progress import Progress
 )
 @click.option("--title", help="Title of the report.")
 @measuring
-@AS_JSON
+@printing
 def command(
     predictions: tuple[str, ...],
     output: str,
@@ -45,7 +45,7 @@ def command(
     model: str | None,
     dev: str | None,
     title: str | None,
-    as_json: bool,
+    printing: Printing,
     **options: Any,
 ) -> None:
     """Write a report on one or several models, one PRED each: see calibrant measure for what it may be.
@@ -67,10 +67,6 @@ def command(
         progress("drawing")
         made = page(found, title=title)
         write(output, made)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._report import lines_of
-    from calibrant.cli._text import show
 
-    show([*lines_of(found), "", f"Wrote {output}"])
+    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])

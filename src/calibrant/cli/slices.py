@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON, LEVEL, THREADS, columns, columns_of, command_line
+from calibrant.cli._options import LEVEL, THREADS, Printing, columns, columns_of, command_line, printing
 from calibrant.cli._progress import Progress
 
 
@@ -61,9 +61,9 @@ from calibrant.cli._progress import Progress
 )
 @click.option("-o", "--output", metavar="FILE", help="Also draw the slices shown: .svg, .pdf or .png.")
 @THREADS
-@AS_JSON
+@printing
 def command(
-    predictions: str, ways: tuple[str, ...], most: int, output: str | None, as_json: bool, **options: Any
+    predictions: str, ways: tuple[str, ...], most: int, output: str | None, printing: Printing, **options: Any
 ) -> None:
     """Measure the calibration of PRED in each slice, and say which slices are the worst.
 
@@ -88,10 +88,8 @@ def command(
             command=command_line(),
             **options,
         )
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._slices import lines_of
-    from calibrant.cli._text import show
 
-    show([*lines_of(found, most), *([] if output is None else ["", f"Wrote {output}"])])
+    printing.show(
+        found, lambda: [*lines_of(found, most), *([] if output is None else ["", f"Wrote {output}"])]
+    )

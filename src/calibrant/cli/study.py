@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 
 
 @click.command(
@@ -21,7 +21,7 @@ from calibrant.cli._options import AS_JSON
     "--data",
     type=click.Path(path_type=Path),
     envvar="CALIBRANT_DATA",
-    help="Folder of the data that the study reads.  [default: $CALIBRANT_DATA]",
+    help="Folder of the data that the study reads.  [default: what `calibrant data where` prints]",
 )
 @click.option(
     "-o",
@@ -33,28 +33,27 @@ from calibrant.cli._options import AS_JSON
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
 )
-@AS_JSON
-def command(name: str, data: Path | None, output: Path | None, seed: int | None, as_json: bool) -> None:
+@printing
+def command(name: str, data: Path | None, output: Path | None, seed: int | None, printing: Printing) -> None:
     """Run the experiment NAME again and print the paper's numbers beside ours.
 
     Studies: sentiment, synthetic and others; a wrong name lists them all.
     """
+    from calibrant.datasets._folders import found_for
+
     study = _load(name)
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
     if output is not None and not output.is_dir():
         raise click.UsageError(f"{output} is not a folder: make it, or name another.")
-    found = study.run(data=data, **options)
+    if hasattr(study, "plan"):  # of what is slow, what is there already
+        click.echo("\n".join(study.plan(**options)), err=True)
+    found = study.run(data=found_for(name) if data is None else data, **options)
     if output is not None:
         from calibrant.studies import _base
 
         for path in _base.save(found, study.figures(found), output):
             click.echo(f"wrote {path}", err=True)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(_lines(found))
+    printing.show(found, lambda: _lines(found))
 
 
 def names() -> list[str]:

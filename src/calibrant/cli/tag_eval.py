@@ -6,7 +6,16 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import AS_JSON, EXECUTOR, MEASURING, SMOOTH, WORKERS, added, command_line
+from calibrant.cli._options import (
+    EXECUTOR,
+    MEASURING,
+    SMOOTH,
+    WORKERS,
+    Printing,
+    added,
+    command_line,
+    printing,
+)
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
 
@@ -27,14 +36,14 @@ EVENT = click.option(
 )
 @tagging
 @lambda function: added(function, (EVENT, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
-@AS_JSON
+@printing
 def command(
     sources: tuple[str, ...],
     spacy: str | None,
     column: str | None,
     cluster: Literal["sentence", "document"],
     events: tuple[str, ...],
-    as_json: bool,
+    printing: Printing,
     **options: Any,
 ) -> None:
     """Measure a tagger on FILE, a text with gold tags: accuracy, then what `calibrant measure` gives.
@@ -57,9 +66,4 @@ def command(
             command=command_line(),
             **options,
         )
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
-    from calibrant.cli._text import show
-
-    show(evaluation_lines(found, spacy is not None, column, events))
+    printing.show(found, lambda: evaluation_lines(found, spacy is not None, column, events))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from calibrant.cli._options import AS_JSON, EXECUTOR, WORKERS
+from calibrant.cli._options import EXECUTOR, WORKERS, Printing, printing
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
 
@@ -34,7 +34,7 @@ from calibrant.cli._tagging import tagging
 )
 @WORKERS
 @EXECUTOR
-@AS_JSON
+@printing
 def command(
     sources: tuple[str, ...],
     spacy: str | None,
@@ -44,7 +44,7 @@ def command(
     threshold: float,
     workers: int,
     executor: str | None,
-    as_json: bool,
+    printing: Printing,
 ) -> None:
     """Write the probability of every tag of every word of FILE to a long prediction table.
 
@@ -67,7 +67,5 @@ def command(
             executor=executor,
             progress=progress,
         )
-    from calibrant.cli._text import show
 
-    lines = [found.to_json(indent=2)] if as_json else writing_lines(found)
-    show("\n".join(lines).split("\n"), err=output == STDOUT)
+    printing.show(found, lambda: writing_lines(found), err=output == STDOUT)

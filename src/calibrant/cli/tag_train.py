@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import AS_JSON
+from calibrant.cli._options import Printing, printing
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import column
 
@@ -73,8 +73,8 @@ from calibrant.cli._tagging import column
     show_default=True,
     help="Hyperparameters are tried in so many processes at a time; each holds the texts and a model.",
 )
-@AS_JSON
-def command(train: str, dev: str | None, processes: int, as_json: bool, **options: Any) -> None:
+@printing
+def command(train: str, dev: str | None, processes: int, printing: Printing, **options: Any) -> None:
     """Train a tagger on TRAIN, a text with tags, and write it to MODEL.
 
     With --dev, a tagger is trained with each hyperparameter, and the one that is most accurate there is
@@ -86,13 +86,9 @@ def command(train: str, dev: str | None, processes: int, as_json: bool, **option
         options[name] = list(options[name]) or None
     with _pool(processes) as executor, Progress() as progress:
         _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
-    if as_json:
-        click.echo(found.to_json(indent=2))
-        return
     from calibrant.cli._tagging import training_lines
-    from calibrant.cli._text import show
 
-    show(training_lines(found))
+    printing.show(found, lambda: training_lines(found))
 
 
 def _pool(processes: int) -> AbstractContextManager[Executor | None]:

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from calibrant import plots
 from calibrant.plots._style import figure_of
 from calibrant.report._figures import Picture
-from calibrant.report._groups import class_names
 from calibrant.results.groups import GroupedChanges
 
 CAPTION = (
@@ -37,7 +36,7 @@ def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:
         return None
     errors = {"before": [versions[0].groups[place].change.before for place in drawn]}
     errors |= {name: [each.groups[place].change.after for place in drawn] for name, each in changes.items()}
-    names = [class_names(versions[0].groups[place].classes) for place in drawn]
+    names = [versions[0].groups[place].label for place in drawn]
     models = [
         (name, [each.interval for each in series if each.interval is not None])
         for name, series in errors.items()

@@ -10,7 +10,6 @@ from calibrant.report import _text as text
 from calibrant.report._sections import TextTable
 from calibrant.results.groups import GroupedChanges, MarginalChange, MarginalError
 
-NAMED = 3  # classes of a group that stand for it in a table
 NOTE = (
     "Calibration errors in percentage points, with their intervals; better or worse: by more than chance "
     "(the paired interval of the squared error's change excludes 0); open: not told."
@@ -46,9 +45,8 @@ def group_table(
     versions = list(changes.values())
     rows = [("all together", "", *_cells([each.total for each in versions]))] if total else []
     for place, group in enumerate(versions[0].groups):
-        members = class_names(group.classes)
         share = text.percent(group.share, 1)
-        rows.append((members, share, *_cells([each.groups[place].change for each in versions])))
+        rows.append((group.label, share, *_cells([each.groups[place].change for each in versions])))
     return TextTable(
         title="",
         head=(head, "share", "before", *changes),
@@ -82,20 +80,6 @@ def verdict_of(change: MarginalChange) -> Verdict:
     if paired.mse_low > 0:
         return "better"
     return "worse" if paired.mse_high < 0 else "open"
-
-
-def class_names(classes: Sequence[str], most: int = NAMED) -> str:
-    """Name a group by its first classes.
-
-    Examples
-    --------
-    >>> class_names(["NN", ","]), class_names(["CD", "MD", "TO", "UH"], 2)
-    ('NN ","', 'CD MD and 2 more')
-    """
-    shown = [name if name.isalnum() else f'"{name}"' for name in classes]
-    if len(classes) <= most + 1:
-        return " ".join(shown)
-    return f"{' '.join(shown[:most])} and {len(classes) - most} more"
 
 
 def error_points(error: MarginalError) -> str:

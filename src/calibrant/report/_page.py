@@ -15,7 +15,8 @@ from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Sectio
 from calibrant.report._tasks import task_table
 from calibrant.results._base import plain
 from calibrant.results.drawing import Report
-from calibrant.results.measurement import Measured, Measurement
+from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measurement
 
 
 @dataclass(frozen=True)

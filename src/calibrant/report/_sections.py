@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from calibrant.report._rows import Group
 from calibrant.results.drawing import Drawing
-from calibrant.results.measurement import ClassMean, Measurement
+from calibrant.results.measured import ClassMean
+from calibrant.results.measurement import Measurement
 from calibrant.results.slices import SliceErrors
 
 Lines = tuple[tuple[str, str], ...]

@@ -9,10 +9,11 @@ from typing import Any
 from calibrant.report import _text as text
 from calibrant.report._groups import error_points, group_table, verdict_of
 from calibrant.report._sections import Lines, TextTable
-from calibrant.results._base import plain
+from calibrant.results._base import Result, plain
 from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.events import EventCount
 from calibrant.results.groups import GroupedChanges
+from calibrant.results.table import Table
 
 TITLE = "How far can the probabilities of a model be trusted?"
 LEAD = "One story, on data that come with calibrant."
@@ -26,7 +27,7 @@ NEXT: tuple[tuple[str, Lines], ...] = (
         ),
     ),
     (
-        "Many classes: a row for each item and class, with the columns class, item, and cluster (sentence)",
+        "Many classes: a row an item and class, with the columns class, item, and cluster (the sentence)",
         (
             ("calibrant fit dev.csv --method histogram --group frequency -o map.json", "mend"),
             ("calibrant report test.csv --model map.json -o report.html", "before and after"),
@@ -65,7 +66,7 @@ class StoryStep:
 
 
 @dataclass(frozen=True)
-class StoryPage:
+class StoryPage(Result):
     """The story, ready to be shown.
 
     Attributes
@@ -101,6 +102,10 @@ class StoryPage:
             "next": [{"for": what, "commands": [line for line, _ in lines]} for what, lines in self.next],
             "demonstration": self.found.to_dict(),
         }
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the tables of the record."""
+        return self.found.to_tables()
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""

@@ -1,4 +1,4 @@
-"""Frozen records of every result: rows, dictionary, JSON."""
+"""Frozen records of every result: rows, dictionary, JSON, tables."""
 
 from calibrant.results._base import Result
 from calibrant.results.agreement import (
@@ -52,15 +52,8 @@ from calibrant.results.groups import (
     ResampledChange,
 )
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
-from calibrant.results.measurement import (
-    Binning,
-    ClassMean,
-    EqualWidthError,
-    Measured,
-    Measurement,
-    Recipe,
-    SmoothedError,
-)
+from calibrant.results.measured import ClassMean, Measured, Recipe
+from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.propagation import (
@@ -100,6 +93,7 @@ from calibrant.results.significance import (
     SystemPair,
 )
 from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, SliceTables
+from calibrant.results.table import Column, Table, Undefined
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
@@ -120,6 +114,7 @@ __all__ = [
     "ClassMean",
     "ClassScore",
     "Classification",
+    "Column",
     "Comparison",
     "ConsistencyBars",
     "ControlTask",
@@ -193,12 +188,14 @@ __all__ = [
     "SystemEvaluation",
     "SystemMean",
     "SystemPair",
+    "Table",
     "TagEvaluation",
     "TaggerCandidate",
     "TaggerStory",
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",
+    "Undefined",
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from calibrant.results.table import Table
 
 
 def plain(value: Any) -> Any:
@@ -36,8 +39,9 @@ def plain(value: Any) -> Any:
 class Result:
     """Base of the frozen result records.
 
-    Every record turns itself into a dictionary (`to_dict`), JSON (`to_json`) and table rows
-    (`to_rows`); plots, reports and the command line read only these.
+    Every record turns itself into a dictionary (`to_dict`), JSON (`to_json`), table rows (`to_rows`) and
+    tables for people (`to_tables`), which it writes in Markdown, LaTeX and CSV; plots, reports and the
+    command line read only these.
     """
 
     schema_version: ClassVar[int] = 1
@@ -58,3 +62,35 @@ class Result:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the record as a table: one row here; records of arrays give one row an entry."""
         return [self.to_dict()]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return what the record shows in print, the main table first."""
+        from calibrant.results.table import fields_table, table_of
+
+        rows = self.to_rows()
+        if len(rows) == 1 or not rows:
+            return (fields_table(self.to_dict(), name="fields"),)
+        return (table_of(rows, name="rows"),)
+
+    def to_markdown(self, table: str | None = None) -> str:
+        """Return the record's tables in Markdown, or the one of a name."""
+        return "\n".join(each.to_markdown() for each in self._chosen(table))
+
+    def to_latex(self, table: str | None = None, *, tabular: bool = False) -> str:
+        """Return the record's tables in LaTeX for the package booktabs, or the one of a name.
+
+        With ``tabular``, each is a tabular alone, to stand in a table environment of your own.
+        """
+        return "\n".join(each.to_latex(tabular=tabular) for each in self._chosen(table))
+
+    def to_csv(self, table: str | None = None) -> str:
+        """Return the record's first table as CSV, or the one of a name, with all digits."""
+        from calibrant.results.table import named
+
+        return named(self.to_tables(), table).to_csv()
+
+    def _chosen(self, table: str | None) -> tuple[Table, ...]:
+        from calibrant.results.table import named
+
+        tables = self.to_tables()
+        return tables if table is None else (named(tables, table),)

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant.results._base import Result
 from calibrant.results.errors import Estimate
-from calibrant.results.measurement import Measured
+from calibrant.results.measured import Measured
 
 METRICS = ("mentions", "muc", "b_cubed", "ceaf_e", "lea", "blanc", "pairwise")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant.results._base import Result
@@ -11,6 +11,7 @@ from calibrant.results.drawing import BinIntervals
 from calibrant.results.events import EventTable
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
+from calibrant.results.table import Table
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,12 @@ class Demonstration(Result):
     read: int
     version: str
     command: str | None = None
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return what each recalibrator does to groups of tags, and the counts over time."""
+        named = {
+            "one-map": self.tagger.shared_changes,
+            "map-a-group": self.tagger.grouped_changes,
+            "counts": self.events,
+        }
+        return tuple(replace(found.to_tables()[0], name=name) for name, found in named.items())

@@ -11,8 +11,10 @@ from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
-from calibrant.results.measurement import Measured
+from calibrant.results.measured import EVENT, Measured, error_columns
+from calibrant.results.measurement import headline_cells
 from calibrant.results.slices import SliceTable
+from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -158,3 +160,61 @@ class Report(Result):
     resampled: tuple[ResampledChange, ...] = ()
     tasks: tuple[TaskErrors, ...] = ()
     groups: GroupedChanges | None = None
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the errors, a row a model and event; those of each class; and the differences."""
+        return _report_tables(self)
+
+
+def _report_tables(report: Report) -> tuple[Table, ...]:
+    """The models' errors side by side, those of each class, and the paired differences."""
+    first = report.models[0].measured.events[0]
+    columns = Column("model", "model", "name"), EVENT, *error_columns(first.level)
+    rows: tuple[list[tuple[Cell, ...]], list[tuple[Cell, ...]]] = ([], [])
+    for model in report.models:
+        several = len(model.measured.events) > 1
+        for found in model.measured.events:
+            of_class = several and found.event.startswith("class:")
+            rows[of_class].append((model.name, *headline_cells(found)))
+    names = ", ".join(model.name for model in report.models)
+    version = report.models[0].measured.recipe.version
+    caption = f"Calibration errors of {names}: {first.how()}; calibrant {version}"
+    tables = [Table("errors", columns, tuple(rows[0]), caption, report.notes)] if rows[0] else []
+    if rows[1]:
+        tables.append(Table("classes", columns, tuple(rows[1]), f"Class by class. {caption}"))
+    if report.differences:
+        tables.append(_differences(report, first.level))
+    if report.groups is not None:
+        tables += report.groups.to_tables()
+    return tuple(tables)
+
+
+def _differences(report: Report, level: float) -> Table:
+    columns = (
+        Column("first", "first", "name"),
+        Column("second", "second", "name"),
+        EVENT,
+        Column("n", "n", "count"),
+        Column("rms_difference", "difference"),
+        Column("rms_difference", interval_heading(level), "interval"),
+        Column("p_value", "p", "p-value"),
+        Column("mse_difference", "of squares"),
+        Column("mse_difference", interval_heading(level), "interval"),
+    )
+    rows = []
+    for found in report.differences:
+        value, reasons = found.difference, found.difference.reasons
+        row: tuple[Cell, ...] = (
+            found.first,
+            found.second,
+            found.event,
+            value.n,
+            known(value.rms_difference, reasons, "rms_difference"),
+            between(value.rms_low, value.rms_high, reasons, "rms_low", "rms_high"),
+            known(value.p_value, reasons, "p_value"),
+            known(value.mse_difference, reasons, "mse_difference"),
+            between(value.mse_low, value.mse_high, reasons, "mse_low", "mse_high"),
+        )
+        rows.append(row)
+    caption = "Paired differences of the debiased errors, first minus second; p: squared errors are equal"
+    return Table("differences", columns, tuple(rows), caption)

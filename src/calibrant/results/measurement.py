@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant._checks import Floats
 from calibrant.results._base import Result, plain
+from calibrant.results._words import counted, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import Estimate, NoiseFloor
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
+from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,26 @@ class Measurement(Result):
             for row, (low, high) in zip(self.bins.to_rows(), limits, strict=True)
         ]
 
+    def size(self) -> str:
+        """Say in a clause how many pairs there are, and in how many clusters."""
+        units = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
+        return f"n = {self.n:,}{units}"
+
+    def how(self) -> str:
+        """Say in a clause how intervals were made."""
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        return f"{interval_heading(self.level)}s, method {self.interval.method}{seed}"
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is to be known of the numbers."""
+        reasons = (self.reasons, self.interval.reasons, self.test.reasons)
+        texts = [text for each in reasons for name, text in each.items() if name.endswith("warning")]
+        return tuple(dict.fromkeys(texts))
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return every number, and the bins."""
+        return _numbers_table(self), _bins_table(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values; ``bins`` is a list with one entry a bin."""
         record = super().to_dict()
@@ -172,114 +195,91 @@ class Measurement(Result):
         return record
 
 
-@dataclass(frozen=True)
-class Recipe(Result):
-    """What was measured, and how: enough to do it again.
-
-    Attributes
-    ----------
-    file
-        The predictions, as they were named.
-    form
-        ``long`` or ``wide``; ``tally`` or ``query`` where there is no table.
-    rows
-        Rows read (of weight above 0).
-    classes
-        Class names; None for a binary table.
-    threshold
-        Scores below it had not been written; None when all were.
-    version
-        Of calibrant.
-    command
-        The command line that does it again; None where there is none.
-    notes
-        What of a log was left out, and why.
-    """
-
-    file: str
-    form: str
-    rows: int
-    classes: list[str] | None
-    threshold: float | None
-    version: str
-    command: str | None
-    notes: tuple[str, ...] = ()
+def _numbers_table(found: Measurement) -> Table:
+    """Every number of an event, a row each."""
+    interval = Column("interval", interval_heading(found.level), "interval")
+    columns = Column("number", "number", "name"), Column("value", "value"), interval
+    caption = f"Event {found.event}: {found.size()}; {found.how()}"
+    return Table("numbers", columns, tuple(_numbers(found)), caption, found.warnings())
 
 
-@dataclass(frozen=True)
-class ClassMean(Result):
-    """The mean over classes: marginal calibration error.
+def _bins_table(found: Measurement) -> Table:
+    """The bins, a row each."""
+    columns = (
+        Column("bin", "bin", "name"),
+        Column("n", "n", "count"),
+        Column("score", "score"),
+        Column("frequency", "frequency"),
+        Column("frequency", interval_heading(found.level), "interval"),
+        Column("edge", "edges", "interval"),
+    )
+    rows = tuple(
+        (
+            str(place),
+            row["n"],
+            row["score"],
+            row["frequency"],
+            (row["low"], row["high"]),
+            (row["edge_low"], row["edge_high"]),
+        )
+        for place, row in enumerate(found.bin_rows(), 1)
+    )
+    binning = found.binning
+    caption = (
+        f"Bins of event {found.event}: {binning.kind}, {binning.used:,} used; n = {found.n:,}; "
+        f"each interval for its bin alone ({found.bin_interval})"
+    )
+    return Table("bins", columns, rows, caption)
 
-    Attributes
-    ----------
-    classes
-        Number of classes.
-    debiased_mse
-        Mean of the classes' signed debiased squared errors.
-    debiased_rms
-        Its root, where it is above 0, else 0.
-    rms_calibration_error
-        Root mean of the classes' plug-in squared errors: the papers' marginal calibration error.
-    ece
-        Mean of the classes' equal-width errors.
-    """
 
-    classes: int
-    debiased_mse: float | None
-    debiased_rms: float | None
-    rms_calibration_error: float
-    ece: float
+def _numbers(found: Measurement) -> Iterator[tuple[Cell, ...]]:
+    (_, n, positives, error, interval, p_value, *_), ece = headline_cells(found), found.ece
+    yield "n", n, None
+    yield "positives", positives, None
+    yield "calibration error (RMS, debiased)", error, interval
+    yield "its square, signed", known(found.debiased_mse, found.reasons, "debiased_mse"), None
+    yield "p-value of calibration", p_value, None
+    yield "CalibErr (RMS, plug-in)", found.rms_calibration_error, None
+    yield "its square", found.calibration_mse, None
+    yield "largest gap of a bin", found.max_calibration_error, None
+    yield f"ECE ({ece.bins} equal-width bins)", ece.value, None
+    yield "ECE of a calibrated model, mean", ece.noise_floor.mean, None
+    yield f"ECE of a calibrated model, {percent(ece.noise_floor.level)} below", ece.noise_floor.high, None
+    if found.smooth_ece is not None:
+        yield "smooth ECE", found.smooth_ece.value, None
+    for name, text in (
+        ("brier", "Brier score"),
+        ("brier_skill", "Brier skill"),
+        ("reliability", "reliability"),
+        ("resolution", "resolution"),
+        ("uncertainty", "uncertainty"),
+        ("refinement", "refinement"),
+        ("log_loss", "log loss"),
+        ("log_loss_skill", "log loss skill"),
+    ):
+        yield text, known(getattr(found, name), found.reasons, name), None
+    for name, text in (
+        ("calibration_in_the_large", "calibration in the large"),
+        ("cox_intercept", "Cox intercept"),
+        ("cox_slope", "Cox slope"),
+    ):
+        value = getattr(found, name)
+        limits = between(value.low, value.high, found.reasons, name)
+        yield text, known(value.estimate, found.reasons, name), limits
 
 
-@dataclass(frozen=True)
-class Measured(Result):
-    """What `calibrant.workflow.measure` returns: one measurement an event.
-
-    Attributes
-    ----------
-    recipe
-        What was measured and how.
-    events
-        The measurements.
-    mean
-        Over classes, where each class was measured; None otherwise.
-    """
-
-    recipe: Recipe
-    events: tuple[Measurement, ...]
-    mean: ClassMean | None = None
-
-    def __getitem__(self, event: str) -> Measurement:
-        for measurement in self.events:
-            if measurement.event == event:
-                return measurement
-        raise KeyError(event)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return the headline numbers as a table, one row an event."""
-        return [
-            {
-                "event": found.event,
-                "n": found.n,
-                "positives": found.positives,
-                "debiased_rms": found.debiased_rms,
-                "low": found.interval.low,
-                "high": found.interval.high,
-                "p_value": found.test.p_value,
-                "rms_calibration_error": found.rms_calibration_error,
-                "ece": found.ece.value,
-                "brier": found.brier,
-                "log_loss": found.log_loss,
-            }
-            for found in self.events
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return one event's fields at the top, or several events in a list under ``events``."""
-        record: dict[str, Any] = {"recipe": self.recipe.to_dict()}
-        if len(self.events) == 1:
-            return record | self.events[0].to_dict()
-        record["events"] = [measurement.to_dict() for measurement in self.events]
-        if self.mean is not None:
-            record["mean"] = self.mean.to_dict()
-        return record
+def headline_cells(found: Measurement) -> tuple[Cell, ...]:
+    """The headline numbers of an event, as a row."""
+    interval = found.interval
+    return (
+        found.event,
+        found.n,
+        found.positives,
+        known(found.debiased_rms, found.reasons, "debiased_rms"),
+        between(interval.low, interval.high, interval.reasons, "low", "high"),
+        known(found.test.p_value, found.test.reasons, "p_value"),
+        found.rms_calibration_error,
+        found.ece.value,
+        found.brier,
+        known(found.log_loss, found.reasons, "log_loss"),
+    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from calibrant._checks import one_of
 from calibrant.exceptions import CalibrantError, FormatError, InputError
+from calibrant.results._formats import rows_as_csv
 from calibrant.web._html import render, style
 from calibrant.web.pages import PAGES, Address, Page, ProblemPage
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from calibrant.web.explorer import Explorer
 
 FORMATS = ("html", "json", "csv")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path fill="#56b4e9" d="M1 9h5V5h5v4h4v5H1z"/>'
@@ -65,24 +63,15 @@ def written(page: Page | ProblemPage, form: str) -> Response:
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    r"""Rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+    r"""Rows as CSV.
 
     Examples
     --------
     >>> as_csv([{"id": "=1+1", "probability": -0.5}])
     "id,probability\r\n'=1+1,-0.5\r\n"
     """
-    if not rows:
-        return ""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
-    return out.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    names = list(rows[0]) if rows else []
+    return rows_as_csv([names, *([row.get(name) for name in names] for row in rows)]) if rows else ""
 
 
 def style_sheet(request: Request) -> Response:

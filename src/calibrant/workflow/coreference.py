@@ -24,7 +24,7 @@ from calibrant.io.writing_coreference import write_coreference
 from calibrant.posterior import AntecedentPosterior
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
-from calibrant.results.measurement import Measured, Recipe
+from calibrant.results.measured import Measured, Recipe
 from calibrant.workflow._batches import batches_of, named_source, span
 from calibrant.workflow._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
 from calibrant.workflow._coreference_batches import predicted as predicted_batch

@@ -17,7 +17,8 @@ from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
 from calibrant.posterior.queries import Query
-from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
+from calibrant.results.measured import ClassMean, Measured, Recipe
+from calibrant.results.measurement import Measurement
 from calibrant.workflow._events import CLASS, asked_events, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._query_source import query_source

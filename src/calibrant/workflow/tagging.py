@@ -22,7 +22,7 @@ from calibrant.io.saved_models import load_tagger, model_column
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large, critical_value
 from calibrant.results.errors import Estimate
-from calibrant.results.measurement import Recipe
+from calibrant.results.measured import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
 from calibrant.workflow._executors import workers_of

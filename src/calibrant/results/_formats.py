@@ -1,0 +1,203 @@
+"""A table in Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from calibrant.results._cells import Cell, Column, Rows, Undefined
+from calibrant.results._words import count, number, printable
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+MARKDOWN = str.maketrans(
+    {**{char: f"\\{char}" for char in "\\`*_[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+LATEX = str.maketrans(
+    {
+        **{char: f"\\{char}" for char in "{}$&#%_"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"{\char96}",
+        '"': r"{\char34}",
+    }
+)
+LIGATURE = re.compile(r"([-',])(?=\1)")
+NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
+LONG = 60  # characters of a text beyond which LaTeX may break lines in it
+
+
+def markdown(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
+    """Return a pipe table with its columns aligned, the caption above and the notes below."""
+    head = [markdown_text(column.heading) for column in columns]
+    body = [[cell if plain else markdown_text(cell) for cell, plain in _shown(row, columns)] for row in rows]
+    widths = [max(3, *map(len, cells)) for cells in zip(head, *body, strict=True)]
+    rules = [
+        f"{'-' * (width - 1)}:" if column.right else f":{'-' * (width - 1)}"
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    lines = [_pipes(cells, columns, widths) for cells in (head, rules, *body)]
+    above = [markdown_text(caption)] if caption else []
+    return "\n\n".join([*above, "\n".join(lines), *map(markdown_text, notes)]) + "\n"
+
+
+def markdown_text(text: str) -> str:
+    r"""Write a text so that Markdown shows it to the letter.
+
+    Examples
+    --------
+    >>> print(markdown_text("a_b | <c>"))
+    a\_b \| &lt;c&gt;
+    """
+    return printable(" ".join(text.split())).translate(MARKDOWN)
+
+
+def _pipes(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    padded = (
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    )
+    return f"| {' | '.join(padded)} |"
+
+
+def latex(
+    columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str], *, tabular: bool = False
+) -> str:
+    """Return a tabular with the rules of booktabs, in a table environment or with comments instead."""
+    body = [
+        [latex_number(cell) if plain else latex_text(cell) for cell, plain in _shown(row, columns)]
+        for row in rows
+    ]
+    inner = [
+        rf"\begin{{tabular}}{{{''.join(_alignment(columns, rows))}}}",
+        r"  \toprule",
+        f"  {_ampersands([latex_text(column.heading) for column in columns])}",
+        r"  \midrule",
+        *(f"  {_ampersands(cells)}" for cells in body),
+        r"  \bottomrule",
+        r"\end{tabular}",
+    ]
+    if tabular:
+        told = [text for text in (caption, *notes) if text]
+        return "\n".join([*(f"% {printable(' '.join(text.split()))}" for text in told), *inner]) + "\n"
+    above = [rf"  \caption{{{latex_text(caption)}}}"] if caption else []
+    below = [rf"  \par\smallskip\footnotesize {latex_text(note)}" for note in notes]
+    lines = [r"\begin{table}", r"  \centering", *above, *(f"  {line}" for line in inner), *below]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def latex_text(text: str) -> str:
+    r"""Write a text so that LaTeX prints it to the letter.
+
+    Examples
+    --------
+    >>> print(latex_text("a_b & c%"), latex_text("--"))
+    a\_b \& c\% -{}-
+    """
+    return LIGATURE.sub(r"\1{}", printable(" ".join(text.split())).translate(LATEX))
+
+
+def latex_number(text: str) -> str:
+    r"""Write numbers for LaTeX: a true minus, and powers of ten.
+
+    Examples
+    --------
+    >>> print(latex_number("[-0.0100, 1.23e-05]"), latex_number("< 0.0001"))
+    [$-0.0100$, $1.23 \times 10^{-5}$] $<$ 0.0001
+    """
+    return NUMBER.sub(_in_math, text).replace("<", "$<$")
+
+
+def _in_math(match: re.Match[str]) -> str:
+    if not match["minus"] and not match["power"]:
+        return match[0]
+    power = rf" \times 10^{{{int(match['power'])}}}" if match["power"] else ""
+    return f"${match['minus']}{match['digits'].replace(',', '{,}')}{power}$"
+
+
+def _alignment(columns: Sequence[Column], rows: Rows) -> Iterable[str]:
+    """How a column is set; a column of long texts has lines of a fixed length."""
+    for place, column in enumerate(columns):
+        cells = (row[place] for row in rows)
+        long = any(isinstance(cell, str) and len(cell) > LONG for cell in cells)
+        yield "r" if column.right else r"p{0.5\linewidth}" if long else "l"
+
+
+def _ampersands(cells: Iterable[str]) -> str:
+    row = " & ".join(cells)
+    # A bracket or star there would belong to the end of the row before, or to the rule.
+    guard = "{}" if row.startswith(("[", "*")) else ""
+    return rf"{guard}{row} \\"
+
+
+def as_csv(columns: Sequence[Column], rows: Rows) -> str:
+    """Return the rows as CSV, with all digits of each number; an interval is two columns."""
+    head = [name for column in columns for name in _names(column)]
+    body = (
+        [value for cell, column in zip(row, columns, strict=True) for value in _values(cell, column)]
+        for row in rows
+    )
+    return rows_as_csv([head, *body])
+
+
+def rows_as_csv(rows: Iterable[Sequence[Any]]) -> str:
+    r"""Return rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+
+    Examples
+    --------
+    >>> rows_as_csv([["id", "probability"], ["=1+1", -0.5], [None, 2]])
+    "id,probability\r\n'=1+1,-0.5\r\n,2\r\n"
+    """
+    out = io.StringIO()
+    csv.writer(out).writerows([_harmless(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """A text without what a terminal or a spreadsheet would obey; a number with all its digits."""
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if not isinstance(value, str):
+        return value
+    text = CONTROL.sub(lambda match: ascii(match[0])[1:-1], value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    return (f"{column.name}_low", f"{column.name}_high") if column.kind == "interval" else (column.name,)
+
+
+def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
+    if column.kind == "interval":
+        return cell if isinstance(cell, tuple) else (None, None)
+    return (None,) if isinstance(cell, Undefined) else (cell,)
+
+
+def _shown(row: Sequence[Cell], columns: Sequence[Column]) -> list[tuple[str, bool]]:
+    """Each cell as it is printed, and whether it is a number."""
+    return [
+        (_word(cell, column), not isinstance(cell, str)) for cell, column in zip(row, columns, strict=True)
+    ]
+
+
+def _word(cell: Cell, column: Column) -> str:
+    if cell is None or isinstance(cell, Undefined):
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, tuple):
+        return f"[{', '.join('' if end is None else _digits(end, column) for end in cell)}]"
+    return "< 0.0001" if column.kind == "p-value" and cell < 1e-4 else _digits(cell, column)
+
+
+def _digits(value: float, column: Column) -> str:
+    if column.kind == "count" or isinstance(value, int):
+        return count(value)
+    return number(value, column.digits)
