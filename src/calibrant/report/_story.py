@@ -36,8 +36,8 @@ NEXT: tuple[tuple[str, Lines], ...] = (
     (
         "Counts over time: those of this story",
         (
-            ("calibrant events table socialist-worker --by quarter", "in numbers"),
-            ("calibrant explore socialist-worker", "in a browser; pip install 'calibrant[web]'"),
+            ("calibrant events table socialist-worker --by quarter", "the numbers"),
+            ("calibrant explore socialist-worker", "needs pip install 'calibrant[web]'"),
         ),
     ),
 )
