@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import __version__
+from calibrant._checks import pairs
 from calibrant._rng import Seed
 from calibrant.data import event_labels, event_reading, event_store, tag_counts, tagger_predictions
 from calibrant.io import Predictions, open_predictions
@@ -16,8 +17,9 @@ from calibrant.measure.tally import Tally
 from calibrant.recalibrate.methods import Name
 from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.measurement import Measurement
+from calibrant.workflow._measurement import Settings, bins_of, measurement_of
 from calibrant.workflow._mending import mended
-from calibrant.workflow._sources import Progress
+from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.event_tables import event_table
 from calibrant.workflow.grouping import group_changes
 from calibrant.workflow.measuring import measure
@@ -104,16 +106,14 @@ def first_choices(table: Predictions, seed: Seed) -> Measurement:
 
     Every item's most probable class has to be in the table.
     """
-    import pyarrow as pa
-
     batch = table.read(items=True)
     order = np.lexsort((-batch.score, np.asarray(batch.item)))
     item = np.asarray(batch.item)[order]
     best = order[np.append(True, item[1:] != item[:-1])]
-    columns = {"score": batch.score[best], "label": batch.label[best].astype(np.int8)}
-    if batch.cluster is not None:
-        columns["cluster"] = batch.cluster[best]
-    return measure(pa.table(columns), event="binary", seed=seed)["binary"]
+    cluster = None if batch.cluster is None else batch.cluster[best]
+    source = EventSource("top", pairs(batch.label[best], batch.score[best], clusters=cluster))
+    settings = Settings(seed=seed)
+    return measurement_of(source, settings, *bins_of(source, settings))
 
 
 def _pooled(table: Predictions, seed: Seed) -> Measurement:
