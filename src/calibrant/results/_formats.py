@@ -31,6 +31,7 @@ LATEX = str.maketrans(
 )
 LIGATURE = re.compile(r"([-',])(?=\1)")
 NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
+FEW = 2  # decimals of what is no share: nothing of it is too small for them
 LONG = 60  # characters of a text beyond which LaTeX may break lines in it
 
 
@@ -200,4 +201,4 @@ def _word(cell: Cell, column: Column) -> str:
 def _digits(value: float, column: Column) -> str:
     if column.kind == "count" or isinstance(value, int):
         return count(value)
-    return number(value, column.digits)
+    return number(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"
