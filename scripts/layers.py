@@ -18,6 +18,7 @@ NOTES = {
     "studies": "the papers' experiments",
     "workflow": "one function a command: records out",
     "plots": "figures from records",
+    "datasets": "public data sets, fetched and checked",
     "io": "files and dataframes, in and out",
     "events": "which country does what in a document",
     "models": "taggers, text classifiers, coreference",

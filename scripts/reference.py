@@ -44,6 +44,7 @@ PUBLIC_MODULES = {
     "calibrant.models": "Models",
     "calibrant.events": "Events",
     "calibrant.data": "Data that ships",
+    "calibrant.datasets": "Data sets to fetch",
     "calibrant.exceptions": "Errors",
 }
 

@@ -41,6 +41,9 @@ run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documenta
 echo "== peers"
 scripts/crosscheck.sh || failed+=("peers")
 
+echo "== little memory, a full disk"
+scripts/test-pressure.sh || failed+=("little memory, a full disk")
+
 echo "== PySpark"
 scripts/test-spark.sh || failed+=("PySpark")
 

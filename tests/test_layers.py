@@ -24,6 +24,7 @@ LAYERS: list[set[str]] = [
     {"models"},
     {"events"},
     {"io"},
+    {"datasets"},
     {"plots"},
     {"workflow"},
     {"studies"},
@@ -37,6 +38,7 @@ HEIGHT = {block: height for height, blocks in enumerate(LAYERS) for block in blo
 NARROW = {
     "synthetic": {"exceptions", "_checks", "_rng"},
     "data": {"exceptions"},
+    "datasets": {"exceptions", "_lazy", "results", "io"},
     "documents": {"exceptions"},
     "plots": {"exceptions", "_lazy", "_checks", "results"},  # plots draw records and estimate nothing
 }
@@ -47,8 +49,10 @@ CONFINED = {
     "jinja2": {"report", "web"},
     "matplotlib": {"plots", "studies", "report"},
     "nltk": {"models", "studies"},
+    "pooch": {"datasets"},
     "pyarrow": {"io", "studies"},
     "pycrfsuite": {"models"},
+    "requests": {"datasets"},
     "sklearn": {"models", "recalibrate", "studies"},
     "spacy": {"models"},
     "starlette": {"web"},

@@ -14,7 +14,7 @@ import pytest
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import _log_text as log_text
 from calibrant.io import open_predictions
-from calibrant.io._log_sources import LogTable
+from calibrant.io._log_table import LogTable
 from calibrant.io._log_tokens import answered
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
+from calibrant.io._log_formats import FORMATS
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs"
 JUNK: list[Any] = [None, [], {}, "x", "", -1, 1e9, float("nan"), True, [[]], [{}], {"a": 1}, "\u2028"]
@@ -73,14 +74,22 @@ def refusal(path: Path) -> InputError | None:
     return None
 
 
-@pytest.mark.parametrize("kind", ["harness", "responses", "inspect", "results"])
+def inspected() -> Any:
+    """A log as inspect_ai wrote it, without its messages."""
+    original = json.loads((LOGS / "inspect_ai-0.3.285" / "choices.json").read_text(encoding="utf-8"))
+    for sample in original["samples"]:
+        sample["events"] = sample["messages"] = []
+    return original
+
+
+# A good log of every format.
+ORIGINALS: dict[str, Callable[[], Any]] = {"lm-eval": harness, "openai": responses, "inspect": inspected}
+
+
+@pytest.mark.parametrize("kind", [*FORMATS, "results"])
 def test_junk_anywhere_is_refused_or_read(tmp_path: Path, kind: str) -> None:
     random = np.random.default_rng(11)
-    original: Any = {"harness": harness, "responses": responses}.get(kind, harness)()
-    if kind == "inspect":
-        original = json.loads((LOGS / "inspect_ai-0.3.285" / "choices.json").read_text(encoding="utf-8"))
-        for sample in original["samples"]:
-            sample["events"] = sample["messages"] = []
+    original = ORIGINALS["lm-eval" if kind == "results" else kind]()
     results = {
         "model_name": "m",
         "results": {"a": {"alias": "b"}},

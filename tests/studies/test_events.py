@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import date
 from itertools import product
 from pathlib import Path
@@ -21,6 +22,7 @@ from calibrant.recalibrate import Platt
 from calibrant.recalibrate._labelled import LabelledScores
 from calibrant.studies import _events_differences as differences
 from calibrant.studies import _events_numbers as numbers
+from calibrant.studies import _events_parts as parts
 from calibrant.studies import _events_readings as readings
 from calibrant.studies import _events_total as total
 from calibrant.studies import events, fill, run
@@ -238,16 +240,39 @@ def test_readings_that_ship_are_those_of_the_record(record: dict[str, Any], tmp_
         event_reading("current-events-paper")
 
 
-def test_a_part_is_made_once(tmp_path: Path) -> None:
+def test_a_part_is_made_once_in_each_way(tmp_path: Path) -> None:
     made = []
 
     def make() -> dict[str, Any]:
         made.append(1)
         return {"seconds": 2.0}
 
-    for _ in range(2):
-        assert events._part(tmp_path / "part.json", make) == {"seconds": 2.0}
-    assert made == [1]
+    for seed, times in ((1, 1), (1, 1), (2, 2)):
+        part = parts.labels_part(seed)
+        assert part.take(tmp_path, make)["seconds"] == 2.0
+        assert len(made) == times
+        assert part.there(tmp_path) is not None
+    assert parts.labels_part(1).there(tmp_path) is None
+
+
+def test_a_run_says_what_it_takes_up_and_what_it_makes_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CALIBRANT_STORE", raising=False)
+    assert "made anew" in events.plan()[0]
+    monkeypatch.setenv("CALIBRANT_STORE", str(tmp_path))
+    assert len(events.plan()) == 10
+    assert all(line.endswith(parts.ANEW) for line in events.plan()[1:])
+    (tmp_path / "gum.model").touch()
+    parts.skipping_part().take(tmp_path, lambda: {"seconds": 0.0})
+    shutil.copytree(event_store("reuters-21578-paper"), tmp_path / "reuters-21578-paper")
+    shutil.copytree(event_store("reuters-21578-paper"), tmp_path / "reuters-21578")
+    states = dict(parts.states(tmp_path, events.SEED))
+    assert states["gum.model"] == states["skipping.json"] == parts.TAKEN
+    assert states["dev.json"] == states["current-events"] == parts.ANEW
+    assert states["reuters-21578-paper"] == "taken up: 21,578 documents"
+    assert states["reuters-21578"].startswith("made by other rules (21,578 documents)")
+    assert f"  {'gum.model':<22}  {parts.TAKEN}" in events.plan()
 
 
 def test_without_data_or_parser_the_study_says_what_it_needs(

@@ -74,7 +74,7 @@ def test_simulated_labels_depend_on_each_other_as_said() -> None:
 
 def test_bad_data_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
-        tweets.days(tmp_path / "none.tsv.gz")
+        tweets.tables(tmp_path)
     path = tmp_path / "bad.tsv.gz"
     path.write_bytes(gzip.compress(b"text\t1\n"))
     with pytest.raises(FormatError, match="no date"):

@@ -22,6 +22,7 @@ main = CommandGroup(
         "compare": "calibrant.cli.compare",
         "protocol": "calibrant.cli.protocol",
         "study": "calibrant.cli.study",
+        "data": "calibrant.cli.data",
         "tag": "calibrant.cli.tag",
         "coref": "calibrant.cli.coref",
         "explore": "calibrant.cli.explore",

@@ -21,7 +21,7 @@ from calibrant.cli._options import Printing, printing
     "--data",
     type=click.Path(path_type=Path),
     envvar="CALIBRANT_DATA",
-    help="Folder of the data that the study reads.  [default: $CALIBRANT_DATA]",
+    help="Folder of the data that the study reads.  [default: what `calibrant data where` prints]",
 )
 @click.option(
     "-o",
@@ -39,11 +39,15 @@ def command(name: str, data: Path | None, output: Path | None, seed: int | None,
 
     Studies: sentiment, synthetic and others; a wrong name lists them all.
     """
+    from calibrant.datasets._folders import found_for
+
     study = _load(name)
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
     if output is not None and not output.is_dir():
         raise click.UsageError(f"{output} is not a folder: make it, or name another.")
-    found = study.run(data=data, **options)
+    if hasattr(study, "plan"):  # of what is slow, what is there already
+        click.echo("\n".join(study.plan(**options)), err=True)
+    found = study.run(data=found_for(name) if data is None else data, **options)
     if output is not None:
         from calibrant.studies import _base
 

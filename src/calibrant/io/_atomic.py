@@ -108,4 +108,5 @@ def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
 
 def not_writable(path: str | os.PathLike[str], error: OSError) -> InputError:
     reason = (error.strerror or str(error)).lower()
-    return InputError(f"cannot write: {reason}", "choose another place", code="output", file=str(path))
+    hint = "make room there, or choose another place" if error.errno in FULL else "choose another place"
+    return InputError(f"cannot write: {reason}", hint, code="output", file=str(path))

@@ -8,23 +8,33 @@ schema.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector
-from calibrant.io._log_text import Members, mapping, sequence, whole
+from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
 VERSIONS = (1, 2)
+HEAD = 1 << 16
 VALUES = {"C": True, "I": False, 1: True, 0: False}
 CONFIDENCE = ("confidence", "probability")
 SHUFFLED = "Choices were shuffled before generating a response"
 Sample = dict[str, Any]
+
+
+def is_inspect(path: Path, first: Mapping[str, Any]) -> bool:
+    """Whether a file is a log: a JSON file by how it begins."""
+    if path.name.lower().endswith(".eval"):
+        return True
+    with opened(path) as stream:
+        head = stream.read(HEAD)
+    return b'"version"' in head and b'"eval"' in head
 
 
 class InspectLog:

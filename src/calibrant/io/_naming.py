@@ -71,7 +71,7 @@ def _no_log(name: str) -> str:
     """What to add of a file that could be a log."""
     if not name.lower().endswith((".jsonl", ".jsonl.gz")):
         return ""
-    from calibrant.io._log_sources import KNOWN
+    from calibrant.io._log_formats import KNOWN
 
     return f"; nor is this a log that is known: {KNOWN}"
 

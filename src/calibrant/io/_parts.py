@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
-from calibrant.io._origin import locate
+from calibrant.io._table_formats import locate
 from calibrant.io._tables import THRESHOLD_KEY, Kind, ParquetTable
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
-from calibrant.io._sinks import STDOUT, Sink, kind_of, open_sink
+from calibrant.io._sinks import Sink
+from calibrant.io._table_formats import FORMATS, STDOUT, written_format
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -54,13 +55,13 @@ class RowWriter(ABC):
         names: Mapping[str, Sequence[str]],
     ) -> None:
         self._name = os.fspath(path)
-        self._kind = kind_of(self._name)
+        self._kind = written_format(self._name)
         self._columns, self._names = columns, names
         for what, each in names.items():
             self._check_names(each, what)
         if not 0 <= threshold < 1:
             raise self._error(f"the threshold {threshold!r} is not in [0, 1)", "give 0 for all", "threshold")
-        if threshold > 0 and self._kind == "jsonl":
+        if threshold > 0 and not FORMATS[self._kind].notes:
             hint = "choose .parquet, .csv or .tsv, or write every score"
             raise self._error("JSON lines cannot note a threshold", hint, "threshold")
         self._threshold = float(threshold)
@@ -79,7 +80,9 @@ class RowWriter(ABC):
                 stack.callback(file.flush)
             else:
                 file = stack.enter_context(writing(self._name))
-            self._sink: Sink = open_sink(file, self._kind, self._columns, self._threshold)
+            made = FORMATS[self._kind].sink
+            assert made is not None
+            self._sink: Sink = made(file, self._columns, self._threshold)
             stack.callback(self._sink.close)
             self._stack = stack.pop_all()
         return self

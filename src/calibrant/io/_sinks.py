@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.exceptions import InputError
 from calibrant.io._tables import THRESHOLD_KEY, THRESHOLD_LINE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TEXT = ("csv", "tsv", "jsonl")
-KINDS = ("parquet", "arrow", *TEXT)
-STDOUT = "-"
 NAME = "name"  # the type of a column of codes, whose names come with each batch
 
 Columns = Mapping[str, str]  # a type of Arrow, or NAME, by column
@@ -36,29 +31,10 @@ class Sink(Protocol):
         """Write what stands at the end."""
 
 
-def kind_of(name: str) -> str:
-    """Return the kind of table that a file's name asks for; CSV for standard output."""
-    if name == STDOUT:
-        return "csv"
-    suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
-    packed = suffixes[-1:] == ["gz"]
-    kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
-    if kind[0] in (TEXT if packed else KINDS):
-        return kind[0]
-    hint = f"end it in {', '.join(f'.{each}' for each in KINDS)}; .gz goes with text"
-    raise InputError("the name says no kind of table that can be written", hint, code="file-kind", file=name)
-
-
-def open_sink(file: IO[bytes], kind: str, columns: Columns, threshold: float) -> Sink:
-    """Return what writes such columns to a file; it notes the threshold, if there is one."""
-    sinks: dict[str, Callable[..., Sink]] = {"parquet": _ParquetSink, "arrow": _ArrowSink}
-    return sinks.get(kind, _TextSink)(file, kind, columns, threshold)
-
-
-class _ArrowSink:
+class ArrowSink:
     """Arrow IPC, in the form of a stream: its dictionaries may grow."""
 
-    def __init__(self, file: IO[bytes], kind: str, columns: Columns, threshold: float) -> None:
+    def __init__(self, file: IO[bytes], columns: Columns, threshold: float) -> None:
         import pyarrow as pa
 
         types = {
@@ -91,7 +67,7 @@ class _ArrowSink:
         self._writer.close()
 
 
-class _ParquetSink(_ArrowSink):
+class ParquetSink(ArrowSink):
     """Parquet, a row group at a time."""
 
     def _open(self, file: IO[bytes]) -> Any:
@@ -102,10 +78,10 @@ class _ParquetSink(_ArrowSink):
         return parquet.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=repeated)
 
 
-class _TextSink:
+class TextSink:
     """Comma- or tab-separated text, or JSON lines."""
 
-    def __init__(self, file: IO[bytes], kind: str, columns: Columns, threshold: float) -> None:
+    def __init__(self, file: IO[bytes], columns: Columns, threshold: float, *, kind: str = "csv") -> None:
         self._file = file
         quoted: dict[str, Callable[[str], str]] = {"csv": _csv_field, "jsonl": json.dumps}
         self._quoted = quoted.get(kind, str)

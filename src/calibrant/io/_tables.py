@@ -1,7 +1,7 @@
 """Tables of every format behind one face: names of columns, then record batches of those asked for.
 
-`open_table` picks the reader. A column is read as a *kind*: ``number`` (float64 in text formats),
-``label`` (whatever 0 / 1 or class names are written as) or ``name`` (classes, clusters, items).
+`calibrant.io._table_formats` picks the reader. A column is read as a *kind*: ``number`` (float64 in text
+formats), ``label`` (whatever 0 / 1 or class names are written as) or ``name`` (classes, clusters, items).
 """
 
 from __future__ import annotations
@@ -41,21 +41,6 @@ class Table(Protocol):
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, in file order."""
-
-
-def open_table(origin: Origin) -> Table:
-    """Open a table of any format but ``npz``."""
-    readers = {
-        "parquet": ParquetTable,
-        "arrow": ArrowTable,
-        "csv": CsvTable,
-        "tsv": CsvTable,
-        "jsonl": JsonTable,
-    }
-    reader: type[Any] = readers[origin.format]
-    with reading(origin.name):
-        table: Table = reader(origin)
-    return table
 
 
 class ParquetTable:
@@ -116,9 +101,11 @@ class ArrowTable:
                 if hasattr(reader, "num_record_batches")
                 else reader
             )
-            for batch in stored:
+            for whole in stored:
+                batch = whole.select(list(columns))
+                batch.validate(full=True)  # codes of names come from the file as they are
                 for start in range(0, batch.num_rows, size):
-                    yield batch.slice(start, size).select(list(columns))
+                    yield batch.slice(start, size)
 
 
 class CsvTable:

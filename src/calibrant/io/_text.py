@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._origin import NAMES, looks_like, reading
+from calibrant.io._origin import reading
+from calibrant.io._table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
 HEAD = 4096  # bytes by which a text is told from something else
@@ -134,7 +135,7 @@ def _bytes(name: str, path: str | os.PathLike[str]) -> bytes:
 
 def _check_head(name: str, head: bytes) -> None:
     if b"\x00" in head or looks_like(head[:512]) == "parquet":
-        found = NAMES["parquet" if looks_like(head[:512]) == "parquet" else "other"]
+        found = title_of("parquet" if looks_like(head[:512]) == "parquet" else "other")
         raise FormatError(f"this is no text but {found}", "give a text", code="file-mislabelled", file=name)
 
 
@@ -143,7 +144,7 @@ def _empty(name: str) -> InputError:
 
 
 def _not_packed(name: str, data: bytes) -> FormatError:
-    message = f"the name says .gz but the content is {NAMES[looks_like(data[:512])]}"
+    message = f"the name says .gz but the content is {title_of(looks_like(data[:512]))}"
     return FormatError(message, "rename it, or write it again", code="file-mislabelled", file=name)
 
 

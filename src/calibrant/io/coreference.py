@@ -128,7 +128,7 @@ def iter_documents(
             head.append(line)
             if line.strip() and (not line.startswith("#") or line.startswith(START)):
                 break
-        reader = _reader(name, head, Counter() if changed is None else changed)
+        reader = reader_of(name, head, Counter() if changed is None else changed)
         for number, line in enumerate(chain(head, lines), 1):
             if progress is not None and number % REPORT_EVERY == 0:
                 progress("reading", number, None)
@@ -179,7 +179,7 @@ def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
     return folds
 
 
-def _reader(name: str, head: list[str], changed: Counter[str]) -> ConlluDocuments | ColumnDocuments:
+def reader_of(name: str, head: list[str], changed: Counter[str]) -> ConlluDocuments | ColumnDocuments:
     """Choose the reader by the first lines."""
     if head[-1].startswith(START):
         return ColumnDocuments(name, changed)

@@ -140,14 +140,9 @@ def _open(source: Any) -> Table:
     import os
 
     if isinstance(source, (str, os.PathLike)):
-        from calibrant.io._origin import locate
-        from calibrant.io._tables import open_table
+        from calibrant.io._table_formats import open_table
 
-        origin = locate(source)
-        if origin.format == "npz":
-            hint = "write CSV, TSV, JSON lines or Parquet"
-            raise InputError("an archive names no items", hint, code="file-kind", file=origin.name)
-        return open_table(origin)
+        return open_table(source)
     from calibrant.io._frames import FrameTable
 
     return FrameTable(source)

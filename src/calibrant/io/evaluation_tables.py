@@ -251,14 +251,9 @@ def _results(
 
 def _open(source: Any) -> Table:
     if isinstance(source, (str, os.PathLike)):
-        from calibrant.io._origin import locate
-        from calibrant.io._tables import open_table
+        from calibrant.io._table_formats import open_table
 
-        origin = locate(source)
-        if origin.format == "npz":
-            message, hint = "an .npz archive is no table of names", "write CSV, TSV, JSON lines or Parquet"
-            raise InputError(message, hint, code="file-kind", file=origin.name)
-        return open_table(origin)
+        return open_table(source)
     from calibrant.io._frames import FrameTable
 
     return FrameTable(source)

@@ -23,7 +23,7 @@ from calibrant.io._tables import listed as listed
 
 if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
-    from calibrant.io._log_sources import LogTable
+    from calibrant.io._log_table import LogTable
 
 Engine = Literal["kernel", "duckdb"]
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
@@ -243,18 +243,18 @@ def open_predictions(
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
         from calibrant.io._list_tables import open_dataset, open_lists
-        from calibrant.io._origin import locate
-        from calibrant.io._tables import open_table
+        from calibrant.io._table_formats import FORMATS, locate
 
         if Path(source, "state.json").is_file():
             return _lists(open_dataset(Path(source)))
         origin = locate(source)
-        if origin.format == "npz":
+        of_file = FORMATS[origin.format]
+        if of_file.reader is None:
             return _archive(origin, {"score": score, "label": label, **named})
         lists = None if score or label or origin.path is None else open_lists(origin.path)
         if lists is not None:
             return _lists(lists)
-        table = _tokens(open_table(origin))
+        table = _tokens(of_file.table(origin))
     else:
         from calibrant.io._frames import FrameTable
 
@@ -331,7 +331,8 @@ def _of_log(log: LogTable, **settings: Any) -> Predictions:
 
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
-    from calibrant.io._log_sources import LogTable, recognise_log
+    from calibrant.io._log_formats import recognise_log
+    from calibrant.io._log_table import LogTable
 
     kind = recognise_log(path)
     if kind is None:

@@ -14,8 +14,8 @@ from calibrant.evaluate.ratings import Ratings, text
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Column, class_name, shown
-from calibrant.io._origin import locate
-from calibrant.io._tables import Kind, Table, open_table
+from calibrant.io._table_formats import open_table
+from calibrant.io._tables import Kind, Table
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed, open_predictions
 from calibrant.io.protocol_file import NamedColumns, SystemFile
 
@@ -99,7 +99,7 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     >>> read_annotations(found, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
-    file = _open(table)
+    file = open_table(table.file)
     document = _document(file, table)
     parts = {"item": table.item, "annotator": table.annotator, "label": table.label}
     columns, rows, _ = _names(file, parts | document, gaps="label")
@@ -135,7 +135,7 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
     >>> set(found.names.values()) == {"keep", "not keep"}
     True
     """
-    file = _open(table)
+    file = open_table(table.file)
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     document = _document(file, table)
@@ -162,7 +162,7 @@ def read_folds(table: NamedColumns) -> ItemLabels | None:
     InputError
         As `read_item_labels`.
     """
-    return None if "score" in _open(table).columns else read_item_labels(table, None, "fold")
+    return None if "score" in open_table(table.file).columns else read_item_labels(table, None, "fold")
 
 
 def read_system(system: SystemFile, labels: Sequence[str], positive: str | None) -> SystemOutput:
@@ -185,7 +185,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     (125, 2)
     """
     table = system.table
-    file = _open(table)
+    file = open_table(table.file)
     wide = [f"p_{label}" for label in labels]
     single = table.probability or "probability"
     if not system.names_label and not system.names_probability and {"class", "score"} <= set(file.columns):
@@ -250,14 +250,6 @@ def prediction_frame(
     if documents is not None:
         columns["cluster"] = documents
     return pa.table(columns)
-
-
-def _open(table: NamedColumns) -> Table:
-    origin = locate(table.file)
-    if origin.format == "npz":
-        message, hint = "an .npz archive is no table of names", "write CSV, TSV, JSON lines or Parquet"
-        raise InputError(message, hint, code="file-kind", file=origin.name)
-    return open_table(origin)
 
 
 def _document(file: Table, table: NamedColumns) -> dict[str, str]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io._atomic import keep_sources, writing
 from calibrant.io._columns import Codes, Column
 from calibrant.io._readers import check_sums, softmax
+from calibrant.io._table_formats import FORMATS, TableFormat, open_table, written_format
 from calibrant.io._tables import RECALIBRATED_KEY, Kind, Table
 from calibrant.io.predictions import Form, resolve, threshold_of
 
@@ -30,8 +27,6 @@ Integers = NDArray[np.int64]
 Change = Callable[[Floats, Integers | None], Floats]
 Item = TypeVar("Item")
 
-TEXT = ("csv", "tsv", "jsonl")
-ENDINGS = ("parquet", "arrow", *TEXT)
 ROWS = 1 << 19  # rows held at a time, and in a row group of Parquet
 
 
@@ -113,13 +108,14 @@ class ScoreTable:
             If the output is the table itself or of no kind that can be written, a text file would have to
             note a threshold, there are no rows, or a value is bad; it names the row.
         """
-        kind = self._check_output(os.fspath(output))
+        form = self._check_output(os.fspath(output))
+        assert form.batches is not None
         rows = 0
         with writing(output) as file, closing(_ahead(self._changed(change, note))) as batches:
             sink: Any = None
             for batch in batches:
                 with _refusals(os.fspath(output)):
-                    sink = _sink(file, kind, batch.schema) if sink is None else sink
+                    sink = form.batches(file, batch.schema) if sink is None else sink
                     sink.write_batch(batch)
                 rows += batch.num_rows
                 if progress is not None:
@@ -183,22 +179,16 @@ class ScoreTable:
         metadata = {**self._table.metadata, RECALIBRATED_KEY: note.encode()}
         return pa.record_batch(arrays, schema=pa.schema(fields, metadata=metadata))
 
-    def _check_output(self, name: str) -> str:
-        """Return the kind of file to write."""
+    def _check_output(self, name: str) -> TableFormat:
+        """Return the format to write."""
         if not name:
             raise InputError("the output has no name", "name a file", code="output")
-        suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
-        packed = suffixes[-1:] == ["gz"]
-        kind = (suffixes[-2:-1] if packed else suffixes[-1:]) or [""]
-        if kind[0] not in (TEXT if packed else ENDINGS):
-            message = "the name says no kind of table that can be written"
-            hint = f"end it in {', '.join(f'.{each}' for each in ENDINGS)}; .gz goes with text"
-            raise InputError(message, hint, code="file-kind", file=name)
-        if kind[0] in TEXT and self.threshold is not None:
+        form = FORMATS[written_format(name, stdout=False)]
+        if form.text and self.threshold is not None:
             message = "text cannot note that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         keep_sources(name, self.name)
-        return kind[0]
+        return form
 
 
 def open_scores(
@@ -234,14 +224,9 @@ def open_scores(
     [0.04, 0.81]
     """
     if isinstance(source, (str, os.PathLike)):
-        from calibrant.io._origin import locate
-        from calibrant.io._tables import open_table
-
-        origin = locate(source)
-        if origin.format == "npz":
-            hint = "write the predictions as a table: one p_<class> column a class"
-            raise InputError("an .npz archive is not rewritten", hint, code="file-kind", file=origin.name)
-        return ScoreTable(open_table(origin), form, score, class_column)
+        refusal = "an .npz archive is not rewritten"
+        hint = "write the predictions as a table: one p_<class> column a class"
+        return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
     from calibrant.io._frames import FrameTable
 
     return ScoreTable(FrameTable(source), form, score, class_column)
@@ -254,71 +239,6 @@ def _ahead(items: Iterator[Item]) -> Generator[Item]:
         while (item := waiting.result()) is not None:
             waiting = pool.submit(next, items, None)
             yield item
-
-
-class _TextWriter:
-    """Comma- or tab-separated text."""
-
-    def __init__(self, file: IO[bytes], kind: str, schema: pa.Schema) -> None:
-        import pyarrow as pa
-        from pyarrow import csv as writer
-
-        tabbed = kind == "tsv"
-        header = io.StringIO()
-        if tabbed:
-            header.write("\t".join(schema.names) + "\n")
-        else:
-            csv.writer(header, lineterminator="\n").writerow(schema.names)
-        file.write(header.getvalue().encode())
-        plain = [
-            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-            for field in schema
-        ]
-        self._schema = pa.schema(plain)
-        options = writer.WriteOptions(
-            include_header=False,
-            delimiter="\t" if tabbed else ",",
-            quoting_style="none" if tabbed else "needed",
-        )
-        self._writer = writer.CSVWriter(file, self._schema, write_options=options)
-
-    def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write rows."""
-        self._writer.write_batch(batch.cast(self._schema))
-
-    def close(self) -> None:
-        """Write what is held back."""
-        self._writer.close()
-
-
-class _JsonWriter:
-    """JSON lines: an object a row."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write rows; what JSON has no form for (a date, say) is written as text, NaN as null."""
-        for row in batch.to_pylist():
-            known = {name: None if value != value else value for name, value in row.items()}
-            self._file.write(json.dumps(known, ensure_ascii=False, default=str).encode() + b"\n")
-
-    def close(self) -> None:
-        """Nothing is held back."""
-
-
-def _sink(file: IO[bytes], kind: str, schema: pa.Schema) -> Any:
-    """Return what takes record batches and writes them."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    if kind == "parquet":
-        # Scores hardly repeat: a dictionary of them would be built for nothing.
-        repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
-        return parquet.ParquetWriter(file, schema, compression="zstd", use_dictionary=repeated)
-    if kind == "jsonl":
-        return _JsonWriter(file)
-    return pa.ipc.new_stream(file, schema) if kind == "arrow" else _TextWriter(file, kind, schema)
 
 
 @contextmanager

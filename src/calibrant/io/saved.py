@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
-from calibrant.io._origin import locate, reading
+from calibrant.io._origin import reading
 from calibrant.io._parts import parquet_parts
+from calibrant.io._table_formats import locate
 
 if TYPE_CHECKING:
     from calibrant.measure.tally import Tally

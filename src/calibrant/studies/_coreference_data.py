@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from calibrant.datasets._folders import required
 from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
 from calibrant.io.coreference import read_documents
@@ -65,7 +66,7 @@ def sources(data: Path) -> list[Path]:
 
 def read(data: Path, corpus: str) -> Texts:
     """Read a corpus, with gold mentions and what trees it has."""
-    split = {part: list(read_documents(data / FILES[corpus].format(part))) for part in SPLITS}
+    split = {part: list(read_documents(required(data, FILES[corpus].format(part)))) for part in SPLITS}
     if corpus == "gum":
         return Texts(corpus, "gold", "gold", "syntax", split, split)
     return Texts(corpus, "gold", "none", "surface", split, split)
@@ -118,7 +119,7 @@ def recall_rows(texts: Texts) -> list[Row]:
 def folds(data: Path, texts: Texts) -> list[Texts]:
     """Ten splits of LitBank: fold k is the test set, the fold before it the dev set."""
     documents = [document for part in SPLITS for document in texts.split[part]]
-    lines = (data / FOLDS).read_text(encoding="utf-8").splitlines()
+    lines = required(data, FOLDS).read_text(encoding="utf-8").splitlines()
     fold = {name: int(number) for name, number in (line.split("\t")[:2] for line in lines[1:])}
     missing = [document.name for document in documents if document.name not in fold]
     if missing:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.evaluate.monitoring import CalibrationMonitor
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import FormatError
 from calibrant.studies._base import Row, digest
 from calibrant.studies._tweets import TITLE, Predicted, shipped, source
 
@@ -60,12 +60,8 @@ def tables(data: Path | None) -> dict[str, list[Row]]:
 
 def days(path: Path) -> NDArray[np.str_]:
     """The day of each tweet of a file."""
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-            found = [line.rstrip("\n").rsplit("\t", 1)[-1][:10] for line in lines]
-    except FileNotFoundError as error:
-        hint = "set CALIBRANT_DATA to the folder that has sentiment/"
-        raise InputError(f"{path} does not exist", hint, code="file-missing") from error
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        found = [line.rstrip("\n").rsplit("\t", 1)[-1][:10] for line in lines]
     if not found or any(len(day) != 10 for day in found):
         raise FormatError("a line has no date", "it must be the last column", code="date", file=str(path))
     return np.array(found)

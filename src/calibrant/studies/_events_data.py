@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from calibrant.datasets._folders import required
 from calibrant.io._atomic import writing
 from calibrant.io.store import EventStore
 from calibrant.propagate.periods import By
@@ -40,7 +41,7 @@ class Corpus:
 
     def file(self, data: Path) -> Path:
         """Its documents."""
-        return data / self.name / "documents.jsonl.gz"
+        return required(data, f"{self.name}/documents.jsonl.gz")
 
 
 CORPORA = (
@@ -79,7 +80,7 @@ def trained_model(data: Path, folder: Path) -> Path:
     """The coreference model, trained on GUM's detected mentions unless it is there."""
     file = folder / MODEL
     if not file.exists():
-        train, dev = (data / COREFERENCE_FILES["gum"].format(part) for part in ("train", "dev"))
+        train, dev = (required(data, COREFERENCE_FILES["gum"].format(part)) for part in ("train", "dev"))
         _, record = train_coreference(
             train, dev, features="syntax", mentions="detected", output=file, seed=SEED
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from calibrant.exceptions import InputError
+from calibrant.datasets._folders import required
 from calibrant.io.saved_models import load_tagger
 from calibrant.io.tagged import TaggedText, read_tagged
 from calibrant.models import SpacyTagger
@@ -86,11 +86,7 @@ def _lextag(train: TaggedText, models: Path | None, epochs: int) -> Tagger:
 
 
 def _read(data: Path, files: Sequence[str], column: int | str) -> list[TaggedText]:
-    for file in files:
-        if not (data / file).exists():
-            hint = "set CALIBRANT_DATA to the folder that has sparse-tags/ and ud-english-ewt/"
-            raise InputError(f"{data / file} does not exist", hint, code="file-missing")
-    return [read_tagged(data / file, column=column) for file in files]
+    return [read_tagged(path, column=column) for path in [required(data, file) for file in files]]
 
 
 def _tagset(kind: str, tagger: Tagger, train: TaggedText, dev: TaggedText, test: TaggedText) -> Tagset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibrant.exceptions import InputError
+from calibrant.datasets._folders import required
 from calibrant.io.tagged import TaggedText, read_tagged
 
 SPLITS = ("train", "dev", "test")
@@ -71,11 +71,7 @@ def sources(data: Path, names: tuple[str, ...] = tuple(FILES)) -> list[Path]:
 def read_set(data: Path, name: str) -> TextSet:
     """Read one data set; without a dev file dev is the last tenth of the training sentences."""
     column = "xpos" if name == "ewt" else None
-    paths = sources(data, (name,))
-    for path in paths:
-        if not path.exists():
-            hint = "set CALIBRANT_DATA to the folder that has twitter-pos/, wsj-pos/ and the others"
-            raise InputError(f"{path} does not exist", hint, code="file-missing")
+    paths = [required(data, file) for file in FILES[name]]
     parts = [_part(read_tagged(path, column=column)) for path in paths]
     if len(parts) == len(SPLITS):
         return TextSet(name, *parts)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.data import MODELS, SETS, SPLITS, predictions
-from calibrant.exceptions import FormatError, InputError
+from calibrant.datasets._folders import required
+from calibrant.exceptions import FormatError
 from calibrant.io._atomic import writing
 from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.models.text import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
@@ -51,29 +52,25 @@ class Sweep:
 
 def source(data: Path, text_set: str, split: str) -> Path:
     """File of one split under the data folder."""
-    return data / "sentiment" / f"sentiment140-{text_set}.{split}.tsv.gz"
+    return required(data, f"sentiment/sentiment140-{text_set}.{split}.tsv.gz")
 
 
 def read(path: Path) -> Tweets:
     """Read a file of ``text<TAB>label[<TAB>date]`` lines."""
     texts, labels = [], []
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-            for number, line in enumerate(lines, start=1):
-                text, label, *_ = line.rstrip("\n").split("\t")
-                if label not in {"0", "1"}:
-                    raise FormatError(
-                        f"label is {label!r}",
-                        "it must be 0 or 1",
-                        code="label-value",
-                        file=str(path),
-                        row=number,
-                    )
-                texts.append(text)
-                labels.append(int(label))
-    except FileNotFoundError as error:
-        hint = "set CALIBRANT_DATA to the folder that has sentiment/"
-        raise InputError(f"{path} does not exist", hint, code="file-missing") from error
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            text, label, *_ = line.rstrip("\n").split("\t")
+            if label not in {"0", "1"}:
+                raise FormatError(
+                    f"label is {label!r}",
+                    "it must be 0 or 1",
+                    code="label-value",
+                    file=str(path),
+                    row=number,
+                )
+            texts.append(text)
+            labels.append(int(label))
     return Tweets(texts, np.array(labels, dtype=np.uint8))
 
 

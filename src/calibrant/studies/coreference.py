@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.datasets._folders import real_data
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
 from calibrant.studies import _coreference_parts as parts
@@ -117,7 +118,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study coreference needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study coreference needs real data: run `calibrant data fetch ...
     """
     folder = os.environ.get(MODELS)
     pipeline = Path(folder) / PIPELINE if folder else None
@@ -150,9 +151,7 @@ def coreference(
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study coreference needs real data", hint, code="file-missing")
+    data = real_data("coreference", data)
     texts = Sources(data, pipeline)
     wanted = [name for name in names if pipeline is not None or name not in PARSED]
     tables: Tables = {}

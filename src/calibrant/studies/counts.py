@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.exceptions import InputError
+from calibrant.datasets._folders import real_data
 from calibrant.studies import _counts_checks as checks
 from calibrant.studies import _counts_example, _counts_simulated
 from calibrant.studies._base import Row, Study, digest
@@ -64,7 +64,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study counts needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study counts needs real data: run `calibrant data fetch ...
     """
     return counts(data, seed=seed)
 
@@ -84,9 +84,7 @@ def counts(data: Path | None, *, store: Path | None = None, seed: int = SEED) ->
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study counts needs real data", hint, code="file-missing")
+    data = real_data("counts", data)
     start = time.perf_counter()
     found = {corpus: _corpus(data, corpus, store, seed) for corpus in CORPORA}
     trained_before = sum(each.seconds_saved for each in found.values())

@@ -6,17 +6,16 @@ list of verbs of force.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from calibrant.datasets._folders import real_data
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
 from calibrant.propagate.total import RefittedRecalibrator
 from calibrant.studies._base import Row, Study, digest
 from calibrant.studies._coreference_data import FILES as COREFERENCE_FILES
@@ -46,6 +45,7 @@ from calibrant.studies._events_numbers import (
     verb_rows,
 )
 from calibrant.studies._events_page import arrange
+from calibrant.studies._events_parts import labels_part, skipping_part, states
 from calibrant.studies._events_readings import doubtful_rows, sure_rows
 from calibrant.studies._events_skipping import skipping
 from calibrant.studies._events_total import REFITS, bin_rows, label_rows, map_rows, recalibrator
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 SEED = 2015
 MODELS = "CALIBRANT_MODELS"
 STORE = "CALIBRANT_STORE"
-LABELS = "dev.json"
-SKIPPING = "skipping.json"
 PAPER_COUNTRIES = 4  # by the paper's rules few countries have more than a handful
 Tables = dict[str, list[Row]]
 
@@ -88,7 +86,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study events needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study events needs real data: run `calibrant data fetch ...
     """
     models = os.environ.get(MODELS)
     kept = os.environ.get(STORE)
@@ -116,19 +114,19 @@ def events(data: Path | None, *, pipeline: Path | None, store: Path, seed: int =
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study events needs real data", hint, code="file-missing")
+    data = real_data("events", data)
     if pipeline is None or not pipeline.exists():
         hint = f"set {MODELS} to a folder that has {PIPELINE}"
         raise InputError("the study events needs a parser", hint, code="file-missing")
     start = time.perf_counter()
     store.mkdir(parents=True, exist_ok=True)
-    before = _seconds_before(store)
-    known = _part(store / LABELS, lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed)))
+    before = _seconds_before(store, seed)
+    known = labels_part(seed).take(
+        store, lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed))
+    )
     found = list(extractions(data, pipeline, store))
     model = trained_model(data, store)
-    skipped = _part(store / SKIPPING, lambda: skipping(data, pipeline, model))
+    skipped = skipping_part().take(store, lambda: skipping(data, pipeline, model))
     mended = recalibrator(known["rows"], seed)
     tables = measured(found, mended)
     tables |= {
@@ -188,20 +186,22 @@ def measured(found: Sequence[Extracted], mended: RefittedRecalibrator) -> Tables
     return tables
 
 
-def _part(file: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Make a part, or take what an earlier run has stored of it."""
-    if not file.exists():
-        values = make()
-        with writing(file) as out:
-            out.write(json.dumps(values).encode())
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
-def _seconds_before(store: Path) -> float:
+def _seconds_before(store: Path, seed: int) -> float:
     """What the parts took that earlier runs have made."""
+    kept = [part.there(store) or {"seconds": 0.0} for part in (labels_part(seed), skipping_part())]
     names = [store_name(corpus.name, rules) for corpus in CORPORA for rules in RULES]
-    return sum(seconds_of(store / name) for name in (MODEL, LABELS, SKIPPING, *names))
+    times = [seconds_of(store / name) for name in (MODEL, *names)]
+    return sum(times) + sum(float(part["seconds"]) for part in kept)
+
+
+def plan(seed: int = SEED) -> list[str]:
+    """Say which of the slow parts the next run takes up, and which it makes anew."""
+    kept = os.environ.get(STORE)
+    if not kept:
+        return [f"Everything is made anew, and nothing is kept: {STORE} names no folder."]
+    found = states(Path(kept), seed)
+    width = max(len(name) for name, _ in found)
+    return [f"In {kept} ({STORE}):", *(f"  {name:<{width}}  {state}" for name, state in found)]
 
 
 def figures(study: Study) -> dict[str, Figure]:

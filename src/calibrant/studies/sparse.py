@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.exceptions import InputError
+from calibrant.datasets._folders import real_data
 from calibrant.measure.groups import THRESHOLD
 from calibrant.studies import _sparse_measure as measuring
 from calibrant.studies._base import Row, Study, digest
@@ -81,7 +81,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study sparse needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study sparse needs real data: run `calibrant data fetch ...
     """
     folder = os.environ.get(MODELS)
     return sparse(data, models=Path(folder) if folder else None, seed=seed)
@@ -115,9 +115,7 @@ def sparse(
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study sparse needs real data", hint, code="file-missing")
+    data = real_data("sparse", data)
     start = time.perf_counter()
     wanted = [kind for kind in kinds if kind != "spacy" or has_pipeline(models)]
     skipped = ", ".join(set(kinds) - set(wanted))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.exceptions import InputError
+from calibrant.datasets._folders import real_data
 from calibrant.models.crf import CRFTagger
 from calibrant.models.hmm import UNSEEN, HMMTagger
 from calibrant.models.tuning import PSEUDOCOUNTS, token_accuracy
@@ -84,7 +84,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     --------
     >>> run()
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: the study tagging needs real data: set CALIBRANT_DATA or give --data
+    calibrant.exceptions.InputError: the study tagging needs real data: run `calibrant data fetch ...
     """
     return tagging(data, seed=seed)
 
@@ -113,9 +113,7 @@ def tagging(
     -------
     Study
     """
-    if data is None:
-        hint = "set CALIBRANT_DATA or give --data"
-        raise InputError("the study tagging needs real data", hint, code="file-missing")
+    data = real_data("tagging", data)
     start = time.perf_counter()
     sets = {name: read_set(data, name) for name in names}
     hidden = {name: hidden_markov_models(texts) for name, texts in sets.items()}

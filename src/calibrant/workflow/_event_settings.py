@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant.events.lexicon import DEFAULT
+from calibrant.events.rules import Rules
 from calibrant.workflow._event_worker import Extraction, Extractor
 
 
@@ -20,19 +21,24 @@ def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]
     """All that decides what is in a store, as JSON has it."""
     # Only what differs from the first release: its stores can be gone on with.
     endings = {} if settings.possessive_endings else {"possessive_endings": False}
-    rules = asdict(settings.rules) | {"verbs": sorted(settings.rules.verbs), "name": None}
-    if settings.rules.places:
-        del rules["places"]
     return endings | {
         "calibrant": __version__,
         "coref": state_digest(extractor.model.to_state()),
         "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),
         "parser": None if settings.parser is None else _parser_digest(settings.parser),
-        "rules": rules,
+        "rules": rules_settings(settings.rules),
         "samples": settings.samples,
         "seed": settings.seed,
         "with_text": settings.with_text,
     }
+
+
+def rules_settings(rules: Rules) -> dict[str, Any]:
+    """What rules do, whatever their name is and their verbs' order."""
+    found = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
+    if rules.places:
+        del found["places"]  # the first release's rules had nothing else
+    return found
 
 
 def store_sources(settings: Extraction) -> dict[str, str]:

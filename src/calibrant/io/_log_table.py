@@ -1,172 +1,21 @@
-"""Which log a path is, told by its content, and the log as a long table."""
+"""Logs as one long table."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import InputError
+from calibrant.io._log_formats import Log, LogKind, LogSettings, opened_logs
 from calibrant.io._log_rows import COLUMNS, Block, Normalise, View
-from calibrant.io._log_text import lines, opened, whole
-from calibrant.io._logs_harness import NAME, HarnessLog, NoOptionsError
-from calibrant.io._logs_inspect import InspectLog
-from calibrant.io._logs_openai import AnswerLog, response_of
+from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io._tables import Kind, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Format = Literal["lm-eval", "inspect", "openai"]
-TITLES: dict[Format, str] = {
-    "lm-eval": "samples of lm-evaluation-harness (samples_TASK_DATE.jsonl)",
-    "inspect": "a log of inspect_ai (.eval or .json)",
-    "openai": "responses in OpenAI's format (.jsonl)",
-}
-KNOWN = "; ".join(TITLES.values())
-ENDINGS = (".jsonl", ".jsonl.gz", ".eval", ".json")
-MOST_FILES = 20_000
-HEAD = 1 << 16
 KEPT = 2_000_000  # options kept in memory, so that a log is parsed once
-
-
-@dataclass(frozen=True)
-class LogKind:
-    """What a path was recognised as.
-
-    Attributes
-    ----------
-    format
-        ``lm-eval``, ``inspect`` or ``openai``.
-    files
-        The files to read; of a folder, all of its logs.
-    """
-
-    format: Format
-    files: tuple[Path, ...]
-
-    @property
-    def title(self) -> str:
-        """The format in words."""
-        return TITLES[self.format]
-
-
-class Log(Protocol):
-    """One file of a log: a task of one model."""
-
-    path: Path
-    task: str
-    date: str
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-
-    def blocks(self) -> Iterator[Block]:
-        """Read its items."""
-
-
-def recognise_log(path: object) -> LogKind | None:
-    """Recognise a log by its content; None for anything else, such as a prediction table.
-
-    Parameters
-    ----------
-    path
-        A file, or a folder of logs (searched with its subfolders).
-
-    Raises
-    ------
-    FormatError
-        A folder without logs, or with logs of two formats; the results of a run without its samples.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "answers.jsonl")
-    ...     _ = file.write_text('{"choices": [], "answer": "A"}')
-    ...     recognise_log(file).format
-    'openai'
-    """
-    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
-        return None
-    file = Path(path)
-    if file.is_dir():
-        return None if (file / "state.json").exists() else _in_folder(file)
-    if not file.is_file():
-        return None
-    found = _format_of(file)
-    return None if found is None else LogKind(found, (file,))
-
-
-def _in_folder(folder: Path) -> LogKind:
-    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
-    if len(files) > MOST_FILES:
-        message = f"more than {MOST_FILES:,} files"
-        raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
-    candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
-    found: dict[Format, list[Path]] = {}
-    for each in candidates:
-        kind = None if each.suffix == ".json" and not _is_inspect(each) else _format_of(each)
-        if kind is not None:
-            found.setdefault(kind, []).append(each)
-    if len(found) > 1:
-        both = " and ".join(TITLES[kind] for kind in found)
-        raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
-    if not found:
-        seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
-        message = f"this is a folder without logs, it has {seen}"
-        hint = f"name a file; known logs are {KNOWN}"
-        raise InputError(message, hint, code="file-missing", file=str(folder))
-    [(kind, logs)] = found.items()
-    return LogKind(kind, tuple(logs))
-
-
-def _is_inspect(path: Path) -> bool:
-    """Whether a JSON file begins as a log of inspect_ai does."""
-    with opened(path) as stream:
-        head = stream.read(HEAD)
-    return b'"version"' in head and b'"eval"' in head
-
-
-def _format_of(path: Path) -> Format | None:
-    name = path.name.lower()
-    if name.endswith(".eval"):
-        return "inspect"
-    if name.endswith(".json"):
-        if _is_inspect(path):
-            return "inspect"
-        if path.name.startswith("results"):
-            message = "the results of a run without its samples"
-            hint = "run lm_eval with --log_samples, and name a samples file or the folder"
-            raise FormatError(message, hint, code="log", file=str(path))
-        keys = ", ".join(_keys(path)) or "none"
-        raise FormatError(f"no log: its keys are {keys}", f"known are {KNOWN}", code="log", file=str(path))
-    if name.endswith((".jsonl", ".jsonl.gz")):
-        first = _first(path)
-        if response_of(first) is not None:
-            return "openai"
-        return (
-            "lm-eval" if NAME.fullmatch(path.name) or {"doc_id", "filtered_resps"} <= first.keys() else None
-        )
-    return None
-
-
-def _first(path: Path) -> dict[str, Any]:
-    """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
-    try:
-        return next((line for _, line in lines(path)), {})
-    except FormatError as error:
-        if error.code == "file-truncated" and path.suffix.lower() == ".gz":
-            raise
-        return {}
-
-
-def _keys(path: Path) -> list[str]:
-    return list(whole(path, dict))[:12]
 
 
 class LogTable:
@@ -208,7 +57,7 @@ class LogTable:
         self.name = os.fspath(path)
         self.kind = kind
         self.view: View = view
-        self._logs, self._notes = _newest(_opened(kind, normalise, gold), self.name)
+        self._logs, self._notes = _newest(opened_logs(kind, LogSettings(normalise, gold)), self.name)
         self._blocks: list[list[Block] | None] = [None] * len(self._logs)
         self.models = list(dict.fromkeys(log.model for log in self._logs))
         repeats = any(getattr(log, "repeats", False) for log in self._logs)
@@ -306,21 +155,6 @@ def _apart(rows: pa.RecordBatch) -> pa.RecordBatch:
         for name in rows.schema.names
     }
     return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
-
-
-def _opened(kind: LogKind, normalise: Normalise, gold: Mapping[str, str] | None) -> list[Log]:
-    for name, given, formats in (
-        ("normalise", normalise != "none", ("lm-eval",)),
-        ("gold", gold is not None, ("openai",)),
-    ):
-        if given and kind.format not in formats:
-            message, hint = f"{name} is not for {kind.title}", "leave it out"
-            raise InputError(message, hint, code="parameter", file=str(kind.files[0]))
-    if kind.format == "lm-eval":
-        return [HarnessLog(file, normalise) for file in kind.files]
-    if kind.format == "inspect":
-        return [InspectLog(file) for file in kind.files]
-    return [AnswerLog(file, gold) for file in kind.files]
 
 
 def _newest(logs: Sequence[Log], name: str) -> tuple[list[Log], list[str]]:

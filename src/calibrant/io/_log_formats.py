@@ -1,0 +1,225 @@
+"""The formats of logs of evaluations, and which of them a path holds: a new one gets a row here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._log_rows import Block, Normalise
+from calibrant.io._log_text import lines, whole
+from calibrant.io._logs_harness import HarnessLog, is_harness
+from calibrant.io._logs_inspect import InspectLog, is_inspect
+from calibrant.io._logs_openai import AnswerLog, is_answers
+
+Format = Literal["lm-eval", "inspect", "openai"]
+JSON_LINES = (".jsonl", ".jsonl.gz")
+MOST_FILES = 20_000
+
+
+class Log(Protocol):
+    """One file of a log: a task of one model."""
+
+    path: Path
+    task: str
+    date: str
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Read its items."""
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """What only some formats ask for, as `calibrant.io.logs.open_log` has it."""
+
+    normalise: Normalise = "none"
+    gold: Mapping[str, str] | None = None
+
+    def given(self) -> list[str]:
+        """Names of those that are not left as they are."""
+        return [name for name in vars(self) if getattr(self, name) != getattr(LogSettings, name)]
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A format of logs.
+
+    Attributes
+    ----------
+    title
+        In messages.
+    endings
+        Of names of files that may be such logs.
+    holds
+        Whether a file with one of these endings is one, by its path and the first object of JSON lines (an
+        empty one in other files).
+    open
+        Makes the log of a file.
+    settings
+        Those of `LogSettings` that it takes.
+    """
+
+    title: str
+    endings: tuple[str, ...]
+    holds: Callable[[Path, Mapping[str, Any]], bool]
+    open: Callable[[Path, LogSettings], Log]
+    settings: tuple[str, ...] = ()
+
+
+# In the order in which a file is asked whether it is one.
+FORMATS: dict[Format, LogFormat] = {
+    "openai": LogFormat(
+        "responses in OpenAI's format (.jsonl)",
+        JSON_LINES,
+        is_answers,
+        lambda path, settings: AnswerLog(path, settings.gold),
+        settings=("gold",),
+    ),
+    "inspect": LogFormat(
+        "a log of inspect_ai (.eval or .json)",
+        (".eval", ".json"),
+        is_inspect,
+        lambda path, settings: InspectLog(path),
+    ),
+    "lm-eval": LogFormat(
+        "samples of lm-evaluation-harness (samples_TASK_DATE.jsonl)",
+        JSON_LINES,
+        is_harness,
+        lambda path, settings: HarnessLog(path, settings.normalise),
+        settings=("normalise",),
+    ),
+}
+KNOWN = "; ".join(form.title for form in reversed(FORMATS.values()))
+ENDINGS = tuple({ending for form in FORMATS.values() for ending in form.endings})
+
+
+@dataclass(frozen=True)
+class LogKind:
+    """What a path was recognised as.
+
+    Attributes
+    ----------
+    format
+        ``lm-eval``, ``inspect`` or ``openai``.
+    files
+        The files to read; of a folder, all of its logs.
+    """
+
+    format: Format
+    files: tuple[Path, ...]
+
+    @property
+    def title(self) -> str:
+        """The format in words."""
+        return FORMATS[self.format].title
+
+
+def recognise_log(path: object) -> LogKind | None:
+    """Recognise a log by its content; None for anything else, such as a prediction table.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder of logs (searched with its subfolders).
+
+    Raises
+    ------
+    FormatError
+        A folder without logs, or with logs of two formats; the results of a run without its samples.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "answers.jsonl")
+    ...     _ = file.write_text('{"choices": [], "answer": "A"}')
+    ...     recognise_log(file).format
+    'openai'
+    """
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
+        return None
+    file = Path(path)
+    if file.is_dir():
+        return None if (file / "state.json").exists() else _in_folder(file)
+    if not file.is_file():
+        return None
+    found = _format_of(file)
+    return None if found is None else LogKind(found, (file,))
+
+
+def _in_folder(folder: Path) -> LogKind:
+    files = list(islice((each for each in folder.rglob("*") if each.is_file()), MOST_FILES + 1))
+    if len(files) > MOST_FILES:
+        message = f"more than {MOST_FILES:,} files"
+        raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
+    candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
+    found: dict[Format, list[Path]] = {}
+    for each in candidates:
+        kind = _recognised(each)
+        if kind is not None:
+            found.setdefault(kind, []).append(each)
+    if len(found) > 1:
+        both = " and ".join(FORMATS[kind].title for kind in found)
+        raise FormatError(f"logs of two formats: {both}", "name one file", code="log", file=str(folder))
+    if not found:
+        seen = ", ".join(each.name for each in sorted(files)[:6]) or "nothing"
+        message = f"this is a folder without logs, it has {seen}"
+        hint = f"name a file; known logs are {KNOWN}"
+        raise InputError(message, hint, code="file-missing", file=str(folder))
+    [(kind, logs)] = found.items()
+    return LogKind(kind, tuple(logs))
+
+
+def _recognised(path: Path) -> Format | None:
+    """The format of a file, by its name and content."""
+    name = path.name.lower()
+    first = _first(path) if name.endswith(JSON_LINES) else {}
+    for kind, form in FORMATS.items():
+        if name.endswith(form.endings) and form.holds(path, first):
+            return kind
+    return None
+
+
+def _format_of(path: Path) -> Format | None:
+    """The format of a file that somebody named; a JSON file has to be a log."""
+    found = _recognised(path)
+    if found is not None or not path.name.lower().endswith(".json"):
+        return found
+    if path.name.startswith("results"):
+        message = "the results of a run without its samples"
+        hint = "run lm_eval with --log_samples, and name a samples file or the folder"
+        raise FormatError(message, hint, code="log", file=str(path))
+    keys = ", ".join(_keys(path)) or "none"
+    raise FormatError(f"no log: its keys are {keys}", f"known are {KNOWN}", code="log", file=str(path))
+
+
+def _first(path: Path) -> dict[str, Any]:
+    """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
+    try:
+        return next((line for _, line in lines(path)), {})
+    except FormatError as error:
+        if error.code == "file-truncated" and path.suffix.lower() == ".gz":
+            raise
+        return {}
+
+
+def _keys(path: Path) -> list[str]:
+    return list(whole(path, dict))[:12]
+
+
+def opened_logs(kind: LogKind, settings: LogSettings) -> list[Log]:
+    """The logs of a path, with settings that its format takes."""
+    form = FORMATS[kind.format]
+    for name in settings.given():
+        if name not in form.settings:
+            message, hint = f"{name} is not for {kind.title}", "leave it out"
+            raise InputError(message, hint, code="parameter", file=str(kind.files[0]))
+    return [form.open(file, settings) for file in kind.files]

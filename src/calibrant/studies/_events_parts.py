@@ -1,0 +1,87 @@
+"""What of the events study is slow and kept: made once, taken up again if it was made in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from calibrant.events import RULES
+from calibrant.io._atomic import writing
+from calibrant.io._store_parts import read_manifest
+from calibrant.io.store import EventStore
+from calibrant.studies._counts_models import PENALTY
+from calibrant.studies._events_data import CORPORA, MODEL, SAMPLES, SEED, store_name
+from calibrant.studies._events_data import RULES as NAMES
+from calibrant.workflow._event_settings import rules_settings
+
+ANEW = "made anew"
+TAKEN = "taken up"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that is kept as JSON.
+
+    Attributes
+    ----------
+    file
+        Its name in the folder of what is kept.
+    settings
+        How it is made, as JSON has it; a part that was made in another way is made anew.
+    """
+
+    file: str
+    settings: Mapping[str, Any]
+
+    def there(self, folder: Path) -> dict[str, Any] | None:
+        """What is kept; None if nothing is, or was made in another way."""
+        file = folder / self.file
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        return found if found.get("settings") == self.settings else None
+
+    def take(self, folder: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Take what is kept, or make it and keep it."""
+        if self.there(folder) is None:
+            values = {**make(), "settings": self.settings}
+            with writing(folder / self.file) as out:
+                out.write(json.dumps(values).encode())
+        found = self.there(folder)
+        assert found is not None
+        return found
+
+
+def labels_part(seed: int) -> Part:
+    """The labelled documents."""
+    rules = {**rules_settings(RULES["default"]), "verbs": "every verb in turn"}
+    return Part("dev.json", {"rules": rules, "penalty": PENALTY, "samples": SAMPLES, "seed": seed})
+
+
+def skipping_part() -> Part:
+    """The check of skipping."""
+    rules = rules_settings(RULES["default"])
+    return Part("skipping.json", {"rules": rules, "samples": SAMPLES, "seed": SEED})
+
+
+def states(folder: Path, seed: int) -> list[tuple[str, str]]:
+    """For each part its file or folder, and whether a run takes it up or makes it anew."""
+    parts = labels_part(seed), skipping_part()
+    found = [(MODEL, TAKEN if (folder / MODEL).exists() else ANEW)]
+    found += [(part.file, ANEW if part.there(folder) is None else TAKEN) for part in parts]
+    for corpus in CORPORA:
+        for rules in NAMES:
+            name = store_name(corpus.name, rules)
+            found.append((name, _store_state(folder / name, rules)))
+    return found
+
+
+def _store_state(place: Path, rules: str) -> str:
+    if read_manifest(place) is None:
+        return ANEW
+    store = EventStore(place)
+    count = store.document_count
+    if store.manifest.settings["rules"] != rules_settings(RULES[rules]):
+        return f"made by other rules ({count:,} documents): move it away, or the study ends here"
+    return f"{TAKEN}: {count:,} documents" + ("" if store.manifest.finished else ", and gone on with")

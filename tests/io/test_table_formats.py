@@ -1,0 +1,99 @@
+"""Every format of tables is documented, read, written where it says so, and damaged files are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from calibrant.cli.apply import command as apply
+from calibrant.cli.coref_pairs import command as coref_pairs
+from calibrant.cli.measure import command as measure
+from calibrant.cli.tag_predict import command as tag_predict
+from calibrant.exceptions import CalibrantError
+from calibrant.io import PredictionWriter, open_predictions
+from calibrant.io._table_formats import FORMATS, TEXT, WRITTEN
+from calibrant.io.rewriting import open_scores
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "data.md"
+RNG = np.random.default_rng(5)
+SCORE = RNG.dirichlet([1.0, 1.0, 1.0], 40)
+LABEL = np.array([int(RNG.choice(3, p=row)) for row in SCORE])
+each = pytest.mark.parametrize("name", FORMATS)
+written = pytest.mark.parametrize("name", [*WRITTEN, *(f"{name}.gz" for name in TEXT)])
+
+
+def an_archive(path: Path) -> None:
+    np.savez(path, probs=SCORE, labels=LABEL)
+
+
+# How to make a file of a format that is only read.
+EXAMPLES: dict[str, Callable[[Path], None]] = {"npz": an_archive}
+
+
+def a_file(path: Path, name: str) -> None:
+    """Write a small table in a format."""
+    if name in EXAMPLES:
+        EXAMPLES[name](path)
+        return
+    with PredictionWriter(path, ["N", "V", "D"]) as writer:
+        writer.write(SCORE, LABEL, lengths=[40], clusters=["a"])
+
+
+def help_of(command: click.Command) -> str:
+    return CliRunner().invoke(command, ["--help"]).output
+
+
+@each
+def test_the_guide_and_the_help_name_every_format(name: str) -> None:
+    assert f"`.{name}`" in GUIDE.read_text(encoding="utf-8")
+    assert f".{name}" in help_of(measure)
+    if name in WRITTEN:
+        assert all(f".{name}" in help_of(command) for command in (apply, tag_predict, coref_pairs))
+
+
+@written
+def test_what_was_written_is_read_back(name: str, tmp_path: Path) -> None:
+    a_file(tmp_path / f"a.{name}", name)
+    found = open_predictions(tmp_path / f"a.{name}").read()
+    np.testing.assert_array_equal(found.score, SCORE.ravel())
+    assert found.label.sum() == 40
+
+
+@written
+def test_a_table_is_rewritten_with_its_other_columns(name: str, tmp_path: Path) -> None:
+    source = pa.table({"word": ["a", "b, c"], "score": [0.25, 0.5], "label": [0, 1]})
+    open_scores(source).rewrite(tmp_path / f"b.{name}", lambda q, _: q**2, note="squared")
+    assert open_predictions(tmp_path / f"b.{name}").read().score.tolist() == [0.0625, 0.25]
+
+
+@each
+def test_damaged_files_are_refused_or_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{name}"
+    a_file(path, name)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        data = bytearray(whole[: rng.integers(len(whole) + 1)] if rng.random() < 0.3 else whole)
+        for place in rng.integers(0, max(1, len(data)), rng.integers(1, 6)) if data else ():
+            data[place] = rng.integers(256)
+        path.write_bytes(bytes(data))
+        with suppress(CalibrantError):
+            open_predictions(path).read()
+
+
+def test_the_name_of_another_format_is_refused(tmp_path: Path) -> None:
+    for name in FORMATS:
+        a_file(tmp_path / f"a.{name}", name)
+        for other in FORMATS:
+            if {name, other} <= {"csv", "tsv"} or name == other:
+                continue
+            (tmp_path / f"b.{other}").write_bytes((tmp_path / f"a.{name}").read_bytes())
+            with pytest.raises(CalibrantError, match="the content is"):
+                open_predictions(tmp_path / f"b.{other}").read()
