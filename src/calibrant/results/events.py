@@ -160,8 +160,8 @@ class EventTable(Result):
             rate = known(row.rate, row.reasons, "rate")
             rows.append((row.country, row.period, *counts, *((doubt,) if total else ()), rate, row.best))
         caption = (
-            f"Documents that count, by country and {self.by}, in {Path(self.store).name}: {self.interval} intervals of "
-            f"{percent(self.level)} of what entities leave open under the model; "
+            f"Documents that count, by country and {self.by}, in {Path(self.store).name}: {self.interval} "
+            f"intervals of {percent(self.level)} of what entities leave open under the model; "
             f"{counted(self.samples, 'sample')} a document"
         )
         unfinished = () if self.finished else ("The run that made this store is not at its end.",)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from calibrant.workflow.event_extraction import extract_events
     from calibrant.workflow.event_figures import draw_events
     from calibrant.workflow.event_tables import event_table
+    from calibrant.workflow.figures import draw_predictions, save_figure
     from calibrant.workflow.measuring import Columns, measure
     from calibrant.workflow.monitoring import monitor
     from calibrant.workflow.planning import plan
@@ -34,6 +35,7 @@ __all__ = [
     "apply_recalibrator",
     "compare",
     "draw_events",
+    "draw_predictions",
     "estimate",
     "evaluate_coreference",
     "evaluate_tagger",
@@ -48,6 +50,7 @@ __all__ = [
     "predict_tags",
     "protocol",
     "report",
+    "save_figure",
     "slice_tables",
     "slices",
     "tally",
