@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from calibrant.exceptions import InputError
-from calibrant.plots import calibration_curve
+from calibrant.plots import calibration_curve, report_figure
+from calibrant.plots._predictions import What
 from calibrant.workflow import draw_predictions, measure, save_figure
-from calibrant.workflow.figures import What, figure_of_report
 
 KINDS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_drawn_is_an_error_that_says_so(tables: list[Any], tmp_pa
     binary = pa.table({"score": [0.2, 0.8] * 100, "label": [0, 1] * 100})
     found = draw_predictions(binary, path)
     with pytest.raises(InputError, match="no classes"):
-        figure_of_report(found, "classes")
+        report_figure(found, "classes")
     path.unlink()
     with pytest.raises(InputError, match=r"what kind of figure: name it \.pdf, \.svg or \.png") as caught:
         draw_predictions(binary, tmp_path / "a.eps")

@@ -40,7 +40,7 @@ def command(
 
     if plot is not None:
         from calibrant.io._atomic import keep_sources
-        from calibrant.workflow.figures import draw_measured, figure_kind
+        from calibrant.workflow.figures import figure_kind
 
         figure_kind(plot)
         keep_sources(plot, predictions)
@@ -48,8 +48,11 @@ def command(
         found = measure(predictions, progress=progress, **settings_of(options))
     wrote = []
     if plot is not None:
+        from calibrant.plots import measured_curves
+        from calibrant.workflow import save_figure
+
         first = found.events[0]
-        draw_measured([(found.recipe.file, first)], plot, width=width)
+        save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: event {first.event}"]
     from calibrant.cli._measured import lines_of
 

@@ -37,6 +37,9 @@ LONGEST_NAME = 40
 DOTTED: dict[str, Any] = {"color": MUTED, "linestyle": (0, (1, 1.5)), "linewidth": 1.1}
 
 
+Drawn = Axes | Figure
+
+
 @dataclass(frozen=True)
 class Series:
     """How one series is told from the others."""
@@ -77,7 +80,7 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = CURVE_SIZE) -> Axes
     return new_figure(*size)[1][0] if ax is None else ax
 
 
-def figure_of(drawn: Axes | Figure) -> Figure:
+def figure_of(drawn: Drawn) -> Figure:
     """Return the figure of axes that stand right on one (not on a part of a figure), or the figure itself."""
     figure = drawn.figure if isinstance(drawn, Axes) else drawn
     assert isinstance(figure, Figure)

@@ -27,6 +27,11 @@ LATEX = str.maketrans(
         "|": r"\textbar{}",
         "`": r"{\char96}",
         '"': r"{\char34}",
+        "\u2212": "$-$",
+        "\u2264": r"$\leq$",
+        "\u2265": r"$\geq$",
+        "\u2248": r"$\approx$",
+        "\u2192": r"$\rightarrow$",
     }
 )
 LIGATURE = re.compile(r"([-',])(?=\1)")
