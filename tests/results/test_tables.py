@@ -121,7 +121,9 @@ def test_latex_compiles_and_prints_the_names_to_the_letter(tmp_path: Path, encod
 
 def test_a_text_for_latex_has_no_letter_that_latex_obeys() -> None:
     for name in HOSTILE:
-        written = re.sub(r"\$(-|\\[a-z]+)\$|\\(text\w+\{\}|[{}$&#%_])|\{\\char\d+\}|\{\}", "", latex_text(name))
+        written = re.sub(
+            r"\$(-|\\[a-z]+)\$|\\(text\w+\{\}|[{}$&#%_])|\{\\char\d+\}|\{\}", "", latex_text(name)
+        )
         assert not set(written) & set('\\{}$&#%_~^<>|"`\n\x1b'), written
 
 
