@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,12 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from calibrant.studies._base import fill
+from calibrant.studies._base import markdown
 from crosscheck.comparison import TOLERANCE, Case, Comparison
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "peers.json"
 PAGE = ROOT / "docs" / "peers.md"
+TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 KEY = ("peer", "theirs", "ours", "input")
 
 
@@ -41,10 +43,25 @@ class Peer:
     def cases(self) -> Iterator[Case]:
         """Everything that it is compared on."""
         for module in self.modules:
-            yield from importlib.import_module(f"crosscheck.{module}").CASES
+            cases = importlib.import_module(f"crosscheck.{module}").CASES
+            yield from (case for case in cases if case.peer == self.name)
 
 
-PEERS = (Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),)
+PEERS = (
+    Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),
+    Peer("scipy", "scipy", ("statistics",)),
+    Peer("statsmodels", "statsmodels", ("statistics", "agreement")),
+    Peer("krippendorff", "krippendorff", ("agreement",)),
+    Peer("netcal", "netcal", ("net_cal",)),
+    Peer("uncertainty-calibration", "calibration", ("uncertainty_calibration",)),
+    Peer("torchmetrics", "torchmetrics", ("torch_metrics",)),
+    Peer("relplot", "relplot", ("rel_plot",)),
+    Peer("mapie", "mapie", ("others",)),
+    Peer("pycalib", "pycalib", ("others",)),
+    Peer("model-diagnostics", "model_diagnostics", ("others",)),
+    Peer("betacal", "betacal", ("others",)),
+    Peer("venn-abers", "venn_abers", ("others",)),
+)
 
 
 def row(case: Case, data: str, found: Comparison) -> dict[str, Any]:
@@ -94,12 +111,11 @@ def write(versions: dict[str, str], rows: list[dict[str, Any]]) -> None:
 
 def page(text: str, record: dict[str, Any]) -> str:
     """The page with its tables filled from the record."""
-    tables: dict[str, Any] = {"peers": _overview(record)}
+    bodies = {"peers": markdown(_overview(record))}
     for name in record["peers"]:
         rows = [one for one in record["rows"] if one["peer"] == name]
-        tables[name] = _calls(rows)
-        tables[f"{name}-differences"] = _differences(rows)
-    return fill(text, {"tables": tables})
+        bodies[name] = f"{markdown(_calls(rows))}\n\n{_differences(rows)}".rstrip()
+    return TABLE.sub(lambda found: f"{found[1]}{bodies[found[2]]}\n{found[3]}", text)
 
 
 def _overview(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -130,7 +146,7 @@ def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _differences(rows: list[dict[str, Any]]) -> str:
     """A line for every reason of a call, with the input on which it shows most."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in rows:
@@ -140,17 +156,10 @@ def _differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for (theirs, reason), group in found.items():
         most = max(group, key=lambda one: one["difference"] or 0.0)
         others = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
-        lines.append(
-            {
-                "theirs": f"`{theirs}`",
-                "input": most["input"] + others,
-                "their number": _cell(most["their_value"]),
-                "our number": _cell(most["our_value"]),
-                "why": reason,
-            }
-        )
-    return lines
+        values = f"theirs {_shown(most['their_value'])}, ours {_shown(most['our_value'])}"
+        lines.append(f"- `{theirs}` on *{most['input']}*{others}: {values}. {reason}")
+    return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
-    return "undefined" if value is None else str(value)
+def _shown(value: Any) -> str:
+    return "undefined" if value is None else f"`{value}`"

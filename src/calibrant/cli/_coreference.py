@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 STDOUT = "-"
-NAMES = {
-    "mentions": "mentions",
-    "muc": "MUC",
-    "b_cubed": "B-cubed",
-    "ceaf_e": "CEAF-e",
-    "lea": "LEA",
-    "blanc": "BLANC",
-    "pairwise": "pairs",
-}
 
 POSSESSIVE_ENDINGS = click.option(
     "--possessive-endings/--no-possessive-endings",
@@ -200,8 +191,10 @@ def evaluation_lines(found: CoreferenceEvaluation) -> list[str]:
 
 def score_lines(scores: CoreferenceScores) -> list[str]:
     """Show the scores."""
+    from calibrant.results.coreference import HEADINGS
+
     rows = [["", "precision", "recall", "F1", f"{text.percent(scores.level)} interval of F1"]]
-    for name, title in NAMES.items():
+    for name, title in HEADINGS.items():
         metric = getattr(scores, name)
         rows.append(
             [

@@ -7,6 +7,7 @@ figures beside it, and fills the tables of ``NAME.md``, whose prose is written b
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
 from calibrant.results._base import Result
+from calibrant.results.table import Column, Table, between, interval_heading, table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +76,7 @@ class Study(Result):
     wall_seconds
         How long it took.
     data
-        SHA-256 of every file read, by name.
+        SHA-256 of every file read (unpacked), by name.
     parameters
         What was chosen, by name.
     findings
@@ -97,14 +99,33 @@ class Study(Result):
         """One row a finding."""
         return [finding.to_dict() for finding in self.findings]
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the findings beside the paper's numbers, then the study's own tables."""
+        columns = (
+            Column("number", "number", "name"),
+            Column("paper", "paper"),
+            Column("value", "here"),
+            Column("value", interval_heading(0.95), "interval"),
+            Column("verdict", "verdict", "text"),
+        )
+        rows = tuple(
+            (each.text, each.paper, each.value, between(each.low, each.high, {}), each.verdict)
+            for each in self.findings
+        )
+        first = Table("findings", columns, rows, f"{self.title}: paper and here; seed {self.seed}")
+        others = (table_of(found, name=name, caption=name) for name, found in self.tables.items() if found)
+        return (first, *others)
+
     def finding(self, name: str) -> Finding:
         """Return the finding of that name."""
         return {finding.name: finding for finding in self.findings}[name]
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """SHA-256 of what a file holds, in hexadecimal; unpacked, since packers differ."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
@@ -217,5 +238,6 @@ def _run_lines(record: dict[str, Any]) -> str:
     files = "".join(f"\n- `{name}`: `{value[:16]}`" for name, value in record["data"].items())
     return (
         f"Command: `{record['command']}`. Seed {record['seed']}. {record['wall_seconds']:.0f} seconds.\n"
-        f"Chosen: {parameters}." + (f"\n\nData (first digits of the SHA-256):\n{files}" if files else "")
+        f"Chosen: {parameters}."
+        + (f"\n\nData (first digits of the SHA-256, unpacked):\n{files}" if files else "")
     )
