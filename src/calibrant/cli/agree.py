@@ -84,7 +84,7 @@ def lines_of(found: Agreement, file: str) -> list[str]:
         interval = f"{text.percent(found.level)} interval {text.between(value.low, value.high)}"
         reason = value.reasons.get("estimate") or value.reasons.get("low")
         rows.append((shown, text.number(value.estimate), reason or interval))
-    units = f"{text.count(found.clusters)} clusters" if found.clusters else "items"
+    units = f"{text.counted(found.clusters, 'cluster')}" if found.clusters else "items"
     lines = [head + gaps, "", *text.labelled(rows, indent=0), "", *_pairs(found), *_classes(found)]
     lines += [*_annotators(found), *_disputed(found)]
     return [*lines, f"Intervals: {found.samples:,} resamples of {units}, seed {found.seed}"]
