@@ -127,4 +127,8 @@ def outcome(call: Callable[[], Any]) -> Any:
 def _plain(value: Any) -> float | str | None:
     if value is None or isinstance(value, str):
         return value
-    return float(value) if np.ndim(value) == 0 else " x ".join(map(str, np.shape(value))) + " numbers"
+    if np.ndim(value) == 0:
+        return float(value)
+    if np.size(value) <= 4:
+        return ", ".join(f"{one:.4g}" for one in np.ravel(value))
+    return " x ".join(map(str, np.shape(value))) + " numbers"

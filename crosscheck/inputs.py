@@ -67,7 +67,7 @@ def binary() -> tuple[Input, ...]:
     """Every binary input but those with weights."""
     random = np.random.default_rng(20)
     tenths = np.repeat(np.arange(11) / 10, 20)
-    fifteenths = np.repeat(np.arange(16) / 15, 20)
+    sixtieths = np.repeat(np.arange(61) / 60, 5)
     ends = np.array([0, 0, 0, 0.2, 0.4, 0.4, 0.9, 1, 1, 1], float)
     few = drawn("float32", 500, 21)
     return (
@@ -79,7 +79,7 @@ def binary() -> tuple[Input, ...]:
             (random.random(220) < tenths).astype(np.int64),
             np.repeat(np.arange(11) * 0.1, 20),
         ),
-        Input("ties at fifteenths", (random.random(320) < fifteenths**1.3).astype(np.int64), fifteenths),
+        Input("ties at sixtieths", (random.random(305) < sixtieths**1.3).astype(np.int64), sixtieths),
         Input("0 and 1, right", np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1]), ends),
         Input("0 and 1, wrong", np.array([0, 1, 0, 1, 0, 1, 1, 0, 1, 1]), ends),
         Input("no positives", np.zeros(30, np.int64), (np.arange(30) + 0.5) / 40),
@@ -105,6 +105,11 @@ def weighted() -> tuple[Input, ...]:
     )
 
 
+def ends() -> tuple[Input, ...]:
+    """The binary inputs, and two scores of which one is 1, in one bin."""
+    return (*binary(), Input("0.95 and 1", np.array([1, 0]), np.array([0.95, 1.0])))
+
+
 def pairs() -> tuple[Input, ...]:
     """Every binary input."""
     return (*binary(), *weighted())
@@ -124,10 +129,12 @@ def classes() -> tuple[ClassInput, ...]:
     true = np.exp(logits / 1.6) / np.exp(logits / 1.6).sum(axis=1, keepdims=True)
     label = (true.cumsum(axis=1) < random.random((800, 1))).sum(axis=1).astype(np.int64)
     absent = np.where(label == 3, 0, label)
+    calibrated = (prob.cumsum(axis=1) < random.random((800, 1))).sum(axis=1).clip(max=4).astype(np.int64)
     thirds = np.repeat([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], 10, axis=0)
     two = drawn("two columns", 600, 26)
     return (
         ClassInput("5 classes", label, prob),
+        ClassInput("5 classes, calibrated", calibrated, prob),
         ClassInput("5 classes, one absent", absent, prob),
         ClassInput("5 classes, float32", label, prob.astype(np.float32)),
         ClassInput("3 classes, tied tops", random.integers(0, 3, 40), thirds),
@@ -147,4 +154,63 @@ def labels() -> tuple[LabelInput, ...]:
         LabelInput("5 labels, one never predicted", np.column_stack([gold, rare]), (1, 2, 3, 4, 5)),
         LabelInput("all agree", np.column_stack([gold, gold]), (1, 2, 3, 4, 5)),
         LabelInput("one label", np.ones((20, 2), np.int64), (1, 2)),
+    )
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Scores of two systems on the same units."""
+
+    name: str
+    first: Floats
+    second: Floats
+
+
+@cache
+def paired() -> tuple[Paired, ...]:
+    """Scores of two systems: any numbers, right or wrong, on few units, the same throughout."""
+    random = np.random.default_rng(28)
+    base = random.normal(size=60)
+    right = (random.random(80) < 0.8).astype(float)
+    other = (random.random(80) < 0.7).astype(float)
+    few = np.arange(8) / 8
+    return (
+        Paired("60 scores", base, base + 0.3 * random.normal(size=60) + 0.05),
+        Paired("80 right or wrong", right, other),
+        Paired("8 units", few, few**2),
+        Paired("the same system twice", right, right),
+    )
+
+
+@dataclass(frozen=True)
+class PValues:
+    """P-values of several tests."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+def p_values() -> tuple[PValues, ...]:
+    """P-values: drawn, tied, at the ends."""
+    random = np.random.default_rng(29)
+    return (
+        PValues("30 drawn", tuple(random.random(30) ** 3)),
+        PValues("ties", (0.01, 0.01, 0.04, 0.04, 0.5)),
+        PValues("0 and 1", (0.0, 0.0, 1.0, 1.0)),
+        PValues("one", (0.03,)),
+    )
+
+
+@cache
+def annotated() -> tuple[LabelInput, ...]:
+    """Labels 1 to 4 by several annotators; the complete ones first."""
+    random = np.random.default_rng(30)
+    gold = random.integers(1, 5, 90)
+    full = np.where(random.random((90, 4)) < 0.35, random.integers(1, 5, (90, 4)), gold[:, None])
+    gaps = np.where(random.random((90, 4)) < 0.3, -1, full)
+    return (
+        LabelInput("4 annotators", full, (1, 2, 3, 4)),
+        LabelInput("all agree", np.repeat(gold[:, None], 3, axis=1), (1, 2, 3, 4)),
+        LabelInput("one label", np.ones((20, 3), np.int64), (1, 2)),
+        LabelInput("4 annotators, gaps", gaps, (1, 2, 3, 4)),
     )

@@ -12,6 +12,11 @@ from crosscheck.inputs import Input
 
 Floats = NDArray[np.float64]
 NO_WORSE = 1e-9  # how far our log loss may be above theirs
+NEAR = 1e-3  # how far apart the maps may be
+EARLY = (
+    "Their optimiser stops at its tolerance. Ours is at the minimum: its log loss is not higher, and the "
+    "maps are less than 0.001 apart."
+)
 PROBE: Floats = np.concatenate(
     [[1e-6, 1e-4], (np.arange(50) + 0.5) / 50, [1 - 1e-4]]
 )  # where maps are compared
@@ -35,3 +40,9 @@ def log_loss_of(map_: Callable[[Floats], Any], one: Input, target: Floats | None
 def fitted(model: Any, one: Input) -> Any:
     """One of our recalibrators, fitted."""
     return model.fit(one.score, one.label, sample_weight=one.weight)
+
+
+def at_minimum(ours: Any, theirs: Callable[[Any], Any], one: Input, target: Floats | None = None) -> bool:
+    """Whether our map is near theirs and its log loss is not higher."""
+    near = float(np.abs(theirs(PROBE) - ours.transform(PROBE)).max()) < NEAR
+    return near and log_loss_of(ours.transform, one, target) <= log_loss_of(theirs, one, target) + NO_WORSE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,12 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from calibrant.studies._base import fill
+from calibrant.studies._base import markdown
 from crosscheck.comparison import TOLERANCE, Case, Comparison
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "peers.json"
 PAGE = ROOT / "docs" / "peers.md"
+TABLE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 KEY = ("peer", "theirs", "ours", "input")
 
 
@@ -41,10 +43,25 @@ class Peer:
     def cases(self) -> Iterator[Case]:
         """Everything that it is compared on."""
         for module in self.modules:
-            yield from importlib.import_module(f"crosscheck.{module}").CASES
+            cases = importlib.import_module(f"crosscheck.{module}").CASES
+            yield from (case for case in cases if case.peer == self.name)
 
 
-PEERS = (Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),)
+PEERS = (
+    Peer("scikit-learn", "sklearn", ("scikit_learn_measures", "scikit_learn_maps")),
+    Peer("scipy", "scipy", ("statistics",)),
+    Peer("statsmodels", "statsmodels", ("statistics", "agreement")),
+    Peer("krippendorff", "krippendorff", ("agreement",)),
+    Peer("netcal", "netcal", ("net_cal",)),
+    Peer("uncertainty-calibration", "calibration", ("uncertainty_calibration",)),
+    Peer("torchmetrics", "torchmetrics", ("torch_metrics",)),
+    Peer("relplot", "relplot", ("rel_plot",)),
+    Peer("mapie", "mapie", ("others",)),
+    Peer("pycalib", "pycalib", ("others",)),
+    Peer("model-diagnostics", "model_diagnostics", ("others",)),
+    Peer("betacal", "betacal", ("others",)),
+    Peer("venn-abers", "venn_abers", ("others",)),
+)
 
 
 def row(case: Case, data: str, found: Comparison) -> dict[str, Any]:
@@ -94,12 +111,12 @@ def write(versions: dict[str, str], rows: list[dict[str, Any]]) -> None:
 
 def page(text: str, record: dict[str, Any]) -> str:
     """The page with its tables filled from the record."""
-    tables: dict[str, Any] = {"peers": _overview(record)}
+    bodies = {"peers": markdown(_overview(record))}
     for name in record["peers"]:
         rows = [one for one in record["rows"] if one["peer"] == name]
-        tables[name] = _calls(rows)
-        tables[f"{name}-differences"] = _differences(rows)
-    return fill(text, {"tables": tables})
+        different = _differences(rows)
+        bodies[name] = markdown(_calls(rows)) + (f"\n\n{markdown(different)}" if different else "")
+    return TABLE.sub(lambda found: f"{found[1]}{bodies[found[2]]}\n{found[3]}", text)
 
 
 def _overview(record: dict[str, Any]) -> list[dict[str, Any]]:

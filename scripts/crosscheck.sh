@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Run the peers and calibrant on the same inputs, in the environment of the benchmarks, which has the peers.
+# Run the peers and calibrant on the same inputs: those in .venv, then those of the benchmarks' environment.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
+export OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore # the peers'
 
+.venv/bin/python -m crosscheck "$@"
 venv=$(scripts/bench-venv.sh)
-OMP_NUM_THREADS=1 exec "$venv/bin/python" -W ignore -m crosscheck "$@"
+"$venv/bin/python" -m crosscheck "$@"

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from calibrant.datasets import _catalogue, _downloading
+from calibrant.datasets import _catalogue, _downloading, _listing
 
 mpl.use("Agg")
 
@@ -300,6 +300,7 @@ def made_up(server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     names = ("made-up", "secret")
     monkeypatch.setattr(_catalogue, "SOURCES", sources)
     monkeypatch.setattr(_catalogue, "NAMES", names)
+    monkeypatch.setattr(_listing, "NAMES", names)
     monkeypatch.setattr("calibrant.datasets.NAMES", names)
     monkeypatch.setenv("CALIBRANT_DATA_SERVER", server.address)
     _catalogue.data_set.cache_clear()

@@ -39,6 +39,9 @@ def test_one_data_set_is_described(run: Run, folder: Path) -> None:
     assert f"What belongs into {folder / 'sentiment'}:" in shown
     assert "sentiment140-dated.train.tsv.gz" in shown
     assert run("data", "list", "wsj").code == 2
+    table = run("data", "list", "wsj-pos", "lexicons", "--format", "csv").out.splitlines()
+    assert table[0] == "name,size,licence,there,title"
+    assert table[1].startswith("wsj-pos,1740034,non-commercial (LDC sample),")
 
 
 def test_the_folder_is_printed(run: Run, folder: Path) -> None:
@@ -61,6 +64,8 @@ def test_a_data_set_is_fetched_after_its_licence(run: Run, made_up: Any, folder:
     assert json.loads(run("data", "fetch", "made-up", "--json").out)[0]["files"] == []
     assert run("data", "list").out.splitlines()[1].split()[:6] == ["made-up", "0.4", "MB", "CC", "BY", "4.0"]
     assert "  yes  " in run("data", "list").out
+    (folder / "made-up" / "short.txt").unlink()
+    assert "  partly  " in run("data", "list").out
 
 
 def test_all_takes_what_can_be_had(run: Run, made_up: Any, folder: Path) -> None:

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 from calibrant import InputError
 from calibrant._kernels import chain as kernels
 from calibrant.posterior import ChainPosterior
-from calibrant.posterior._messages import Block
+from calibrant.posterior._blocks import Block
 
 Potentials = dict[str, Any]
 AllPaths = Callable[[Potentials], tuple[NDArray[np.int64], NDArray[np.float64], float]]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
 
@@ -11,7 +14,8 @@ import pytest
 
 from calibrant.io.store import StoredCount, StoredDocument, StoredEvidence
 from calibrant.io.store_writing import StoreWriter
-from calibrant.web import Explorer
+from calibrant.web import Explorer, application
+from calibrant.web.serving import server_of
 
 Make = Callable[..., Path]
 TEXT = "American planes bombed the city .\nThe Pentagon said that they attacked two bridges ."
@@ -91,3 +95,26 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
 def hostile() -> str:
     """The name, title and end of the text of a document; its beginning is the code of a country."""
     return HOSTILE
+
+
+@contextmanager
+def served(explorer: Explorer, **settings: str) -> Iterator[int]:
+    """A server in a thread of this process; its port."""
+    app = application(explorer, **settings)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)
+        server = server_of(app)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Callable[..., AbstractContextManager[int]]:
+    """Serve an explorer for a while."""
+    return served

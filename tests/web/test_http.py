@@ -6,10 +6,8 @@ import csv
 import io
 import json
 import re
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPResponse
@@ -23,8 +21,9 @@ from calibrant.exceptions import InputError
 from calibrant.web import Explorer, application
 from calibrant.web._guard import Guard, host_of
 from calibrant.web.pages import PAGES, ProblemPage
-from calibrant.web.serving import PORT, address_of, bound, server_of
+from calibrant.web.serving import PORT, address_of, bound
 
+Serve = Callable[..., AbstractContextManager[int]]
 TOKEN = "a-token-that-is-long-enough"
 
 
@@ -52,27 +51,10 @@ class Client:
         return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, text)
 
 
-@contextmanager
-def served(explorer: Explorer, **settings: str) -> Iterator[Client]:
-    """A server in a thread of this process."""
-    app = application(explorer, **settings)
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        server = server_of(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield Client(listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
 @pytest.fixture(scope="module")
-def client(explorer: Explorer) -> Iterator[Client]:
-    with served(explorer) as found:
-        yield found
+def client(explorer: Explorer, serve: Serve) -> Iterator[Client]:
+    with serve(explorer) as port:
+        yield Client(port)
 
 
 PATHS = (
@@ -246,8 +228,9 @@ def test_hostile_values_of_every_parameter_stay_text(client: Client, hostile: st
             assert not tags.found & {"script", "img", "iframe", "object", "style"}
 
 
-def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer) -> None:
-    with served(explorer, host="0.0.0.0", token=TOKEN) as client:
+def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer, serve: Serve) -> None:
+    with serve(explorer, host="0.0.0.0", token=TOKEN) as port:
+        client = Client(port)
         for path in ("/", "/style.css", "/document?id=a&format=json", "/?token=wrong", "/?token="):
             refused = client.get(path)
             assert refused.status == 401
@@ -266,9 +249,9 @@ def test_a_token_is_asked_for_and_then_kept_as_a_cookie(explorer: Explorer) -> N
         assert client.get("/", host="192.168.1.7:80", Authorization=f"Bearer {TOKEN}").status == 200
 
 
-def test_the_way_back_after_a_token_stays_on_this_server(explorer: Explorer) -> None:
-    with served(explorer, token=TOKEN) as client:
-        found = client.get(f"//evil.example/?token={TOKEN}")
+def test_the_way_back_after_a_token_stays_on_this_server(explorer: Explorer, serve: Serve) -> None:
+    with serve(explorer, token=TOKEN) as port:
+        found = Client(port).get(f"//evil.example/?token={TOKEN}")
         assert not found.headers.get("location", "").startswith("//")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from calibrant._kernels import chain as kernels
 from calibrant._parallel import check_threads, fold
+from calibrant.posterior._blocks import Block, blocks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Found = TypeVar("Found")
 
-BLOCK = 1024  # tokens: messages of a block stay in a processor's cache, and in memory that is used again
 RUN = 8  # blocks that a thread is given at a time, if there are many: handing them over takes time
 
 
@@ -42,16 +42,6 @@ class Steps:
         logarithm[:tags, :tags] = values - top
         forbids = len(allowed) < values.size
         return cls(logarithm, np.exp(logarithm), top, top - low, forbids, transition is None)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Sentences ``first:last`` of a batch, with their tokens ``tokens``; ``offsets`` count from the first."""
-
-    first: int
-    last: int
-    tokens: slice
-    offsets: Integers
 
 
 @dataclass(frozen=True)
@@ -81,17 +71,6 @@ class Messages:
     marginal: Floats
     log_partition: Floats
     state: NDArray[np.int8]
-
-
-def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
-    """Cut a batch into blocks of whole sentences with about ``size`` tokens each."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
-        last = max(last, first + 1)
-        tokens = slice(int(offsets[first]), int(offsets[last]))
-        yield Block(first, last, tokens, offsets[first : last + 1] - offsets[first])
-        first = last
 
 
 def messages(unary: Floats, steps: Steps, block: Block, marginal: Floats | None = None) -> Messages:

@@ -13,7 +13,8 @@ from calibrant._checks import not_ragged, positive_integer
 from calibrant._kernels import chain, paths
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
-from calibrant.posterior._messages import Block, blocks, each_block
+from calibrant.posterior._blocks import Block, blocks
+from calibrant.posterior._messages import each_block
 from calibrant.posterior._potentials import ChainPotentials, no_path
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._kernels import chain as kernels
 from calibrant._kernels.messages import BlockMessages
 from calibrant.exceptions import InputError
-from calibrant.posterior._messages import Block, Messages, Steps, messages
+from calibrant.posterior._blocks import Block
+from calibrant.posterior._messages import Messages, Steps, messages
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant._parallel import check_threads, fold
 from calibrant.exceptions import InputError
 from calibrant.measure._grid_sums import GridSums
 from calibrant.measure.tally import LARGEST_EXACT, Tally
-from calibrant.posterior._messages import Block
-from calibrant.posterior._query_sources import Source
+from calibrant.posterior._blocks import Block
+from calibrant.posterior._query_sources import ListedSource, Source
 from calibrant.posterior._query_tally import SentenceSums, tally_by_cluster
 
 Floats = NDArray[np.float64]
@@ -92,6 +93,78 @@ class Query:
     threshold: float | None = None
     _source: Source = field(kw_only=True, repr=False)
     _cluster: Integers = field(kw_only=True, repr=False)
+
+    @classmethod
+    def of_parts(
+        cls,
+        event: str,
+        score: ArrayLike,
+        label: ArrayLike,
+        structure: ArrayLike,
+        *,
+        count: int,
+        clusters: ArrayLike | None = None,
+        classes: tuple[str, ...] = (),
+        class_code: ArrayLike | None = None,
+        unseen: dict[str, int] | None = None,
+        missed: dict[str, int] | None = None,
+        threshold: float | None = None,
+    ) -> Query:
+        """Make a query of pairs at hand, of parts of whatever structure.
+
+        Parameters
+        ----------
+        event, classes, unseen, missed, threshold
+            As the attributes; without classes there is one, called like the event.
+        score
+            (n,) probability of each part, in [0, 1].
+        label
+            (n,) whether gold has it.
+        structure
+            (n,) number of the sentence or document that a part is of, from 0, in order.
+        count
+            How many sentences or documents there are.
+        clusters
+            (count,) a name for each of what depends on each other. None: its number.
+        class_code
+            (n,) index into ``classes``; None: all are of the first.
+
+        Raises
+        ------
+        InputError
+            If lengths differ, a score is not in [0, 1] or a label not 0 or 1, or structures are out of order.
+
+        Examples
+        --------
+        >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), a row a word
+        >>> gold = np.array([[True, False], [True, False]])
+        >>> query = Query.of_parts("head", heads.ravel(), gold.ravel(), [0, 0, 0, 0], count=1)
+        >>> query.tally().total_positives
+        2
+        """
+        given, true = np.asarray(score, np.float64), np.asarray(label)
+        if given.size:
+            pairs = _checks.pairs(true, given, label_name="label", score_name="score")
+            true = pairs.label
+        place = np.asarray(structure)
+        if not place.shape == given.shape == true.shape:
+            raise InputError("structure has not one number a score", "give as many", code="length")
+        if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
+            raise InputError("a structure is no number below count", f"count is {count}", code="parameter")
+        if (np.diff(place) < 0).any():
+            raise InputError("structures are out of order", "sort pairs by structure", code="parameter")
+        names: NDArray[Any] = np.arange(count)
+        cluster = np.arange(count)
+        if clusters is not None:
+            cluster, names = _checks.cluster_codes(clusters)
+        if len(cluster) != count:
+            message = f"clusters has {len(cluster)} names and there are {count} structures"
+            raise InputError(message, "name the cluster of each", code="length")
+        code = np.zeros(len(place), np.int64) if class_code is None else np.asarray(class_code, np.int64)
+        start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
+        source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
+        found = (dict(unseen or {}), dict(missed or {}), threshold)
+        return cls(event, classes or (event,), names, *found, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
         """The number of pairs."""

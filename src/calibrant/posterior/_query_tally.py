@@ -15,7 +15,7 @@ from calibrant._parallel import fold
 from calibrant.measure._grouping import group_by
 from calibrant.measure.grid import grid
 from calibrant.measure.tally import Tally
-from calibrant.posterior._messages import Block
+from calibrant.posterior._blocks import Block
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,7 +13,8 @@ from calibrant._parallel import check_threads
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior import _paths
-from calibrant.posterior._messages import Block, each_block
+from calibrant.posterior._blocks import Block
+from calibrant.posterior._messages import each_block
 from calibrant.posterior._paths import BestSequences
 from calibrant.posterior._potentials import ChainPotentials, frozen, no_path
 

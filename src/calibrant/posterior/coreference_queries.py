@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from calibrant._checks import is_list, positive_integer
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.posterior._blocks import Block, blocks
 from calibrant.posterior._mention_pairs import MentionPairs, PairStream
-from calibrant.posterior._messages import Block, blocks
 from calibrant.posterior._query import Query
 from calibrant.posterior._query_sources import BATCH, ListedSource, Scored, Source
 from calibrant.posterior.antecedent import AntecedentPosterior
@@ -282,9 +282,20 @@ def _of_mentions(
     posterior: AntecedentPosterior, event: str, name: str, score: Floats, gold: Integers, label: Bools
 ) -> Query:
     known = gold != NONE
-    start = np.concatenate([[0], np.cumsum(known)])[posterior.document_offsets].astype(np.int64)
-    source = ListedSource(score[known], label[known], np.zeros(int(known.sum()), np.int64), start)
-    return _query(posterior, event, name, source, {}, None)
+    return Query.of_parts(
+        event,
+        score[known],
+        label[known],
+        _documents(posterior)[known],
+        count=posterior.document_count,
+        clusters=posterior.names,
+        classes=(name,),
+    )
+
+
+def _documents(posterior: AntecedentPosterior) -> Integers:
+    """The number of each mention's document."""
+    return np.repeat(np.arange(posterior.document_count), posterior.mention_counts)
 
 
 def _query(
@@ -331,8 +342,7 @@ def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
 
 def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
     """A number for each gold entity, and for having none, that no other document's has."""
-    document = np.repeat(np.arange(posterior.document_count), posterior.mention_counts)
-    return document * (posterior.mention_count + 1) + gold
+    return _documents(posterior) * (posterior.mention_count + 1) + gold
 
 
 def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:

@@ -15,16 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import is_list, positive_integer
 from calibrant.exceptions import InputError
+from calibrant.posterior._chain_sources import AllPairsSource, PairSource, TagSource, TopSource
 from calibrant.posterior._query import Batch, Query
 from calibrant.posterior._query_gold import Gold, GoldTags, tag_code
-from calibrant.posterior._query_sources import (
-    AllPairsSource,
-    ListedSource,
-    PairSource,
-    Source,
-    TagSource,
-    TopSource,
-)
+from calibrant.posterior._query_sources import Source
 from calibrant.posterior.chain import ChainPosterior
 from calibrant.posterior.spans import Spans, gold_spans, likely_spans
 
@@ -250,21 +244,18 @@ def spans(
     known = true.type < len(found.types)
     missed = known & ~np.isin(true_keys, keys)
     assert found.probability is not None
-    source = ListedSource(
+    return Query.of_parts(
+        "spans",
         np.minimum(found.probability, 1.0),
         np.isin(keys, true_keys),
-        found.type,
-        np.searchsorted(found.sentence, np.arange(posterior.sentence_count + 1)),
-    )
-    return Query(
-        "spans",
-        found.types,
-        checked.clusters,
-        _count(true, ~known),
-        _count(true, missed),
-        threshold,
-        _source=source,
-        _cluster=checked.cluster,
+        found.sentence,
+        count=posterior.sentence_count,
+        clusters=checked.clusters[checked.cluster],
+        classes=found.types,
+        class_code=found.type,
+        unseen=_count(true, ~known),
+        missed=_count(true, missed),
+        threshold=threshold,
     )
 
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._kernels import spans as kernels
 from calibrant.exceptions import InputError
-from calibrant.posterior._messages import Block, blocks, each_block
+from calibrant.posterior._blocks import Block, blocks
+from calibrant.posterior._messages import each_block
 from calibrant.posterior.chain import ChainPosterior
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD")
+ONCE = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")  # headers that decide who may ask
 COOKIE = "calibrant-explorer"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -37,7 +38,7 @@ HEADERS = {
 
 def is_loopback(host: str) -> bool:
     """Whether an address, or ``localhost``, is this machine alone."""
-    if host.rstrip(".") == "localhost":
+    if host.removesuffix(".") == "localhost":
         return True
     address = _address(host)
     return address is not None and address.is_loopback
@@ -59,7 +60,9 @@ def host_of(header: str) -> str:
     ('localhost', '::1', '::1', '')
     """
     text = header.strip().lower()
-    if text.startswith("["):
+    if "%" in text:  # of a network interface, after which an address may have any text
+        return ""
+    if text.startswith("[") and "]" in text:
         name, _, rest = text[1:].partition("]")
     elif text.count(":") == 1:
         name, colon, number = text.partition(":")
@@ -98,19 +101,23 @@ class Guard:
             return False
         return _address(name) is not None or name.rstrip(".") == socket.gethostname().lower()
 
-    def refusal(self, method: str, headers: Iterable[tuple[str, str]]) -> tuple[int, str] | None:
+    def refusal(self, method: str, headers: Sequence[tuple[str, str]]) -> tuple[int, str] | None:
         """Status and reason, or None if the request may pass; tokens are another matter."""
-        found = {name.lower(): value for name, value in headers}
+        found = {name: [value for other, value in headers if other.lower() == name] for name in ONCE}
         if method not in METHODS:
             return 405, "This server answers GET and HEAD only."
-        host = found.get("host", "")
+        if len(found["host"]) != 1 or any(len(values) > 1 for values in found.values()):
+            return 400, "A request names one host and one origin."
+        host = found["host"][0]
         if not self.allows_host(host):
             return 403, "This server does not go by that name. Use the address that it printed."
-        origin = found.get("origin")
-        if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
+        if any(
+            each.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}")
+            for each in found["origin"]
+        ):
             return 403, "This request comes from another page."
-        elsewhere = found.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        if elsewhere and found.get("sec-fetch-mode") != "navigate":
+        elsewhere = any(each not in ("none", "same-origin") for each in found["sec-fetch-site"])
+        if elsewhere and found["sec-fetch-mode"] != ["navigate"]:
             return 403, "This request comes from another page."
         return None
 
@@ -152,8 +159,8 @@ class Guarded:
 
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         refused = self._guard.refusal(scope["method"], headers)
-        if refused is None and sum(name.lower() == "host" for name, _ in headers) != 1:
-            refused = 400, "A request names one host."
+        if refused is None and not scope["query_string"].isascii():
+            refused = 400, "An address has other characters than ASCII as %XX."
         if refused is not None:
             await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, send_with_headers)
             return

@@ -71,7 +71,9 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
 
     routes = [Route(path, page) for path in PAGES]
     routes += [Route("/style.css", style_sheet), Route("/icon.svg", icon)]
-    return Guarded(Starlette(routes=routes, exception_handlers={404: missing}), Guard(host, token))
+    app = Starlette(routes=routes, exception_handlers={404: missing})
+    app.router.redirect_slashes = False  # no answer has an address made of what was asked
+    return Guarded(app, Guard(host, token))
 
 
 def serve(

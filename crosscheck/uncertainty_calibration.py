@@ -1,0 +1,264 @@
+"""uncertainty-calibration: plug-in and debiased errors, and recalibrators."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calibrant.measure import (
+    at_edges,
+    class_errors,
+    expected_calibration_error,
+    kumar_debiased_squared_error,
+    kumar_debiased_squared_error_of,
+    rms_calibration_error,
+    uniform,
+)
+from calibrant.measure.tally import Tally
+from calibrant.recalibrate import HistogramBinning, Platt
+from calibrant.results import Bins
+from crosscheck import inputs
+from crosscheck.bins import top_pairs
+from crosscheck.comparison import Case, Comparison, compare
+from crosscheck.inputs import ClassInput, Input
+from crosscheck.maps import EARLY, PROBE, at_minimum, fitted
+
+COUNT = 15
+PEER = "uncertainty-calibration"
+MIDDLE = (
+    "Their bins of equal mass have edges halfway between two scores: ties stay whole, and bins are fewer "
+    "than asked for. Ours share ties in proportion, and bins end at rank floor(j n / count). Cut at their "
+    "edges, ours are theirs."
+)
+MAP = f"{MIDDLE} An empty bin of theirs maps to its middle."
+SINGLE = (
+    "They take a bin of a single pair as without error; ours refuses to debias it. Such bins left out, the "
+    "sums are the same."
+)
+GUESSED = (
+    "They guess from how many scores are distinct: 15 bins of equal mass, or, if fewer than n / 4 are, a "
+    "bin a distinct score. Ours takes about n^(1/3) pairs a bin. On their bins ours are theirs."
+)
+CLIPPED = (
+    "They set a class whose debiased square is below 0 to 0 before they average, so that the mean is too "
+    "large; ours averages the signed squares. Clipped as theirs, ours are theirs."
+)
+
+
+def plain(one: Input) -> tuple[Any, Any]:
+    return one.score.astype(np.float64), one.label
+
+
+def exact(one: Input) -> Tally:
+    return Tally.from_arrays(y_true=one.label, y_prob=one.score, exact=True)
+
+
+def cut(one: Input, edges: Any) -> Bins:
+    """Our bins at their edges, which lack the 0."""
+    return at_edges(exact(one), np.unique([0.0, *edges]))
+
+
+def ece(one: Input) -> Comparison:
+    from calibration import get_ece
+
+    return compare(
+        expected_calibration_error(one.label, one.score, bin_count=COUNT),
+        lambda: get_ece(*plain(one), num_bins=COUNT),
+    )
+
+
+def ece_equal_mass(one: Input) -> Comparison:
+    from calibration import get_ece_em
+    from calibration.utils import get_equal_bins
+
+    count = min(COUNT, len(one.label))
+
+    def theirs() -> Any:
+        return get_ece_em(*plain(one), num_bins=count)
+
+    def because() -> Any:
+        bins = cut(one, get_equal_bins(one.score.astype(np.float64), count))
+        return float(bins.share @ np.abs(bins.residual)), theirs()
+
+    ours = expected_calibration_error(one.label, one.score, binning="adaptive", bin_count=count)
+    return compare(ours, theirs, MIDDLE, because)
+
+
+def plug_in(one: Input, power: int) -> Comparison:
+    from calibration import lower_bound_scaling_ce
+    from calibration.utils import get_equal_prob_bins
+
+    ours = rms_calibration_error(one.label, one.score, binning="uniform", bin_count=COUNT)
+    return compare(
+        ours,
+        lambda: lower_bound_scaling_ce(
+            *plain(one), p=power, debias=False, num_bins=COUNT, binning_scheme=get_equal_prob_bins
+        ),
+    )
+
+
+def debiased(one: Input) -> Comparison:
+    """On bins of equal width."""
+    from calibration import lower_bound_scaling_ce
+    from calibration.utils import get_equal_prob_bins
+
+    bins = uniform(exact(one), COUNT)
+
+    def theirs() -> Any:
+        return lower_bound_scaling_ce(*plain(one), p=2, num_bins=COUNT, binning_scheme=get_equal_prob_bins)
+
+    return compare(
+        lambda: root(kumar_debiased_squared_error_of(bins)),
+        theirs,
+        SINGLE,
+        lambda: (root(_without_singles(bins)), theirs()),
+    )
+
+
+def root(square: float) -> float:
+    return float(np.sqrt(max(square, 0.0)))
+
+
+def _without_singles(bins: Bins) -> float:
+    n, p = bins.n, bins.frequency
+    noise = p * (1 - p) / np.maximum(n - 1, 1)
+    return float(np.sum(np.where(n < 2, 0.0, bins.share * (bins.residual**2 - noise))))
+
+
+def default(one: Input) -> Comparison:
+    """Their one-line call."""
+    from calibration import get_calibration_error
+    from calibration.utils import get_discrete_bins, get_equal_bins, is_discrete
+
+    score = one.score.astype(np.float64)
+
+    def theirs() -> Any:
+        return get_calibration_error(*plain(one))
+
+    def because() -> Any:
+        edges = get_discrete_bins(score) if is_discrete(score) else get_equal_bins(score, COUNT)
+        return root(_without_singles(cut(one, edges))), theirs()
+
+    ours = root(kumar_debiased_squared_error(one.label, one.score))
+    return compare(ours, theirs, GUESSED, because)
+
+
+def top_label(one: ClassInput) -> Comparison:
+    from calibration import get_ece
+
+    pairs = top_pairs(one)
+    ours = expected_calibration_error(pairs.label, pairs.score, bin_count=COUNT)
+    return compare(ours, lambda: get_ece(one.prob.astype(np.float64), one.label, num_bins=COUNT))
+
+
+def marginal(one: ClassInput, debias: bool) -> Comparison:
+    from calibration import lower_bound_scaling_ce
+    from calibration.utils import get_equal_prob_bins
+
+    prob = one.prob.astype(np.float64)
+
+    def theirs() -> Any:
+        return lower_bound_scaling_ce(
+            prob, one.label, p=2, debias=debias, num_bins=COUNT, binning_scheme=get_equal_prob_bins
+        )
+
+    if not debias:
+        found = class_errors(one.label, one.prob, binning="uniform", bin_count=COUNT)
+        return compare(found.marginal_calibration_error, theirs)
+    by_class = [
+        uniform(Tally.from_arrays(y_true=one.label == k, y_prob=prob[:, k], exact=True), COUNT)
+        for k in range(prob.shape[1])
+    ]
+    squares = [_without_singles(bins) for bins in by_class]
+    clipped = [max(square, 0.0) for square in squares]
+    return compare(
+        root(float(np.mean(squares))),
+        theirs,
+        CLIPPED,
+        lambda: (float(np.sqrt(np.mean(clipped))), theirs()),
+    )
+
+
+def platt(one: Input) -> Comparison:
+    from calibration import PlattCalibrator
+
+    theirs = PlattCalibrator(len(one.label), COUNT)
+    theirs.train_calibration(*plain(one))
+    ours = fitted(Platt(), one)
+    return compare(
+        ours.transform(PROBE), theirs.calibrate(PROBE), EARLY, lambda: at_minimum(ours, theirs.calibrate, one)
+    )
+
+
+def histogram(one: Input) -> Comparison:
+    from calibration import HistogramCalibrator
+    from calibration.utils import get_equal_bins
+
+    theirs = HistogramCalibrator(len(one.label), COUNT)
+    theirs.train_calibration(*plain(one))
+
+    def because() -> Any:
+        edges = np.array(get_equal_bins(one.score.astype(np.float64), COUNT))
+        index = np.searchsorted(edges, one.score.astype(np.float64))
+        n = np.bincount(index, minlength=len(edges))
+        frequency = np.bincount(index, one.label, minlength=len(edges)) / np.maximum(n, 1)
+        middle = (edges + np.append(0.0, edges[:-1])) / 2
+        mapped = np.where(n > 0, frequency, middle)
+        return mapped[np.searchsorted(edges, PROBE)], theirs.calibrate(PROBE)
+
+    return compare(
+        fitted(HistogramBinning(COUNT), one).transform(PROBE), theirs.calibrate(PROBE), MAP, because
+    )
+
+
+def unweighted() -> tuple[Input, ...]:
+    return tuple(one for one in inputs.fits() if one.weight is None)
+
+
+def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
+    return Case(PEER, theirs, ours, made, partial(run, **options))
+
+
+SCHEME = "binning_scheme=get_equal_prob_bins"
+CASES = (
+    _case("get_ece(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
+    _case(
+        "get_ece_em(q, y)",
+        'expected_calibration_error(y, q, binning="adaptive", bin_count=15)',
+        inputs.binary,
+        ece_equal_mass,
+    ),
+    _case(
+        f"lower_bound_scaling_ce(q, y, p=2, debias=False, {SCHEME})",
+        'rms_calibration_error(y, q, binning="uniform", bin_count=15)',
+        inputs.binary,
+        plug_in,
+        power=2,
+    ),
+    _case(
+        f"lower_bound_scaling_ce(q, y, {SCHEME})",
+        "kumar_debiased_squared_error_of(uniform_bins(y, q)) ** 0.5",
+        inputs.binary,
+        debiased,
+    ),
+    _case("get_calibration_error(q, y)", "kumar_debiased_squared_error(y, q) ** 0.5", inputs.binary, default),
+    _case("get_ece(Q, y)", "expected_calibration_error of top_event", inputs.classes, top_label),
+    _case(
+        f"lower_bound_scaling_ce(Q, y, p=2, debias=False, {SCHEME})",
+        'class_errors(y, Q, binning="uniform", bin_count=15).marginal_calibration_error',
+        inputs.classes,
+        marginal,
+        debias=False,
+    ),
+    _case(
+        f"lower_bound_scaling_ce(Q, y, {SCHEME})",
+        "root of the mean of kumar_debiased_squared_error_of by class",
+        inputs.classes,
+        marginal,
+        debias=True,
+    ),
+    _case("PlattCalibrator(n, 15)", "Platt()", unweighted, platt),
+    _case("HistogramCalibrator(n, 15)", "HistogramBinning(15)", unweighted, histogram),
+)

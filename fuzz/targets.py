@@ -1,0 +1,267 @@
+"""The readers that are fuzzed: what reads a file, which name it gets, and what it begins with."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import seeds
+
+from calibrant import io as files
+from calibrant.exceptions import CalibrantError
+from calibrant.io._dated_pieces import Unread, iter_unread
+from calibrant.io.coreference import read_folds
+from calibrant.io.protocol_file import read_protocol_file
+
+Read = Callable[[Path], Any]
+LARGEST = 65_536  # bytes of a folder's members
+STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK": ".npz"}
+# Of the library, when a zip file is broken.
+BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, NotImplementedError)
+PLAIN: tuple[str | int | None, ...] = (None, 3)
+OF_TREES: tuple[str | int | None, ...] = (None, "xpos", "upos+feats", 10)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader, or readers of one kind of file.
+
+    Attributes
+    ----------
+    title
+        For the log.
+    read
+        Functions of a path; each may raise a `CalibrantError` and nothing else.
+    seeds
+        Sound files.
+    suffix
+        What the name of a file ends in, by its content.
+    folders
+        Whether a zip file with one of these members stands for a folder with them.
+    also
+        Modules of other libraries whose branches guide the search too.
+    longest
+        Bytes of an input.
+    """
+
+    title: str
+    read: tuple[Read, ...]
+    seeds: Callable[[], Iterator[bytes]]
+    suffix: Callable[[bytes], str]
+    folders: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    longest: int = 8_192
+
+
+def named(suffix: str) -> Callable[[bytes], str]:
+    """Always the same ending."""
+    return lambda data: suffix
+
+
+def of_table(data: bytes) -> str:
+    """The ending of a table, by its first bytes."""
+    for start, suffix in (
+        (b"PAR1", ".parquet"),
+        (b"ARROW1", ".arrow"),
+        (b"\xff" * 4, ".arrow"),
+        (b"PK", ".npz"),
+    ):
+        if data.startswith(start):
+            return suffix
+    if data.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            return of_table(zlib.decompressobj(31).decompress(data, 512)) + ".gz"
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return ".jsonl"
+    return ".tsv" if b"\t" in text.split(b"\n", 1)[0] else ".csv"
+
+
+def of_log(data: bytes) -> str:
+    """The ending of a log."""
+    if data.startswith(b"PK"):
+        return ".eval"
+    return ".jsonl" if data.split(b"\n", 1)[0].rstrip().endswith(b"}") else ".json"
+
+
+def placed(target: Target, data: bytes, folder: Path) -> Path:
+    """Write an input where the reader finds it; return the path."""
+    if target.folders and data.startswith(b"PK"):
+        with (
+            suppress(
+                zipfile.BadZipFile,
+                zlib.error,
+                ValueError,
+                OSError,
+                EOFError,
+                RuntimeError,
+                NotImplementedError,
+            ),
+            zipfile.ZipFile(io.BytesIO(data)) as archive,
+        ):
+            if set(target.folders) & set(archive.namelist()):
+                return _unpacked(archive, folder / "store")
+    path = folder / f"in{target.suffix(data)}"
+    path.write_bytes(data)
+    return path
+
+
+def _unpacked(archive: zipfile.ZipFile, folder: Path) -> Path:
+    (folder / "documents").mkdir(parents=True, exist_ok=True)
+    for member in archive.infolist()[:8]:
+        place = Path(member.filename)
+        if len(place.parts) <= 2 and not {"..", "/"} & set(place.parts) and "\x00" not in member.filename:
+            with suppress(OSError):
+                (folder / place).write_bytes(archive.open(member).read(LARGEST))
+    return folder
+
+
+def tagged_text(path: Path) -> None:
+    """One of the columns that tags may stand in; the input decides which."""
+    columns: tuple[str | int | None, ...] = (
+        (None, 3) if path.suffix == ".txt" else (None, "xpos", "upos+feats", 10)
+    )
+    column = columns[zlib.crc32(path.read_bytes()) % len(columns)]
+    with suppress(CalibrantError):
+        files.read_tagged(path, column=column).clusters("document")
+    files.read_tagged(path, require_tags=False)
+
+
+def dated(path: Path) -> None:
+    """Documents, at once and in pieces."""
+    with suppress(CalibrantError):
+        files.check_dated(path)
+    with suppress(CalibrantError):
+        list(files.iter_dated(path))
+    for each in iter_unread(path):
+        if isinstance(each, Unread):
+            with suppress(CalibrantError):
+                each.read()
+
+
+def predictions(path: Path) -> None:
+    """A table in each of its forms."""
+    for form in (None, "long", "wide"):
+        with suppress(CalibrantError):
+            found = files.open_predictions(path, form=form)
+            found.read(items=found.has_items)
+
+
+def evaluations(path: Path) -> None:
+    """The other tables: ratings, results of systems, labels and scores of documents."""
+    for read in (files.read_ratings, files.read_results, files.read_scored, files.read_document_labels):
+        with suppress(CalibrantError):
+            read(path)
+
+
+def log(path: Path) -> None:
+    """A log in both views."""
+    for view in ("options", "top"):
+        with suppress(CalibrantError):
+            files.open_log(path, view=view).read()
+    found = files.open_predictions(path)
+    found.read(items=found.has_items)
+
+
+def model(path: Path) -> None:
+    """A model, and what it then says of a text."""
+    from calibrant.documents import Document, Mention
+
+    found: Any = files.load_model(path)
+    if hasattr(found, "predict"):
+        found.predict([["I", "see"], ["Unknown", "words", "too"]])
+        found.posterior([["I", "see"], ["words"]])
+    else:
+        mentions = [Mention(0, 0, 1), Mention(0, 2, 3), Mention(1, 0, 1)]
+        sentences = [["Ann", "met", "Eve"], ["She", "left"]]
+        found.posterior([Document("d", sentences, mentions)])
+        found.posterior([Document("d", sentences, mentions[:1])])
+
+
+def recalibrator(path: Path) -> None:
+    """A map, and what it does to scores."""
+    found: Any = files.load_recalibrator(path)
+    score = np.array([0.0, 1e-300, 0.25, 0.5, 1.0])
+    if found.view == "binary":
+        found.recalibrator.transform(score)
+    elif found.view == "classes":
+        found.recalibrator.transform(score, [found.classes[0]] * len(score))
+    else:
+        found.recalibrator.transform(np.full((3, len(found.classes)), 1 / len(found.classes)))
+
+
+def tally(path: Path) -> None:
+    """Counts, and what is computed from them."""
+    from calibrant.workflow import measure
+
+    found = files.load_tally(path)
+    found.merge(found)
+    measure(path)
+
+
+def store(path: Path) -> None:
+    """Documents, counts and digests of a store."""
+    found = files.EventStore(path)
+    counts = found.counts()
+    for name in counts.names[:3]:
+        found.document(name)
+    counts.bits()
+    found.seen()
+    list(found.documents())
+    found.digest()
+
+
+def posteriors(path: Path) -> None:
+    """Distributions over antecedents."""
+    list(files.read_posteriors(path))
+
+
+LISTS = (read_folds, files.read_class_table, files.read_verbs, files.read_lexicon)
+TARGETS: dict[str, Target] = {
+    "conllu": Target(
+        "CoNLL-U",
+        (tagged_text, files.read_documents),
+        seeds.conllu,
+        named(".conllu"),
+        also=("conllu",),
+    ),
+    "tagged": Target("tagged text and lists", (tagged_text, *LISTS), seeds.tagged, named(".txt")),
+    "coreference": Target(
+        "coreference: columns, trees, JSON lines",
+        (files.read_documents, posteriors),
+        seeds.coreference,
+        named(".txt"),
+    ),
+    "text-tables": Target(
+        "tables: CSV, TSV, JSON lines, gzip", (predictions, evaluations), seeds.text_tables, of_table
+    ),
+    "binary-tables": Target(
+        "tables: Parquet, Arrow, npz",
+        (predictions, evaluations),
+        seeds.binary_tables,
+        of_table,
+        longest=16_384,
+    ),
+    "logs": Target("logs", (log,), seeds.logs, of_log, folders=("state.json",), longest=65_536),
+    "models": Target("saved models", (model,), seeds.models, named(".model")),
+    "recalibrators": Target("saved recalibrators", (recalibrator,), seeds.recalibrators, named(".json")),
+    "tallies": Target("saved tallies", (tally,), seeds.tallies, named(".tally.parquet"), longest=16_384),
+    "protocol": Target(
+        "TOML of `calibrant protocol`",
+        (read_protocol_file,),
+        seeds.protocols,
+        named(".toml"),
+        also=("tomllib",),
+    ),
+    "documents": Target("dated documents", (dated,), seeds.documents, named("")),
+    "stores": Target(
+        "stores of events", (store,), seeds.stores, named(""), folders=("manifest.json",), longest=16_384
+    ),
+}

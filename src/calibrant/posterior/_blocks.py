@@ -1,0 +1,34 @@
+"""Batches of sentences or documents cut into blocks of some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+BLOCK = 1024  # tokens: messages of a block stay in a processor's cache, and in memory that is used again
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sentences ``first:last`` of a batch, with their tokens ``tokens``; ``offsets`` count from the first."""
+
+    first: int
+    last: int
+    tokens: slice
+    offsets: Integers
+
+
+def blocks(offsets: Integers, size: int = BLOCK) -> Iterator[Block]:
+    """Cut a batch into blocks of whole sentences with about ``size`` tokens each."""
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        last = max(last, first + 1)
+        tokens = slice(int(offsets[first]), int(offsets[last]))
+        yield Block(first, last, tokens, offsets[first : last + 1] - offsets[first])
+        first = last
