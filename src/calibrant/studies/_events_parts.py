@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class Part:
 
 def labels_part(seed: int) -> Part:
     """The labelled documents."""
-    rules = {**rules_settings(RULES["default"]), "verbs": "every verb in turn"}
+    rules = rules_settings(replace(RULES["default"], places=True)) | {"verbs": "every verb in turn"}
     return Part("dev.json", {"rules": rules, "penalty": PENALTY, "samples": SAMPLES, "seed": seed})
 
 
