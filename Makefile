@@ -58,7 +58,7 @@ lock: ## resolve the dependencies anew
 bench: $(READY) ## time and memory, against the peers and against the limits of the machine
 	scripts/bench.sh $(ARGS)
 
-crosscheck: $(READY) ## other libraries' numbers beside ours; TORCH=1 adds those that need PyTorch
+crosscheck: $(READY) ## other libraries' numbers beside ours; TORCH=1 or cpu adds those that need PyTorch
 	scripts/crosscheck.sh $(ARGS)
 
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic

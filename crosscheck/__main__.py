@@ -36,8 +36,9 @@ def main() -> int:
                 faults += [f"{peer.name} | {case.theirs} | {one.name}: {fault}" for fault in found.faults]
         same = sum(row["verdict"] == "equal" for row in rows[before:])
         print(f"{peer.name} {peer.version}: {same} equal, {len(rows) - before - same} different", flush=True)
-    if options.update and not faults:
-        record.write(versions, rows)
+    if options.update:
+        if not faults:
+            record.write(versions, rows)
     else:
         known = record.load()
         alike = [row for row in rows if known["peers"].get(row["peer"]) == versions[row["peer"]]]

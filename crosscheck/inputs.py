@@ -105,9 +105,22 @@ def weighted() -> tuple[Input, ...]:
     )
 
 
-def ends() -> tuple[Input, ...]:
-    """The binary inputs, and two scores of which one is 1, in one bin."""
-    return (*binary(), Input("0.95 and 1", np.array([1, 0]), np.array([0.95, 1.0])))
+# Inputs that the notes on moving from a peer show in full.
+EDGES = Input("around 0.2", np.array([0, 1, 1, 1]), np.array([0.19, 0.2, 0.2, 0.21]))
+ENDS = Input("0.95 and 1", np.array([1, 0]), np.array([0.95, 1.0]))
+WRONG = Input("100 of 0.9, all wrong", np.zeros(100, np.int64), np.full(100, 0.9))
+ZEROS = Input(
+    "90 of 100 are 0", np.repeat([0, 1, 0, 1], [80, 10, 5, 5]), np.repeat([0.0, 0.5, 1.0], [90, 5, 5])
+)
+HALF = Input("half 0, half 0.2", np.repeat([0, 1, 0, 1], [45, 5, 40, 10]), np.repeat([0.0, 0.2], 50))
+
+
+@cache
+def rounded() -> Input:
+    """Calibrated scores of three digits."""
+    random = np.random.default_rng(0)
+    score = random.random(20_000).round(3)
+    return Input("20,000 of three digits", (random.random(20_000) < score).astype(np.int64), score)
 
 
 def pairs() -> tuple[Input, ...]:

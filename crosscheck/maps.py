@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 NO_WORSE = 1e-9  # how far our log loss may be above theirs
 NEAR = 1e-3  # how far apart the maps may be
 EARLY = (
-    "Their optimiser stops at its tolerance. Ours is at the minimum: its log loss is not higher, and the "
-    "maps are less than 0.001 apart."
+    "Their fit stops at a tolerance, or has a slight penalty (C = 1e10). Ours is at the minimum: its log "
+    "loss is not higher, and the maps are less than 0.001 apart."
 )
 PROBE: Floats = np.concatenate(
     [[1e-6, 1e-4], (np.arange(50) + 0.5) / 50, [1 - 1e-4]]

@@ -219,16 +219,24 @@ def _three() -> tuple[ClassInput, ...]:
 
 
 def _wrong() -> tuple[Input, ...]:
-    random = np.random.default_rng(32)
-    return (Input("always wrong", np.zeros(1000, np.int64), random.random(1000)),)
+    return (inputs.WRONG,)
+
+
+def _zeros() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.ZEROS)
+
+
+def _edges() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.EDGES)
 
 
 def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
     return Case("netcal", theirs, ours, made, partial(run, **options))
 
 
+TOP = "expected_calibration_error_of(uniform(top_event(class_predictions(y, Q)), 15))"
 CASES = (
-    _case("ECE(15).measure(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
+    _case("ECE(15).measure(q, y)", "expected_calibration_error(y, q)", _edges, ece),
     _case(
         "MCE(15).measure(q, y)",
         'max_calibration_error(y, q, binning="uniform", bin_count=15)',
@@ -239,13 +247,16 @@ CASES = (
     _case(
         "ECE(15, equal_intervals=False).measure(q, y)",
         'expected_calibration_error(y, q, binning="adaptive", bin_count=15)',
-        inputs.binary,
+        _zeros,
         equal_mass,
     ),
-    _case("ECE(15).measure(Q, y)", "expected_calibration_error of top_event", inputs.classes, top_label),
-    _case("ECE(15).measure(Q, y)", "expected_calibration_error of top_event", _three, two_labels),
+    _case("ECE(15).measure(Q, y)", TOP, inputs.classes, top_label),
+    _case("ECE(15).measure(Q, y)", TOP, _three, two_labels),
     _case(
-        "ECE(15, sample_threshold=200).measure(q, y)", "expected_calibration_error(y, q)", _wrong, threshold
+        "ECE(15, sample_threshold=200).measure(q, y)",
+        "expected_calibration_error(y, q)",
+        _wrong,
+        threshold,
     ),
     _case("HistogramBinning(15)", 'HistogramBinning(15, strategy="uniform")', _fits, histogram),
     _case("IsotonicRegression()", "Isotonic()", _fits, isotonic),

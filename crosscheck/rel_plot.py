@@ -68,7 +68,27 @@ def binned(one: Input) -> Comparison:
     return compare(ours, theirs, f"{OWN_BIN} Bins are whole parts of q / 0.1.", because)
 
 
+def _smooth() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.HALF)
+
+
+def _binned() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.ENDS)
+
+
 CASES = (
-    Case("relplot", "smECE(q, y)", "smooth_calibration_error(y, q)", inputs.binary, smooth),
-    Case("relplot", "binnedECE(q, y)", "expected_calibration_error(y, q, bin_count=10)", inputs.ends, binned),
+    Case(
+        "relplot",
+        "smECE(q, y)",
+        "smooth_calibration_error(y, q)",
+        _smooth,
+        smooth,
+    ),
+    Case(
+        "relplot",
+        "binnedECE(q, y)",
+        "expected_calibration_error(y, q, bin_count=10)",
+        _binned,
+        binned,
+    ),
 )

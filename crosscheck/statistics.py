@@ -12,15 +12,21 @@ from calibrant.evaluate import (
     mcnemar,
     mean_interval,
     minimum_detectable_difference,
+    paired_bootstrap,
     paired_permutation,
     paired_t_test,
 )
 from calibrant.measure import bin_intervals, cox_calibration, uniform_bins
 from crosscheck import inputs
-from crosscheck.comparison import Case, Comparison, compare
+from crosscheck.comparison import Case, Comparison, compare, difference
 from crosscheck.inputs import Input, Paired, PValues
 from crosscheck.maps import log_odds
 
+DRAWS = 20_000
+OTHER_DRAWS = (
+    "Both are bias-corrected and accelerated intervals of 20,000 draws, and draws differ. The ends are "
+    "within a twentieth of the width of each other."
+)
 ALIKE = "The systems do not differ on any unit: theirs is not a number, or 1; ours is undefined, and says so."
 
 
@@ -62,6 +68,26 @@ def permutation(one: Paired) -> Comparison:
         return permutation_test(pair, difference, permutation_type="samples", n_resamples=np.inf).pvalue
 
     return compare(found.p_value, theirs)
+
+
+def bootstrap(one: Paired) -> Comparison:
+    from scipy.stats import bootstrap as peer
+
+    found = paired_bootstrap(one.first, one.second, samples=DRAWS)
+
+    def theirs() -> Any:
+        random = np.random.default_rng(0)
+        interval = peer((one.first - one.second,), np.mean, n_resamples=DRAWS, rng=random).confidence_interval
+        return [float(interval.low), float(interval.high)]
+
+    def because() -> bool:
+        if same_throughout(one):
+            return True
+        apart = difference(theirs(), ours)
+        return apart is not None and apart < np.ptp(theirs()) / 20
+
+    ours = None if found.low is None else [found.low, found.high]
+    return compare(ours, theirs, ALIKE if same_throughout(one) else OTHER_DRAWS, because)
 
 
 def mcnemar_test(one: Paired, exact: bool) -> Comparison:
@@ -116,11 +142,16 @@ def proportions(one: Input, method: Any) -> Comparison:
 
 def logit(one: Input) -> Comparison:
     """Intercept and slope, their robust standard errors, and the covariance of the two."""
-    from statsmodels.api import GLM, add_constant, families
+    from statsmodels.genmod import families
+    from statsmodels.genmod.generalized_linear_model import GLM
 
     found = cox_calibration(one.label, one.score)
     inside = (one.score > 0) & (one.score < 1)  # ours leaves the others out: they have no log-odds
-    model = GLM(one.label[inside], add_constant(log_odds(one.score[inside])), families.Binomial())
+    model = GLM(
+        one.label[inside],
+        np.column_stack([np.ones(inside.sum()), log_odds(one.score[inside])]),
+        families.Binomial(),
+    )
     theirs = model.fit(tol=1e-14, maxiter=100, cov_type="HC0")
     slope, intercept = found.slope, found.intercept
     errors = [intercept.standard_error, slope.standard_error]
@@ -150,6 +181,7 @@ CASES = (
         for side in ("two-sided", "greater", "less")
     ),
     _case("scipy", "permutation_test((a, b), mean)", "paired_permutation(a, b)", _eight, permutation),
+    _case("scipy", "bootstrap((a - b,), mean)", "paired_bootstrap(a, b)", inputs.paired, bootstrap),
     _case(
         "scipy",
         "false_discovery_control(p)",

@@ -129,7 +129,7 @@ CASES = (
         _case(
             f'binary_calibration_error(q, y, n_bins=15, norm="{norm}")',
             f'{name}_calibration_error(y, q, binning="uniform", bin_count=15)',
-            inputs.ends,
+            lambda: (*inputs.binary(), inputs.EDGES, inputs.ENDS),
             binary,
             norm=norm,
         )
@@ -138,7 +138,7 @@ CASES = (
     *(
         _case(
             f'multiclass_calibration_error(Q, y, K, n_bins=15, norm="{norm}")',
-            f'{name}_calibration_error(..., binning="uniform", bin_count=15) of top_event',
+            f"{name}_calibration_error_of(uniform(top_event(class_predictions(y, Q)), 15))",
             inputs.classes,
             many_classes,
             norm=norm,

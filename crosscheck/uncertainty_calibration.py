@@ -20,7 +20,7 @@ from calibrant.measure.tally import Tally
 from calibrant.recalibrate import HistogramBinning, Platt
 from calibrant.results import Bins
 from crosscheck import inputs
-from crosscheck.bins import top_pairs
+from crosscheck.bins import errors, top_pairs
 from crosscheck.comparison import Case, Comparison, compare
 from crosscheck.inputs import ClassInput, Input
 from crosscheck.maps import EARLY, PROBE, at_minimum, fitted
@@ -40,6 +40,10 @@ SINGLE = (
 GUESSED = (
     "They guess from how many scores are distinct: 15 bins of equal mass, or, if fewer than n / 4 are, a "
     "bin a distinct score. Ours takes about n^(1/3) pairs a bin. On their bins ours are theirs."
+)
+GUESSED_PLUG_IN = (
+    "They guess from how many scores are distinct: 15 bins of equal mass with edges halfway between two "
+    "scores, or, if fewer than n / 4 are, a bin a distinct score. On their bins ours are theirs."
 )
 CLIPPED = (
     "They set a class whose debiased square is below 0 to 0 before they average, so that the mean is too "
@@ -79,8 +83,9 @@ def ece_equal_mass(one: Input) -> Comparison:
         return get_ece_em(*plain(one), num_bins=count)
 
     def because() -> Any:
-        bins = cut(one, get_equal_bins(one.score.astype(np.float64), count))
-        return float(bins.share @ np.abs(bins.residual)), theirs()
+        score = one.score.astype(np.float64)
+        index = np.searchsorted(get_equal_bins(score, count), score)
+        return errors(index, one.label, score, "l1"), theirs()
 
     ours = expected_calibration_error(one.label, one.score, binning="adaptive", bin_count=count)
     return compare(ours, theirs, MIDDLE, because)
@@ -127,7 +132,7 @@ def _without_singles(bins: Bins) -> float:
     return float(np.sum(np.where(n < 2, 0.0, bins.share * (bins.residual**2 - noise))))
 
 
-def default(one: Input) -> Comparison:
+def default(one: Input, debias: bool) -> Comparison:
     """Their one-line call."""
     from calibration import get_calibration_error
     from calibration.utils import get_discrete_bins, get_equal_bins, is_discrete
@@ -135,14 +140,18 @@ def default(one: Input) -> Comparison:
     score = one.score.astype(np.float64)
 
     def theirs() -> Any:
-        return get_calibration_error(*plain(one))
+        return get_calibration_error(*plain(one), debias=debias)
 
     def because() -> Any:
         edges = get_discrete_bins(score) if is_discrete(score) else get_equal_bins(score, COUNT)
-        return root(_without_singles(cut(one, edges))), theirs()
+        bins = cut(one, edges)
+        square = _without_singles(bins) if debias else float(bins.share @ bins.residual**2)
+        return root(square), theirs()
 
-    ours = root(kumar_debiased_squared_error(one.label, one.score))
-    return compare(ours, theirs, GUESSED, because)
+    if debias:
+        return compare(root(kumar_debiased_squared_error(one.label, one.score)), theirs, GUESSED, because)
+    ours = rms_calibration_error(one.label, one.score, bin_count=min(COUNT, len(score)))
+    return compare(ours, theirs, GUESSED_PLUG_IN, because)
 
 
 def top_label(one: ClassInput) -> Comparison:
@@ -213,6 +222,14 @@ def histogram(one: Input) -> Comparison:
     )
 
 
+def _zeros() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.ZEROS)
+
+
+def _rounded() -> tuple[Input, ...]:
+    return (*inputs.binary(), inputs.rounded())
+
+
 def unweighted() -> tuple[Input, ...]:
     return tuple(one for one in inputs.fits() if one.weight is None)
 
@@ -222,12 +239,13 @@ def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
 
 
 SCHEME = "binning_scheme=get_equal_prob_bins"
+TOP = "expected_calibration_error_of(uniform(top_event(class_predictions(y, Q)), 15))"
 CASES = (
     _case("get_ece(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
     _case(
         "get_ece_em(q, y)",
         'expected_calibration_error(y, q, binning="adaptive", bin_count=15)',
-        inputs.binary,
+        _zeros,
         ece_equal_mass,
     ),
     _case(
@@ -243,8 +261,21 @@ CASES = (
         inputs.binary,
         debiased,
     ),
-    _case("get_calibration_error(q, y)", "kumar_debiased_squared_error(y, q) ** 0.5", inputs.binary, default),
-    _case("get_ece(Q, y)", "expected_calibration_error of top_event", inputs.classes, top_label),
+    _case(
+        "get_calibration_error(q, y)",
+        "kumar_debiased_squared_error(y, q) ** 0.5",
+        _rounded,
+        default,
+        debias=True,
+    ),
+    _case(
+        "get_calibration_error(q, y, debias=False)",
+        "rms_calibration_error(y, q, bin_count=15)",
+        _rounded,
+        default,
+        debias=False,
+    ),
+    _case("get_ece(Q, y)", TOP, inputs.classes, top_label),
     _case(
         f"lower_bound_scaling_ce(Q, y, p=2, debias=False, {SCHEME})",
         'class_errors(y, Q, binning="uniform", bin_count=15).marginal_calibration_error',

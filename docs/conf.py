@@ -14,7 +14,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
 ]
-exclude_patterns = ["_build", "reference/terms.md"]
+exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "code"
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]

@@ -26,7 +26,7 @@ if [ ! -x "$directory/bin/uv" ]; then
     sed -n '/^uv==/,/[^\\]$/p' "$root/requirements/dev.lock" >"$directory/uv.lock"
     $pip install --require-hashes --no-deps -r "$directory/uv.lock"
 fi
-if ! VIRTUAL_ENV=$directory "$directory/bin/uv" pip install --quiet --compile-bytecode --require-hashes -r "$lock"; then
+if ! VIRTUAL_ENV=$directory "$directory/bin/uv" pip install --quiet --compile-bytecode --no-deps --require-hashes -r "$lock"; then
     echo "make-venv: uv could not install; trying pip" >&2
     $pip install --require-hashes --no-deps -r "$lock"
 fi

@@ -259,14 +259,6 @@ def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {name: named(child) for name, child in node["properties"].items()}
 
 
-def terms() -> str:
-    """Every number in a sentence, as the report has it."""
-    from calibrant.report.glossary import TERMS
-
-    rows = [f"| `{name}` | {term.label} | {term.meaning} |" for name, term in TERMS.items()]
-    return "\n".join(["| name | label | meaning |", "|---|---|---|", *rows, ""])
-
-
 def studies() -> str:
     """All studies in a table: the question and answer that head each page, and the verdicts of its record."""
     verdicts = ("agrees", "differs", "not comparable")
@@ -284,7 +276,8 @@ def studies() -> str:
             "",
             "Experiments of papers, repeated, and simulations of our own methods. Each is a command,",
             "`calibrant study NAME`, with a fixed seed. Its page sets the paper's number beside ours and",
-            "says whether they agree. A replication that fails is shown as such.",
+            "says whether they agree. A replication that fails is shown as such. One whose",
+            "[data sets](../guide/data_sets.md) are not there says what to fetch.",
             "",
             "The last columns count the numbers of each page by verdict. *Not comparable*: other data or",
             "another model than the paper's. *Ours alone*: no paper has such a number.",
@@ -308,7 +301,6 @@ def pages() -> dict[Path, str]:
     return {
         PAGES / "command-line.md": command_line(),
         PAGES / "json.md": json_output(),
-        PAGES / "terms.md": terms(),
         STUDIES / "index.md": studies(),
         **api(),
     }

@@ -239,6 +239,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
 
+class QuietServer(http.server.ThreadingHTTPServer):
+    """Says nothing about a client that has hung up."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        pass
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that has nothing yet."""
@@ -248,8 +257,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     class Own(Handler):
         pass
 
-    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Own)
-    running.daemon_threads = True
+    running = QuietServer(("127.0.0.1", 0), Own)
     Own.served = Served(f"http://127.0.0.1:{running.server_address[1]}")
     thread = threading.Thread(target=running.serve_forever, args=(0.01,))
     thread.start()

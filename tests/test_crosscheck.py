@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import pytest
 
 from crosscheck import record
@@ -32,6 +35,27 @@ def test_the_page_shows_the_record() -> None:
     assert record.page(text, record.load()) == text
     for peer in record.PEERS:
         assert f"<!-- table: {peer.name} -->" in text
+
+
+def quoted() -> Iterator[tuple[str, str, str, str]]:
+    """What the notes on moving say that peers give: peer, version, call, output."""
+    text = (record.ROOT / "docs" / "guide" / "migrating.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        first, *lines = block.splitlines()
+        peer, version = first.removeprefix("# ").split(":")[0].split()
+        for line in lines:
+            call, output = line.split("  # ")
+            yield peer, version, call, output
+
+
+def test_the_notes_on_moving_quote_the_record() -> None:
+    known = record.load()
+    rows = {(row["peer"], row["theirs"], row["their_value"]) for row in known["rows"]}
+    found = list(quoted())
+    assert {peer for peer, *_ in found} == {"netcal", "uncertainty-calibration", "torchmetrics", "relplot"}
+    for peer, version, call, output in found:
+        assert known["peers"][peer] == version
+        assert (peer, call, output) in rows
 
 
 def test_a_difference_needs_a_reason_that_is_true() -> None:

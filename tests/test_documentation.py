@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import doctest
 import importlib
 import importlib.util
@@ -12,6 +13,7 @@ import re
 import shlex
 import subprocess
 import tomllib
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -112,6 +114,47 @@ def test_every_field_of_the_json_output_is_described() -> None:
         for kind in (schema, *schema["$defs"].values()):
             bare += [name for name, node in REFERENCE.records(kind).items() if not node.get("description")]
     assert not bare
+
+
+def field_names(kind: type, seen: set[type]) -> Iterator[str]:
+    """Names of a record's fields, and of the records in it; figures' data and tables of sums are left out."""
+    from calibrant import results
+
+    if kind in seen or kind in (results.Drawing, results.Bins):
+        return
+    seen.add(kind)
+    hints = typing.get_type_hints(kind, localns=vars(results))
+    for each in dataclasses.fields(kind):
+        yield each.name
+        inside = [hints[each.name]]
+        while inside:
+            hint = inside.pop()
+            inside += typing.get_args(hint)
+            if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+                yield from field_names(hint, seen)
+
+
+PRINTED = ["Measured", "Report", "FittedRecalibrator", "AppliedRecalibrator", "SliceTables", "Monitoring"]
+PRINTED += [
+    "CorrectedCounts",
+    "EventTable",
+    "Agreement",
+    "Comparison",
+    "TagEvaluation",
+    "CoreferenceEvaluation",
+]
+PRINTED += ["LabelPlan"]
+
+
+@pytest.mark.parametrize("record", PRINTED)
+def test_every_number_that_a_command_prints_has_a_line_on_how_to_read_it(record: str) -> None:
+    from calibrant import results
+    from calibrant.results.events import EventTable
+
+    kind = EventTable if record == "EventTable" else getattr(results, record)
+    explained = set(re.findall(r"`(\w+)`", text(DOCS / "guide" / "numbers.md")))
+    missing = set(field_names(kind, set())) - explained
+    assert not missing, f"explain them in docs/guide/numbers.md: {sorted(missing)}"
 
 
 def error_codes() -> Iterator[str]:

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = "</title><script>document.body.remove()</script><img src=x onerror=document.body.remove()>\"'&"
 TEXT = "American planes bombed the city .\nThe Pentagon said that they attacked two bridges .\n"
-PERIODS = ("year", "quarter", "month", "week")
 
 
 def evidence(country: str, probability: float) -> StoredEvidence:

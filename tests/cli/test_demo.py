@@ -16,25 +16,61 @@ from calibrant.data import predictions
 Run = Callable[..., Any]
 
 
-def test_the_demo_needs_nothing_and_writes_one_page(
+def test_the_demo_needs_nothing_and_tells_its_story_on_one_page(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ran = run("demo")
     assert (ran.code, ran.err) == (0, "")
     for part in (
-        "naive Bayes: not calibrated",
-        "6,004",
+        "1. A model that looks good",
+        "2. How far its probabilities can be trusted",
+        "3. Mended on other text",
+        "4. The rare tags",
+        "5. Counts over time, with and without the doubt",
+        "25,094 words",
         "Wrote calibrant-demo.html",
-        "calibrant measure pred",
-        "  ISR      2025    5,427",
-        "calibrant explore ",
+        "  calibrant measure test.csv",
     ):
         assert part in ran.out
-    assert 20 < len(ran.out.splitlines()) < 60
-    assert "\\n" not in ran.out
+    lines = ran.out.splitlines()
+    assert 40 < len(lines) <= 68
+    assert max(map(len, lines)) <= 100
     assert [path.name for path in tmp_path.iterdir()] == ["calibrant-demo.html"]
-    assert "<svg" in (tmp_path / "calibrant-demo.html").read_text(encoding="utf-8")
+    page = (tmp_path / "calibrant-demo.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 4
+    assert len(page) < 500_000
+
+
+def test_the_demo_for_machines_is_the_same_story_with_its_records(run: Run, tmp_path: Path) -> None:
+    told = run("demo", "-o", tmp_path / "r.html")
+    ran = run("demo", "-o", tmp_path / "r.html", "--json")
+    assert ran.code == 0
+    found = json.loads(ran.out)
+    words = " ".join(told.out.split())
+    for step in found["steps"]:
+        assert step["heading"] in words
+        for paragraph in (*step["before"], *step["after"]):
+            assert " ".join(paragraph.split()) in words
+    rows = found["demonstration"]["tagger"]["grouped_changes"]["groups"]
+    assert len(rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [("none/r.html", "cannot write: no such file or directory"), (".", "this is a folder")],
+    ids=["no such folder", "a folder"],
+)
+def test_a_bad_place_for_the_report_is_refused_before_any_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("calibrant.workflow.demonstrate", None)  # it is not called
+    ran = run("demo", "-o", output)
+    assert ran.code == 2
+    assert ran.err.startswith(f"calibrant: {output}: {why}")
+    assert len(ran.err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_report_shows_models_side_by_side_with_their_difference(run: Run, tmp_path: Path) -> None:

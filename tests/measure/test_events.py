@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.measure.calibration_error import expected_calibration_error
@@ -19,8 +18,6 @@ from calibrant.measure.events import (
     top_event,
     top_ties,
 )
-
-Floats = NDArray[np.float64]
 
 
 def sample(n: int = 50, count: int = 4, **options: Any) -> ClassPredictions:

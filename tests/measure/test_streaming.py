@@ -188,6 +188,14 @@ def test_a_buffer_that_is_filled_anew_does_not_change_what_was_added() -> None:
     assert metric.result().sum_score.sum() == pytest.approx(0.6)
 
 
+def test_after_a_reset_nothing_of_before_counts() -> None:
+    metric = TallyAccumulator()
+    metric.update([0, 1], [0.2, 0.4])
+    metric.reset()
+    metric.update([1], [0.9])
+    assert (metric.result().total_n, metric.result().total_positives) == (1, 1)
+
+
 def test_events_that_have_no_single_tally_are_refused() -> None:
     with pytest.raises(InputError, match="one event a class"):
         TallyAccumulator("classwise")

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from calibrant import InputError
 from calibrant.posterior import AntecedentPosterior
 
-Floats = NDArray[np.float64]
 Clustering = tuple[int, ...]
 
 

@@ -6,12 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
-
-Rows = list[list[NDArray[np.float64]]]
 
 
 def drawn(

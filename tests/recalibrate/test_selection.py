@@ -134,9 +134,6 @@ def test_numbers_that_give_the_same_groups_are_tried_once() -> None:
     assert list(frequency_candidates(Platt(), {"N": 98, "V": 1, "A": 1}, groups=(2, 3, 4))) == ["G=2"]
 
 
-Case = tuple[dict[str, Any], dict[str, Any], str]
-
-
 @pytest.mark.parametrize(
     ("candidates", "settings", "message"),
     [

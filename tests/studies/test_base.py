@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from matplotlib.figure import Figure
 
 from calibrant import InputError
 from calibrant.studies import Finding, Study, fill, run
-from calibrant.studies._base import number, save
+from calibrant.studies._base import digest, number, save
 
 STUDY = Study(
     name="tiny",
@@ -88,3 +90,12 @@ def test_an_unknown_study_is_refused_with_those_there_are() -> None:
 )
 def test_numbers_are_shown_with_as_many_digits_as_they_deserve(value: object, shown: str) -> None:
     assert number(value) == shown
+
+
+def test_a_digest_is_of_what_the_file_holds_however_it_is_packed(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.txt", "fast.gz", "small.gz")]
+    for path, content in zip(
+        paths, (b"text", gzip.compress(b"text", 1, mtime=1), gzip.compress(b"text", 9)), strict=True
+    ):
+        path.write_bytes(content)
+    assert {digest(path) for path in paths} == {hashlib.sha256(b"text").hexdigest()}

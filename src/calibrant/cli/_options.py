@@ -141,6 +141,11 @@ def columns(function: Function) -> Function:
     return form(added(function, LOGS))
 
 
+# What `calibrant.io` writes, for options of outputs; a test holds it against the list of formats.
+WRITES = "The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
+WRITES_OR_PRINTS = f"{WRITES} -: CSV on standard output; what else is said goes to standard error."
+
+
 def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
     """Add options, in this order."""
     for option in reversed(options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calibrant.cli import _text as text
+from calibrant.report._groups import group_part
 from calibrant.results.drawing import Report, TaskErrors
 from calibrant.results.slices import root
 
@@ -34,6 +35,10 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", *_tasks(tasks)]
     if report.recalibrator is not None and report.differences:
         lines += ["", *_changes(report, level)]
+    if report.groups is not None:
+        part = group_part(report.groups)
+        points = "Group by group, in percentage points with their intervals"
+        lines += ["", points, *text.table([part.table.head, *part.table.rows]), f"  {part.verdict}"]
     for found in report.differences:
         difference = found.difference
         lines += [

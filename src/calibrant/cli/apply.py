@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import Printing, printing
+from calibrant.cli._options import WRITES, Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -22,7 +22,7 @@ from calibrant.cli._progress import Progress
     "--output",
     metavar="OUT",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz).",
+    help=WRITES,
 )
 @click.option("--score", metavar="NAME", help="Column of predicted probabilities.  [default: score]")
 @click.option(

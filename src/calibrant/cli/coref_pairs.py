@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import Printing, printing
+from calibrant.cli._options import WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli._progress import Progress
 
 
@@ -19,8 +19,7 @@ from calibrant.cli._progress import Progress
     "--output",
     metavar="PRED",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz). -: CSV on standard "
-    "output; what else is said goes to standard error.",
+    help=WRITES_OR_PRINTS,
 )
 @click.option(
     "--samples",

@@ -7,10 +7,6 @@ import click
 from calibrant.cli._options import Printing, command_line, printing
 from calibrant.cli._progress import Progress
 
-TEXT_SET = "dated"
-COUNTRIES = ("USA", "ISR")
-MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
-
 
 @click.command(
     "demo",
@@ -27,25 +23,21 @@ MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regress
 )
 @printing
 def command(output: str, printing: Printing) -> None:
-    """Measure two classifiers of tweets and write a report: no network, no arguments, some seconds.
+    """Tell one story on real numbers and write a report: no network, no arguments, some seconds.
 
-    The predictions ship with the package: the probability that a tweet is positive, by Bernoulli naive
-    Bayes and by logistic regression, on the same 6,004 tweets of June 2009. Then countries that use force,
-    counted by year with intervals, from a store of events that ships too.
+    A part-of-speech tagger looks good; how far its probabilities can be trusted; they are mended on other
+    text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
+    ship with the package, as numbers.
     """
-    from calibrant.data import event_labels, event_store, predictions
-    from calibrant.report import page, write
-    from calibrant.workflow import event_table, report
+    from calibrant.io._atomic import check_place
+    from calibrant.report import story_page, write
+    from calibrant.workflow import demonstrate
 
-    sources = [predictions(TEXT_SET, model) for model in MODELS.values()]
+    check_place(output)
     with Progress() as progress:
-        found = report(sources, names=list(MODELS), progress=progress, command=command_line())
+        page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")
-        write(output, page(found))
+        write(output, page)
     from calibrant.cli._demo import lines_of
 
-    def lines() -> list[str]:
-        events = event_table(event_store(), by="year", countries=COUNTRIES, dev=event_labels())
-        return lines_of(found, output, events)
-
-    printing.show(found, lines)
+    printing.show(page, lambda: lines_of(page, output))

@@ -35,6 +35,18 @@ from calibrant.cli._progress import Progress
     help="The table that MODEL was fitted on: fit again to resamples of it, for an interval on the change "
     "that counts the chance of the fit as well.",
 )
+@click.option(
+    "--group",
+    metavar="frequency|FILE",
+    help="Groups of classes to show before and after: similarly frequent ones, or those of a FILE with a "
+    "class and the name of its group a line, between them a tab.  [default: those that MODEL has maps for]",
+)
+@click.option("--groups", type=click.IntRange(min=1), metavar="G", help="Groups by frequency.  [default: 5]")
+@click.option(
+    "--counts",
+    metavar="FILE",
+    help="Counts of classes in the training data, as for calibrant fit.  [default: counted in PRED]",
+)
 @click.option("--title", help="Title of the report.")
 @measuring
 @printing
@@ -44,6 +56,9 @@ def command(
     names: tuple[str, ...],
     model: str | None,
     dev: str | None,
+    group: str | None,
+    groups: int | None,
+    counts: str | None,
     title: str | None,
     printing: Printing,
     **options: Any,
@@ -62,7 +77,15 @@ def command(
     keep_sources(output, *predictions)
     with Progress() as progress:
         found = report(
-            predictions, names=names or None, model=model, dev=dev, progress=progress, **settings_of(options)
+            predictions,
+            names=names or None,
+            model=model,
+            dev=dev,
+            group=group,
+            groups=groups,
+            counts=counts,
+            progress=progress,
+            **settings_of(options),
         )
         progress("drawing")
         made = page(found, title=title)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from calibrant.cli._options import EXECUTOR, WORKERS, Printing, printing
+from calibrant.cli._options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
 from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
 
@@ -22,8 +22,7 @@ from calibrant.cli._tagging import tagging
     "--output",
     metavar="PRED",
     required=True,
-    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz). -: CSV on standard "
-    "output; what else is said goes to standard error.",
+    help=WRITES_OR_PRINTS,
 )
 @click.option(
     "--threshold",

@@ -19,15 +19,14 @@ class Pronoun(NamedTuple):
         1, 2 or 3; 0 where persons do not apply (*this*, *who*).
     gender, number
         As `calibrant.models.mentions.Traits` has them.
-    possessive, reflexive
-        Whether this form is (*his*; *himself*).
+    reflexive
+        Whether this form is (*himself*).
     """
 
     form: str
     person: int
     gender: Gender
     number: Number
-    possessive: bool = False
     reflexive: bool = False
 
 
@@ -51,20 +50,17 @@ def _pronouns() -> dict[str, Pronoun]:
     )
     words: dict[str, Pronoun] = {}
     for form, person, gender, number, cases, possessives, reflexives in personal:
-        for word in [form, *cases.split()]:
+        for word in [form, *cases.split(), *possessives.split()]:
             words[word] = Pronoun(form, person, gender, number)
-        for word in possessives.split():
-            words[word] = Pronoun(form, person, gender, number, possessive=True)
         for word in reflexives.split():
             words[word] = Pronoun(form, person, gender, number, reflexive=True)
-    words["her"] = Pronoun("she", 3, "feminine", "singular", possessive=True)  # its more frequent use
     for form in ("this", "that"):
         words[form] = Pronoun(form, 0, "unknown", "singular")
     for form in ("these", "those"):
         words[form] = Pronoun(form, 0, "unknown", "plural")
     for form in ("who", "whom", "whoever"):
         words[form] = Pronoun("who", 0, "person", "unknown")
-    words["whose"] = Pronoun("who", 0, "unknown", "unknown", possessive=True)
+    words["whose"] = Pronoun("who", 0, "unknown", "unknown")
     for form in ("which", "what"):
         words[form] = Pronoun(form, 0, "neuter", "unknown")
     for start in ("some", "any", "every", "no"):

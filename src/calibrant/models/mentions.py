@@ -113,7 +113,7 @@ def _traits(sentence: Sequence[str], mention: Mention, tree: Tree | None) -> Tra
     pronoun = _pronoun(words)
     if pronoun is not None and not (tree and tree.tags[head] in ("PROPN", "NOUN", "NUM", "VERB")):
         return Traits(head, "pronoun", pronoun.gender, pronoun.number, pronoun.person, pronoun)
-    of: MentionType = "proper" if _is_proper(sentence, mention, head, tree) else "nominal"
+    of: MentionType = "proper" if _is_proper(sentence, head, tree) else "nominal"
     features = _features(tree, head)
     gender = gender_of(words, head - mention.start, of == "proper", features)
     number = number_of(words, head - mention.start, of == "proper", features)
@@ -214,7 +214,7 @@ def _pronoun(lower: Sequence[str]) -> Pronoun | None:
     return lists.RECIPROCAL if tuple(lower) in lists.RECIPROCALS else None
 
 
-def _is_proper(sentence: Sequence[str], mention: Mention, head: int, tree: Tree | None) -> bool:
+def _is_proper(sentence: Sequence[str], head: int, tree: Tree | None) -> bool:
     if tree is not None and tree.tags[head]:
         return tree.tags[head] == "PROPN"
     word = sentence[head]

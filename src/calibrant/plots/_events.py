@@ -77,7 +77,9 @@ def event_series(
     band = f"{style.percent(table.level)} interval under the model"
     handles, labels = axes[0].get_legend_handles_labels()
     named = [band if label == "band" else label for label in labels]
-    figure.legend(handles, named, loc="outside upper left", ncols=len(named), frameon=False)
+    beside = len(named) if across > 1 else 1  # a single panel is no wider than one of them
+    look: dict[str, Any] = {"frameon": False, "labelcolor": style.INK}
+    figure.legend(handles, named, loc="outside upper left", ncols=beside, **look)
     return figure
 
 

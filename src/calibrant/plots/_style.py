@@ -110,7 +110,7 @@ def shown(name: str, longest: int = LONGEST_NAME) -> str:
 
 def plain_title(ax: Axes, text: str) -> None:
     """Set a title to the letter: a dollar sign in it starts no formula."""
-    ax.set_title(text, loc="left").set_parse_math(False)
+    ax.set_title(text, loc="left", color=INK).set_parse_math(False)
 
 
 def percent(level: float) -> str:

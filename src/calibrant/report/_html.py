@@ -11,8 +11,11 @@ from markupsafe import Markup
 
 from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
+from calibrant.report._group_figures import group_pictures
+from calibrant.report._groups import group_part
 from calibrant.report._sections import ClassTable, Lines, Section, TaskTable
 from calibrant.report.glossary import TERMS
+from calibrant.results.groups import GroupedChanges
 from calibrant.results.slices import root
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
@@ -35,6 +38,7 @@ def render(
     version: str,
     notes: Sequence[str],
     tasks: TaskTable | None = None,
+    groups: GroupedChanges | None = None,
 ) -> str:
     """Return a page as one HTML document."""
     kinds = _kinds(sections)
@@ -61,6 +65,8 @@ def render(
             version=version,
             notes=notes,
             tasks=tasks,
+            groups=None if groups is None else group_part(groups),
+            group_figures=[] if groups is None else _all_safe(group_pictures({"after": groups}, "all")),
         )
     )
 
@@ -77,12 +83,22 @@ def render_protocol(
     return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
 
 
+def render_story(page: object, figures: Sequence[Sequence[Picture]]) -> str:
+    """Return the page of a story, with the figures of each step, as one HTML document."""
+    safe = [_all_safe(drawn) for drawn in figures]
+    return _environment().get_template("story.html").render(page=page, figures=safe)
+
+
 def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
     """Choose what is drawn of each section, so that the page stays below a megabyte."""
     sizes = [len(section.models) for section in sections]
     if sum(sizes) <= ALL_DRAWN:
         return [EVERYTHING for _ in sections]
     return [("curves",) if so_far <= CURVES_DRAWN else () for so_far in accumulate(sizes)]
+
+
+def _all_safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:
+    return [_safe(picture) for picture in drawn]
 
 
 def _safe(picture: Picture) -> dict[str, str]:

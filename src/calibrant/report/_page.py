@@ -97,6 +97,7 @@ class Page:
             version=self.version,
             notes=self.report.notes,
             tasks=self.tasks,
+            groups=self.report.groups,
         )
 
 

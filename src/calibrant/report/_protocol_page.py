@@ -9,7 +9,6 @@ from typing import Any
 from calibrant.report import _text as text
 from calibrant.report._page import page
 from calibrant.report._protocol_text import (
-    TextTable,
     agreement_tables,
     fold_tables,
     pair_table,
@@ -18,7 +17,7 @@ from calibrant.report._protocol_text import (
     selective_table,
     task_lines,
 )
-from calibrant.report._sections import Card, Contrast, Lines, Section
+from calibrant.report._sections import Card, Contrast, Lines, Section, TextTable
 from calibrant.results._base import plain
 from calibrant.results.protocol import Protocol
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from calibrant.report import _text as text
-from calibrant.report._sections import Lines
+from calibrant.report._sections import Lines, TextTable
 from calibrant.results.agreement import Agreement, PairAgreement
 from calibrant.results.protocol import MetricComparison, Protocol, SystemEvaluation
 from calibrant.results.resampled import ResampledEstimate
@@ -36,32 +35,6 @@ ALTERNATIVES = {
     "greater": "one-sided: the first of a pair is the better one",
     "less": "one-sided: the first of a pair is the worse one",
 }
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table of texts.
-
-    Attributes
-    ----------
-    title, note
-        Above and below it; may be empty.
-    head
-        Names of the columns; the first column names the rows.
-    rows
-        One text a column.
-    folded
-        Whether it opens on a click only.
-    words
-        How many of the last columns are words, not numbers.
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-    folded: bool = False
-    words: int = 0
 
 
 def metric_name(name: str) -> str:

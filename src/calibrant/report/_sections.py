@@ -144,3 +144,29 @@ class TaskTable:
     level: float
     measured: tuple[int, ...]
     least: int
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts.
+
+    Attributes
+    ----------
+    title, note
+        Above and below it; may be empty.
+    head
+        Names of the columns; the first column names the rows.
+    rows
+        One text a column.
+    folded
+        Whether it opens on a click only.
+    words
+        How many of the last columns are words, not numbers.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    folded: bool = False
+    words: int = 0

@@ -22,6 +22,7 @@ from calibrant.results.coreference import (
     WrittenPairs,
     WrittenPosteriors,
 )
+from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.drawing import (
     BinIntervals,
     Drawing,
@@ -43,7 +44,13 @@ from calibrant.results.errors import (
     SmoothError,
 )
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
-from calibrant.results.groups import MarginalChange, MarginalError, ResampledChange
+from calibrant.results.groups import (
+    GroupChange,
+    GroupedChanges,
+    MarginalChange,
+    MarginalError,
+    ResampledChange,
+)
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
@@ -120,6 +127,7 @@ __all__ = [
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
+    "Demonstration",
     "Detectable",
     "DisputedItem",
     "DocumentCoreference",
@@ -132,6 +140,8 @@ __all__ = [
     "Exceedance",
     "Finding",
     "FittedRecalibrator",
+    "GroupChange",
+    "GroupedChanges",
     "LabelPlan",
     "LogDecomposition",
     "MarginalChange",
@@ -181,6 +191,7 @@ __all__ = [
     "Table",
     "TagEvaluation",
     "TaggerCandidate",
+    "TaggerStory",
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",

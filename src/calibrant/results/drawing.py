@@ -9,7 +9,7 @@ from calibrant._checks import Floats
 from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
-from calibrant.results.groups import ResampledChange
+from calibrant.results.groups import GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measured import EVENT, Measured, error_columns
 from calibrant.results.measurement import headline_cells
@@ -148,6 +148,8 @@ class Report(Result):
         Its changes with intervals that count the chance of the fit; empty where it was not fitted again.
     tasks
         Of logs of evaluations with several tasks or subjects, each model's errors task by task.
+    groups
+        What the recalibrator does to each group of classes; None where there are no groups.
     """
 
     models: tuple[ReportedModel, ...]
@@ -157,6 +159,7 @@ class Report(Result):
     recalibrator: str | None = None
     resampled: tuple[ResampledChange, ...] = ()
     tasks: tuple[TaskErrors, ...] = ()
+    groups: GroupedChanges | None = None
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return the errors, a row a model and event; those of each class; and the differences."""
@@ -181,6 +184,8 @@ def _report_tables(report: Report) -> tuple[Table, ...]:
         tables.append(Table("classes", columns, tuple(rows[1]), f"Class by class. {caption}"))
     if report.differences:
         tables.append(_differences(report, first.level))
+    if report.groups is not None:
+        tables += report.groups.to_tables()
     return tuple(tables)
 
 

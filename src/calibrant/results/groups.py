@@ -7,6 +7,9 @@ from typing import Any
 
 from calibrant.results._base import Result
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
+from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
+
+NAMED = 3  # classes that stand for a group
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,106 @@ class MarginalChange(Result):
                 },
             }
         ]
+
+
+@dataclass(frozen=True)
+class GroupChange(Result):
+    """What recalibration does to the scores of one group of classes.
+
+    Attributes
+    ----------
+    classes
+        Of the group, in its order: those by frequency from the most frequent on.
+    share
+        Of the group among all counted occurrences of classes (in the training data, say), in [0, 1].
+    change
+        The error before and after, with the paired difference.
+    """
+
+    classes: tuple[str, ...]
+    share: float
+    change: MarginalChange
+
+    @property
+    def label(self) -> str:
+        """The group by its first classes, such as ``CD MD TO and 24 more``; marks among them are quoted."""
+        shown = [name if name.isalnum() else f'"{name}"' for name in self.classes]
+        if len(shown) <= NAMED + 1:
+            return " ".join(shown)
+        return f"{' '.join(shown[:NAMED])} and {len(shown) - NAMED} more"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The row of the change, and what the group is."""
+        (row,) = self.change.to_rows()
+        return [{**row, "members": ", ".join(self.classes), "share": self.share}]
+
+
+@dataclass(frozen=True)
+class GroupedChanges(Result):
+    """What recalibration does to all scores together, and to those of each group of classes.
+
+    Attributes
+    ----------
+    total
+        Of all scores on one set of bins: errors of opposite sign of two groups can cancel in it.
+    groups
+        Each group by itself, in their order.
+    """
+
+    total: MarginalChange
+    groups: tuple[GroupChange, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row for all scores, and one a group."""
+        whole = {**self.total.to_rows()[0], "members": None, "share": 1.0}
+        return [whole, *(row for group in self.groups for row in group.to_rows())]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the errors of all scores and of each group, before and after."""
+        paired = self.total.difference
+        interval = interval_heading(0.95 if paired is None else paired.level)
+        columns = (
+            Column("members", "classes", "name"),
+            Column("share", "share"),
+            Column("n", "n", "count"),
+            Column("debiased_before", "before"),
+            Column("before", interval, "interval"),
+            Column("debiased_after", "after"),
+            Column("after", interval, "interval"),
+            Column("mse_difference", "fall of the square"),
+            Column("mse_difference", interval, "interval"),
+        )
+        whole = GroupChange((), 1.0, self.total)
+        rows = tuple(_cells(group) for group in (whole, *self.groups))
+        caption = (
+            "Debiased calibration errors before and after recalibration; intervals take the map as given"
+        )
+        return (Table("groups", columns, rows, caption),)
+
+
+def _cells(group: GroupChange) -> tuple[Cell, ...]:
+    change = group.change
+    before, after, paired = change.before, change.after, change.difference
+    return (
+        group.label or "all",
+        group.share,
+        before.n,
+        known(before.debiased_error, before.reasons, "debiased_error"),
+        _ends(before),
+        known(after.debiased_error, after.reasons, "debiased_error"),
+        _ends(after),
+        None if paired is None else known(paired.mse_difference, paired.reasons, "mse_difference"),
+        None
+        if paired is None
+        else between(paired.mse_low, paired.mse_high, paired.reasons, "mse_low", "mse_high"),
+    )
+
+
+def _ends(error: MarginalError) -> Cell:
+    interval = error.interval
+    if interval is None:
+        return None
+    return between(interval.low, interval.high, interval.reasons, "low", "high")
 
 
 @dataclass(frozen=True)

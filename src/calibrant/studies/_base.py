@@ -7,6 +7,7 @@ figures beside it, and fills the tables of ``NAME.md``, whose prose is written b
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
@@ -74,7 +75,7 @@ class Study(Result):
     wall_seconds
         How long it took.
     data
-        SHA-256 of every file read, by name.
+        SHA-256 of every file read (unpacked), by name.
     parameters
         What was chosen, by name.
     findings
@@ -103,8 +104,10 @@ class Study(Result):
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """SHA-256 of what a file holds, in hexadecimal; unpacked, since packers differ."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
@@ -217,5 +220,6 @@ def _run_lines(record: dict[str, Any]) -> str:
     files = "".join(f"\n- `{name}`: `{value[:16]}`" for name, value in record["data"].items())
     return (
         f"Command: `{record['command']}`. Seed {record['seed']}. {record['wall_seconds']:.0f} seconds.\n"
-        f"Chosen: {parameters}." + (f"\n\nData (first digits of the SHA-256):\n{files}" if files else "")
+        f"Chosen: {parameters}."
+        + (f"\n\nData (first digits of the SHA-256, unpacked):\n{files}" if files else "")
     )

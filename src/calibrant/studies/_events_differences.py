@@ -84,7 +84,7 @@ def differences(counted: Counted) -> list[Difference]:
         low, high = sorted((one.mean, other.mean))
         if low >= SOME and high >= ENOUGH and one.best != other.best:
             first, second = (one, other) if one.best > other.best else (other, one)
-            found.append(Difference(kind, first, second, _compared(counted, kind, first, second)))
+            found.append(Difference(kind, first, second, _compared(counted, first, second)))
     return found
 
 
@@ -111,12 +111,12 @@ def _sides(counted: Counted) -> list[list[Side]]:
     return found
 
 
-def _compared(counted: Counted, kind: str, first: Side, second: Side) -> Exceedance:
-    up, down = _steps(counted, kind, first, second)
+def _compared(counted: Counted, first: Side, second: Side) -> Exceedance:
+    up, down = _steps(counted, first, second)
     return compare_counts(up, down, names=(first.name, second.name), level=LEVEL)
 
 
-def _steps(counted: Counted, kind: str, first: Side, second: Side) -> tuple[Floats, Floats]:
+def _steps(counted: Counted, first: Side, second: Side) -> tuple[Floats, Floats]:
     """For each document the probability that it counts for the first alone, and for the second alone."""
     counts = counted.calendar.counts
     documents = np.unique(counts.document[np.concatenate([first.rows, second.rows])])

@@ -23,7 +23,6 @@ ENOUGH = 5.0  # the least mean of a period that a comparison should rest on
 FEW = 10  # samples, against all
 LEVEL = 0.95
 SERIES_KEYS = ("country", "period", "documents", "matched", "mean", "low", "high")
-TOTAL_KEYS = ("low_total", "high_total", "best")
 
 
 @dataclass(frozen=True)

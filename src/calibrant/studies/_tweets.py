@@ -156,10 +156,6 @@ def write_predictions(data: Path, folder: Path) -> list[Path]:
                 compression="zstd",
                 compression_level=19,
                 use_dictionary=False,
-                column_encoding={
-                    "item": "DELTA_BINARY_PACKED",
-                    "score": "BYTE_STREAM_SPLIT",
-                    "label": "PLAIN",
-                },
+                column_encoding=ENCODING,
             )
     return written

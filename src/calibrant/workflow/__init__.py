@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from calibrant.workflow.coreference import evaluate_coreference, predict_coreference
     from calibrant.workflow.coreference_pairs import export_pairs
     from calibrant.workflow.coreference_training import train_coreference
+    from calibrant.workflow.demonstration import demonstrate
     from calibrant.workflow.estimating import estimate
     from calibrant.workflow.evaluating import agree, compare
     from calibrant.workflow.event_doubts import uncertain_documents
     from calibrant.workflow.event_extraction import extract_events
     from calibrant.workflow.event_figures import draw_events
     from calibrant.workflow.event_tables import event_table
+    from calibrant.workflow.grouping import group_changes
     from calibrant.workflow.measuring import Columns, measure
     from calibrant.workflow.monitoring import monitor
     from calibrant.workflow.planning import plan
@@ -33,6 +35,7 @@ __all__ = [
     "agree",
     "apply_recalibrator",
     "compare",
+    "demonstrate",
     "draw_events",
     "estimate",
     "evaluate_coreference",
@@ -41,6 +44,7 @@ __all__ = [
     "export_pairs",
     "extract_events",
     "fit_recalibrator",
+    "group_changes",
     "measure",
     "monitor",
     "plan",

@@ -17,6 +17,7 @@ from calibrant.recalibrate.methods import METHODS, with_setting
 from calibrant.workflow._class_parts import Labelled
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
+FEW_GROUPS = 5  # by frequency, if not said otherwise: the paper's choice
 MOST_DIGITS = 18  # of a count
 
 
@@ -109,10 +110,21 @@ def composed(
     if group == FREQUENCY:
         return recalibrate.PerGroup(estimator, by_frequency(counts, positive_integer(groups, "groups")))
     assert not isinstance(group, str)
+    return recalibrate.PerGroup(estimator, members_of(group))
+
+
+def members_of(homes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Turn the group of each class into the classes of each group.
+
+    Examples
+    --------
+    >>> members_of({"NN": "noun", "VB": "verb", "NNS": "noun"})
+    {'noun': ['NN', 'NNS'], 'verb': ['VB']}
+    """
     members: dict[str, list[str]] = {}
-    for name, home in group.items():
+    for name, home in homes.items():
         members.setdefault(home, []).append(name)
-    return recalibrate.PerGroup(estimator, members)
+    return members
 
 
 def check_grouping(group: str, given: Mapping[str, object]) -> None:

@@ -133,7 +133,7 @@ def monitor(
     watched, taken = _restored(state, settings) or (None, {})
     if watched is None:
         watched = _new(table, settings)
-    late = _take(watched, table, settings, taken)
+    late = _take(watched, table, taken)
     if state is not None:
         _save(state, settings, watched, taken)
     found = watched.result()
@@ -254,9 +254,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     )
 
 
-def _take(
-    watched: CalibrationMonitor, table: _Table, settings: _Settings, taken: dict[str, int]
-) -> list[str]:
+def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> list[str]:
     """Give the monitor each window that it has not taken; return those with rows that came too late."""
     late = []
     days = watched.result().days

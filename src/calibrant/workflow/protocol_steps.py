@@ -103,7 +103,7 @@ def protocol(
         power=plan.power,
         samples=plan.samples,
         seed=plan.seed,
-        notes=(*notes, *_notes(task, gold.record, found, scored)),
+        notes=(*notes, *_notes(gold.record, found, scored)),
         version=__version__,
         command=command,
         reasons=reasons,
@@ -123,9 +123,7 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
     )
 
 
-def _notes(
-    task: ControlTask, reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]
-) -> list[str]:
+def _notes(reference: Reference, found: Agreement | None, systems: Sequence[SystemEvaluation]) -> list[str]:
     """What the reader must know of the data."""
     notes = []
     if found is not None and found.missing:

@@ -21,6 +21,7 @@ from calibrant.workflow._class_parts import labelled_scores
 from calibrant.workflow._map_notes import map_notes
 from calibrant.workflow._mending import Mending, of_file, view_of
 from calibrant.workflow._methods import (
+    FEW_GROUPS,
     FREQUENCY,
     SHARED,
     check_grouping,
@@ -33,8 +34,6 @@ from calibrant.workflow._methods import (
 )
 from calibrant.workflow._sources import Progress
 from calibrant.workflow.measuring import Columns, check_model
-
-FEW_GROUPS = 5  # the paper's choice
 
 
 def fit_recalibrator(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
@@ -14,7 +14,7 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.measure.noise_floor import consistency_bars
 from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
-from calibrant.results.groups import ResampledChange
+from calibrant.results.groups import GroupedChanges, ResampledChange
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._log_models import by_model, task_errors
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
@@ -22,6 +22,7 @@ from calibrant.workflow._mending import before_and_after, by_row
 from calibrant.workflow._refitting import notes_on, refitted
 from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.comparing import difference_of, event_notes
+from calibrant.workflow.grouping import group_changes, has_groups
 from calibrant.workflow.measuring import Columns, read, together
 
 CURVE_RESAMPLES = 200
@@ -34,6 +35,9 @@ def report(
     names: Sequence[str] | None = None,
     model: SavedRecalibrator | str | os.PathLike[str] | None = None,
     dev: Any = None,
+    group: str | Mapping[str, str] | None = None,
+    groups: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     event: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
@@ -68,6 +72,9 @@ def report(
         The table that the recalibrator was fitted on: it is fitted again to 200 resamples of it, and
         ``resampled`` holds intervals on the changes that count the chance of the fit as well. For long
         tables of at most 10^7 scores.
+    group, groups, counts
+        As in `calibrant.workflow.group_changes`: what the recalibrator does to each group of classes. Without
+        them, to the groups that it has maps for, if it has any.
     event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
         As in `calibrant.workflow.measure`.
     columns, threads, progress, command
@@ -93,21 +100,16 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
-    told: list[str] = []
-    recalibrator = None
-    resampled: tuple[ResampledChange, ...] = ()
     sources = source_list(sources)
-    if model is None and dev is None:
-        sources, names = by_model(sources, names, columns)
-    if model is not None:
-        sources, saved, recalibrator, told = before_and_after(sources, model, columns)
-        if dev is not None:
-            tables = (columns or Columns()).open(dev), sources[0]
-            resampled = refitted(saved, *tables, level=level, seed=seed, progress=progress)
-            told += notes_on(resampled, tables[0].name)
-        names = ("before", "after") if names is None else names
-    elif dev is not None:
-        raise InputError("dev is given without a recalibrator", "give it (--model)", code="parameter")
+    for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
+        if given is not None and model is None:
+            raise InputError(f"{what} is given without a recalibrator", "give it (--model)", code="parameter")
+    if model is None:
+        mended = _Mended(*by_model(sources, names, columns))
+    else:
+        grouping = _Grouping(group, groups, counts)
+        mended = _before_and_after(sources, names, model, dev, grouping, columns, level, seed, progress)
+    sources, names = mended.sources, mended.names
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
@@ -137,10 +139,77 @@ def report(
     if model is not None:
         read_sources = [[by_row(each) for each in found] for found in read_sources]
     differences, unpaired = _differences(called, read_sources, level, seed)
-    notes = told + event_notes(called, [[each.event for each in found] for found in read_sources]) + unpaired
+    notes = (
+        list(mended.notes)
+        + event_notes(called, [[each.event for each in found] for found in read_sources])
+        + unpaired
+    )
     tasks, left_out = task_errors(called, sources, level)
     notes += left_out
-    return Report(tuple(models), differences, command, tuple(notes), recalibrator, resampled, tasks)
+    return Report(
+        models=tuple(models),
+        differences=differences,
+        command=command,
+        notes=tuple(notes),
+        recalibrator=mended.recalibrator,
+        resampled=mended.resampled,
+        tasks=tasks,
+        groups=mended.groups,
+    )
+
+
+class _Grouping(NamedTuple):
+    """Which groups of classes are measured."""
+
+    group: str | Mapping[str, str] | None
+    groups: int | None
+    counts: Mapping[str, int] | str | os.PathLike[str] | None
+
+
+class _Mended(NamedTuple):
+    """The tables of a report, and what is known of the recalibrator between them, if there is one."""
+
+    sources: list[Any]
+    names: Sequence[str] | None
+    recalibrator: str | None = None
+    notes: tuple[str, ...] = ()
+    resampled: tuple[ResampledChange, ...] = ()
+    groups: GroupedChanges | None = None
+
+
+def _before_and_after(
+    sources: list[Any],
+    names: Sequence[str] | None,
+    model: SavedRecalibrator | str | os.PathLike[str],
+    dev: Any,
+    grouping: _Grouping,
+    columns: Columns | None,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> _Mended:
+    """One table before and after recalibration."""
+    tables, saved, called, notes = before_and_after(sources, model, columns)
+    resampled: tuple[ResampledChange, ...] = ()
+    grouped = None
+    if dev is not None:
+        again = (columns or Columns()).open(dev)
+        resampled = refitted(saved, again, tables[0], level=level, seed=seed, progress=progress)
+        notes = notes + notes_on(resampled, again.name)
+    if grouping.group is not None or has_groups(saved):
+        group, groups, counts = grouping
+        grouped = group_changes(
+            tables[0],
+            saved,
+            group=group,
+            groups=groups,
+            counts=counts,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+    names = ("before", "after") if names is None else names
+    return _Mended(list(tables), names, called, tuple(notes), resampled, grouped)
 
 
 def source_list(sources: Any) -> list[Any]:

@@ -1,0 +1,24 @@
+"""Draw docs/images/rare-tags.svg: what `calibrant demo` says of frequent and of rare tags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from calibrant.plots import render
+from calibrant.plots._style import figure_of
+from calibrant.report._group_figures import group_axes
+from calibrant.report._story import changes_of
+from calibrant.workflow import demonstrate
+
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "rare-tags.svg"
+
+
+def picture() -> bytes:
+    """Draw the errors of the groups of tags, from the record of the demonstration."""
+    axes = group_axes(changes_of(demonstrate().tagger))
+    assert axes is not None
+    return render(figure_of(axes), "svg")
+
+
+if __name__ == "__main__":
+    PICTURE.write_bytes(picture())

@@ -1,0 +1,148 @@
+"""What a recalibrator does to each group of classes, such as rare tags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from calibrant._rng import Seed
+from calibrant.exceptions import InputError
+from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
+from calibrant.measure._classes import Groups, named_groups
+from calibrant.measure.groups import by_frequency, calibration_changes
+from calibrant.results.groups import GroupChange, GroupedChanges
+from calibrant.workflow._class_parts import Labelled, labelled_scores
+from calibrant.workflow._mending import Mending
+from calibrant.workflow._methods import (
+    FEW_GROUPS,
+    FREQUENCY,
+    class_counts,
+    counts_of,
+    members_of,
+    named_groups_of,
+)
+from calibrant.workflow._sources import Progress
+from calibrant.workflow.measuring import Columns
+
+
+def group_changes(
+    source: Any,
+    model: SavedRecalibrator | str | os.PathLike[str],
+    *,
+    group: str | Mapping[str, str] | None = None,
+    groups: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    level: float = 0.95,
+    seed: Seed = 0,
+    columns: Columns | None = None,
+    progress: Progress | None = None,
+) -> GroupedChanges:
+    """Measure each group of classes before and after recalibration, on the same scores.
+
+    Parameters
+    ----------
+    source
+        A long prediction table with classes (see `calibrant.io.open_predictions`) of at most 10^7 scores, on
+        which the recalibrator was not fitted.
+    model
+        A recalibrator of such tables, or the file it was saved in.
+    group
+        ``"frequency"``: ``groups`` groups of similarly frequent classes. Or the group of each class: a
+        mapping of names, or the path of a file (`calibrant.io.read_class_table`). None: the groups that the
+        recalibrator has maps for.
+    groups
+        Groups by frequency asked for, 5 if not given; there can be fewer.
+    counts
+        How often each class occurs, for groups by frequency and for the shares of groups: a mapping, or a
+        file as for ``group``. None: counted in this table.
+    level
+        Of all intervals.
+    seed
+        Of the sign flips behind the paired intervals.
+    columns, progress
+        As in `calibrant.workflow.measure`.
+
+    Returns
+    -------
+    GroupedChanges
+        Intervals of changes take the fitted map as given.
+
+    Raises
+    ------
+    InputError
+        The table or the recalibrator has no classes, or there are no groups.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, table 1.
+
+    Examples
+    --------
+    >>> from calibrant.data import tag_counts, tagger_predictions
+    >>> from calibrant.workflow import fit_recalibrator
+    >>> asked = {"group": "frequency", "groups": 2, "counts": tag_counts()}
+    >>> model = fit_recalibrator(tagger_predictions("dev"), method="histogram", **asked)
+    >>> found = group_changes(tagger_predictions(), model, counts=tag_counts())
+    >>> [(len(group.classes), round(group.share, 2)) for group in found.groups]
+    [(7, 0.54), (42, 0.46)]
+    """
+    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
+    table = (columns or Columns()).open(source)
+    mending = Mending(saved, table)
+    if saved.view != "classes":
+        raise InputError("there are no groups of classes", "give a long table with classes", code="event")
+    found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
+    if not isinstance(found, Labelled):
+        message = "groups are not measured in tables of more than 10^7 scores"
+        raise InputError(message, "leave some of its rows out", code="parameter", file=table.name)
+    known = class_counts(found, table.classes) if counts is None else counts_of(counts)
+    members = _groups(saved, group, groups, known)
+    changes = calibration_changes(
+        found.label,
+        found.score,
+        mending(found.score.astype("float64", copy=False), found.code),
+        found.code if found.code is not None else (),
+        members,
+        names=table.classes,
+        sample_weight=found.weight,
+        clusters=found.unit,
+        threshold=saved.threshold or table.threshold or 0.0,
+        level=level,
+        seed=seed,
+    )
+    total = max(1, sum(known.values()))
+    return GroupedChanges(
+        changes[1],
+        tuple(
+            GroupChange(tuple(names), sum(known.get(name, 0) for name in names) / total, change)
+            for names, change in zip(named_groups(members).values(), changes[2:], strict=True)
+        ),
+    )
+
+
+def has_groups(saved: SavedRecalibrator) -> bool:
+    """Whether a recalibrator has maps for groups of classes."""
+    return getattr(saved.recalibrator, "groups", None) is not None
+
+
+def _groups(
+    saved: SavedRecalibrator,
+    group: str | Mapping[str, str] | None,
+    groups: int | None,
+    counts: Mapping[str, int],
+) -> Groups:
+    if group is None:
+        found: Groups | None = getattr(saved.recalibrator, "groups", None)
+        if found is None:
+            message = "the recalibrator has no groups of classes"
+            raise InputError(message, "say which to measure (--group frequency)", code="parameter")
+        return found
+    homes, _ = named_groups_of(group)
+    if homes == FREQUENCY:
+        return by_frequency(counts, FEW_GROUPS if groups is None else groups)
+    if isinstance(homes, str):
+        hint = "give frequency, or a file with a class and its group a line"
+        raise InputError(f"{homes!r} is no grouping to measure by", hint, code="parameter")
+    return members_of(homes)

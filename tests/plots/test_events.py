@@ -1,0 +1,37 @@
+"""Counts over time: the legend fits the figure, and every text follows the page into the dark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from calibrant.plots import event_series, inline_svg
+from calibrant.results.events import EventCount, EventTable
+
+
+def table(countries: int) -> EventTable:
+    """Three years of some countries, with both intervals."""
+    rows = tuple(
+        EventCount(f"C{code}", str(year), 9, 2, 1.2, 0.4, 1.0, 2.0, 0.5, 3.0, 0.13, 2)
+        for code in range(countries)
+        for year in (2001, 2002, 2003)
+    )
+    return EventTable("s", "year", "normal", 0.95, 100, True, True, (), rows)
+
+
+@pytest.mark.parametrize("countries", [1, 2, 3])
+def test_the_legend_is_no_wider_than_the_figure(countries: int) -> None:
+    figure = event_series(table(countries))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
+def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:
+    svg = inline_svg(event_series(table(1)), name="x", description="y")
+    texts = re.findall(r"<text[^>]*>", svg)
+    assert len(texts) > 8
+    assert [each for each in texts if "var(--ink" not in each and "var(--muted" not in each] == []
