@@ -142,7 +142,7 @@ def default_interval(name: str, n: int, clusters: int, **_: Any) -> Call:
     score, y = data.load(name, n)
     cluster = _clusters(n, clusters)
 
-    def call() -> list[float]:
+    def call() -> list[float | None]:
         found = calibration_interval(y, score, clusters=cluster)
         return [found.low, found.high]
 
@@ -164,7 +164,7 @@ def algorithm_2(bins: int, samples: int, **_: Any) -> Call:
     score, y = data.beta(200 * bins)
     found = adaptive_of(pairs(y, score), size=200)
 
-    def call() -> list[float]:
+    def call() -> list[float | None]:
         interval = error_interval(found, method="sampling", samples=samples, seed=data.SEED)
         return [interval.low, interval.high]
 

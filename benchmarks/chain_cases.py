@@ -120,8 +120,8 @@ def _hmm() -> tuple[dict[str, Floats], NDArray[np.int64], NDArray[np.int64]]:
         for name, table in (("start", start), ("step", step), ("emission", emission))
     }
     text, _ = tagging_data.test()
-    words = np.array([word_code.get(word, len(word_code)) for word in chain.from_iterable(text)])
-    return tables, words, np.array([len(sentence) for sentence in text])
+    codes_of = np.array([word_code.get(word, len(word_code)) for word in chain.from_iterable(text)])
+    return tables, codes_of, np.array([len(sentence) for sentence in text])
 
 
 def _hmm_marginals(

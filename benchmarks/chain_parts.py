@@ -53,7 +53,7 @@ def chains(scale: Scale) -> Found:
         "HMM marginals, hmmlearn": ("hmmlearn_marginals", {}),
     }
     rows: list[Row] = []
-    found: dict[str, list[Timing]] = {case: [] for case, _ in cases.values()} | {"lookup": []}
+    found: dict[str, list[Timing]] = {case: [] for case in (*(case for case, _ in cases.values()), "lookup")}
     for threads in THREADS:
         for text, (case, more) in cases.items():
             slow = case in ("crfsuite_marginals", "hmmlearn_marginals")

@@ -61,7 +61,8 @@ def _sentences() -> tuple[list[str], list[str]]:
     from calibrant.data import dated_documents
     from calibrant.events import RULES
 
-    plain, of_force = [], []
+    plain: list[str] = []
+    of_force: list[str] = []
     for block in dated_documents().read_text(encoding="utf-8").split("\n\n"):
         words = [line.split("\t") for line in block.split("\n") if line and not line.startswith("#")]
         if not words:
@@ -108,7 +109,8 @@ def _cluster(folder: Path, workers: int) -> str:
     while not file.exists():
         time.sleep(0.05)
     address: str = json.loads(file.read_text(encoding="utf-8"))["address"]
-    with Client(address, set_as_default=False) as client:
+    connect: Any = Client  # without types
+    with connect(address, set_as_default=False) as client:
         client.wait_for_workers(workers)
     return address
 

@@ -86,15 +86,17 @@ def engine_dask(folder: str, parts: int, **_: Any) -> Call:
 
     from calibrant.io.engines import engine_tally
 
-    cluster = LocalCluster(
+    local: Any = LocalCluster  # without types
+    cluster = local(
         n_workers=2, threads_per_worker=1, processes=True, protocol="tcp://", dashboard_address=None
     )
-    client = Client(cluster)
+    connect: Any = Client
+    scheduler = connect(cluster).scheduler
     names = [str(file) for file in _files(folder, parts)]
     frame = dd.read_parquet(names, columns=["score", "label"], split_row_groups=True)
 
     def run() -> list[Any]:
-        assert client.scheduler.address.startswith("tcp://")
+        assert str(scheduler.address).startswith("tcp://")
         return digest(engine_tally(frame))
 
     return run

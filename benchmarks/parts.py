@@ -7,7 +7,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class Bar:
     unit: str
     one: float | None
     two: float | None
-    least: bool = False
+    least: bool = field(default=False, kw_only=True)
 
     def meets(self, value: float | None) -> bool:
         return value is None or (value >= self.limit if self.least else value <= self.limit)
@@ -99,7 +99,7 @@ def exact(scale: Scale) -> Found:
         data.prepare(name, n)
         timings: dict[tuple[str, int], Timing] = {}
         for threads in THREADS:
-            common = {"name": name, "n": n, "threads": threads, "repeats": repeats}
+            common: dict[str, Any] = {"name": name, "n": n, "threads": threads, "repeats": repeats}
             timings["sort", threads] = run_case("sort", **common)
             for label in labels:
                 timings[f"read, {label}", threads] = run_case("read", label=label, **common)
@@ -159,7 +159,7 @@ def peers(scale: Scale) -> Found:
     fastest = []
     ours = []
     for threads in THREADS:
-        common = {"name": "beta", "n": n, "threads": threads}
+        common: dict[str, Any] = {"name": "beta", "n": n, "threads": threads}
         mine = run_case("adaptive", label="int64", bins=15, repeats=2 * scale.repeats + 1, **common)
         ours.append(mine)
         rows.append(_timing("calibrant, 15 bins of equal mass", n, threads, mine))

@@ -35,7 +35,7 @@ BY_LIKELIHOOD = ("platt", "temperature", "beta")
 def _made(method: str) -> Any:
     from calibrant import recalibrate
 
-    made = {
+    made: dict[str, Callable[[], Any]] = {
         "histogram": lambda: recalibrate.HistogramBinning(BINS),
         "uniform": lambda: recalibrate.HistogramBinning(BINS, strategy="uniform"),
         "isotonic": recalibrate.Isotonic,
@@ -158,7 +158,8 @@ def uncertainty_calibration_histogram(score: Floats, label: Labels) -> Fit:
     def fit() -> Map:
         model = HistogramCalibrator(len(score), BINS)
         model.train_calibration(score, label)
-        return model.calibrate
+        mapped: Map = model.calibrate
+        return mapped
 
     return fit
 

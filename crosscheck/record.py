@@ -114,8 +114,7 @@ def page(text: str, record: dict[str, Any]) -> str:
     bodies = {"peers": markdown(_overview(record))}
     for name in record["peers"]:
         rows = [one for one in record["rows"] if one["peer"] == name]
-        different = _differences(rows)
-        bodies[name] = markdown(_calls(rows)) + (f"\n\n{markdown(different)}" if different else "")
+        bodies[name] = f"{markdown(_calls(rows))}\n\n{_differences(rows)}".rstrip()
     return TABLE.sub(lambda found: f"{found[1]}{bodies[found[2]]}\n{found[3]}", text)
 
 
@@ -147,7 +146,7 @@ def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _differences(rows: list[dict[str, Any]]) -> str:
     """A line for every reason of a call, with the input on which it shows most."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in rows:
@@ -157,17 +156,10 @@ def _differences(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for (theirs, reason), group in found.items():
         most = max(group, key=lambda one: one["difference"] or 0.0)
         others = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
-        lines.append(
-            {
-                "theirs": f"`{theirs}`",
-                "input": most["input"] + others,
-                "their number": _cell(most["their_value"]),
-                "our number": _cell(most["our_value"]),
-                "why": reason,
-            }
-        )
-    return lines
+        values = f"theirs {_shown(most['their_value'])}, ours {_shown(most['our_value'])}"
+        lines.append(f"- `{theirs}` on *{most['input']}*{others}: {values}. {reason}")
+    return "\n".join(lines)
 
 
-def _cell(value: Any) -> str:
-    return "undefined" if value is None else str(value)
+def _shown(value: Any) -> str:
+    return "undefined" if value is None else f"`{value}`"

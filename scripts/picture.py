@@ -15,7 +15,7 @@ from calibrant.data import event_store, predictions, tag_counts, tagger_predicti
 from calibrant.measure import by_frequency
 from calibrant.plots import _style as style
 from calibrant.plots import calibration_curves, evidence_over_time, render
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.drawing import bin_limits
 from calibrant.results.slices import root
 from calibrant.workflow import apply_recalibrator, draw_events, fit_recalibrator, measure, monitor, slices
 
@@ -28,8 +28,7 @@ def curves() -> Figure:
     drawn = []
     for name, model in MODELS.items():
         found = measure(predictions("dated", model))["binary"]
-        intervals = BinIntervals(found.bin_low, found.bin_high, found.level, found.bin_interval)
-        drawn.append((name, found.bins, intervals))
+        drawn.append((name, found.bins, bin_limits(found)))
     figure = calibration_curves(drawn).get_figure(root=True)
     assert figure is not None
     return figure

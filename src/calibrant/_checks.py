@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._kernels import checks as kernels
 from calibrant.exceptions import InputError
 
+T = TypeVar("T", bound=Hashable)
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -135,6 +137,8 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
         raise InputError(
             f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype"
         )
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):  # which kernels do not know
+        array = array.astype(np.float64)
     if not in_range or array.dtype == np.bool_:
         return array
     suspect = array.dtype.kind == "f" or kernels.any_other_integer(array)
@@ -280,6 +284,11 @@ def is_list(values: object) -> bool:
         return True
     ordered = isinstance(values, Sequence) or getattr(values, "ndim", 0) > 0
     return ordered and not isinstance(values, (str, bytes))
+
+
+def repeated(values: Iterable[T]) -> T:
+    """Return the first value that is there more than once."""
+    return next(value for value, times in Counter(values).items() if times > 1)
 
 
 def one_of(value: object, options: Sequence[str], name: str) -> None:

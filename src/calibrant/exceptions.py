@@ -7,6 +7,22 @@ Each error has a stable ``code``, a ``message`` that names what is wrong and whe
 from __future__ import annotations
 
 
+def _printable(text: str) -> str:
+    r"""Write what a terminal would obey or cannot show, as files may name it, by its code.
+
+    Examples
+    --------
+    >>> _printable("the column 'a\x1b[2J\ud800'")
+    "the column 'a\\x1b[2J\\ud800'"
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
 class CalibrantError(Exception):
     """Base of every error that calibrant raises on purpose.
 
@@ -32,7 +48,7 @@ class CalibrantError(Exception):
         self.code = code
 
     def __str__(self) -> str:
-        return f"{self.message}: {self.hint}" if self.hint else self.message
+        return _printable(f"{self.message}: {self.hint}" if self.hint else self.message)
 
 
 class InputError(CalibrantError, ValueError):
@@ -75,7 +91,7 @@ class InputError(CalibrantError, ValueError):
         place += [f"row {self.row}"] if self.row is not None else []
         place += [f"column {self.column}"] if self.column is not None else []
         text = super().__str__()
-        return f"{', '.join(place)}: {text}" if place else text
+        return f"{_printable(', '.join(place))}: {text}" if place else text
 
 
 class FormatError(InputError):

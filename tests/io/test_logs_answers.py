@@ -66,7 +66,7 @@ def test_what_the_listed_tokens_leave_open_is_noted() -> None:
     assert found.log is not None
     [note] = found.log.notes
     assert note.startswith("sums: the log-probabilities listed for the options add up to 0.9")
-    assert note.endswith("2 options were not listed")
+    assert note.endswith("not listed: 2 options")
 
 
 def test_shares_of_epochs_are_the_probabilities_where_there_are_no_others() -> None:
@@ -156,7 +156,7 @@ def test_samples_that_failed_are_left_out(tmp_path: Path) -> None:
     found = open_predictions(written(tmp_path, log))
     assert len(found.of_top_labels().read()) == 1
     assert found.log is not None
-    assert found.log.notes[-1] == "sums: 1 samples ended with an error and were left out"
+    assert found.log.notes[-1] == "sums: left out: 1 sample that ended with an error"
 
 
 def test_a_sample_that_is_no_object_is_named(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> No
     found = open_predictions(lines_of(tmp_path, lines))
     assert len(found.of_top_labels().read()) == 1
     assert found.log is not None
-    assert found.log.notes[-1] == "1 responses failed or gave no option, and were left out"
+    assert found.log.notes[-1] == "left out: 1 response that failed or gave no option"
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:

@@ -111,7 +111,8 @@ def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
     assert tally_event(tmp_path / "a.csv") is None
     with pytest.raises(FormatError, match="this is no saved tally"):
         load_tally(path)
-    pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({KEY: '{"version": 1}'}), path)
+    header = '{"version": 1, "kind": "exact", "weighted": false, "pairs": 1}'
+    pq.write_table(pa.table({"n": [1]}).replace_schema_metadata({KEY: header}), path)
     with pytest.raises(FormatError, match="there is no column 'low'"):
         load_tally(path)
 

@@ -10,12 +10,12 @@ from scipy.special import expit, logit
 
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
+from calibrant.measure._tails import critical_value
 from calibrant.measure.logistic import (
     calibration_in_the_large,
     calibration_in_the_large_of,
     cox_calibration,
     cox_calibration_of,
-    critical_value,
 )
 from calibrant.measure.tally import Tally
 

@@ -52,7 +52,7 @@ def test_an_inline_svg_follows_the_theme_of_its_page(figure: Figure) -> None:
     svg = plots.inline_svg(figure, name="one", description="a curve")
     colours = set(re.findall(r"(?<!, )#[0-9a-f]{6}\b", svg)) - {"#000000"}
     assert not colours, "every colour is a variable of the page, with the printed colour as fallback"
-    for colour in ("#0072b2", "#1f2328", "#59636e"):
+    for colour in ("#175ecc", "#1f2328", "#59636e"):
         assert f"var(--{ROLES[colour]}, {colour})" in svg
 
 
@@ -81,7 +81,7 @@ def test_an_inline_svg_says_what_it_shows(figure: Figure) -> None:
 
 
 def test_names_in_an_inline_svg_cannot_become_markup(bins: Bins) -> None:
-    name = "</svg><script>alert(1)</script> #0072b2"
+    name = "</svg><script>alert(1)</script> #175ecc"
     svg = plots.inline_svg(figure_of(plots.calibration_curve(bins, label=name)), name="one", description="")
     assert "<script" not in svg
     texts = [element.text for element in ElementTree.fromstring(svg).iter()]

@@ -190,7 +190,11 @@ def test_parts_fill_their_tables() -> None:
 
 def test_parts_are_taken_from_where_they_are_stored(tmp_path: Path) -> None:
     row = {"set": "LitBank", "trees": "none", "split": "test", "gold": 1, "detected": 1, "recall": 1.0}
-    part = {"seconds": 5.0, "tables": {"recall": [{**row, "precision": 1.0}]}}
+    part = {
+        "settings": {"seed": coreference.SEED},
+        "seconds": 5.0,
+        "tables": {"recall": [{**row, "precision": 1.0}]},
+    }
     (tmp_path / "detected-gum.json").write_text(json.dumps(part), encoding="utf-8")
     for corpus in FILES:
         for split in ("train", "dev", "test"):

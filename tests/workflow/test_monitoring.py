@@ -174,7 +174,7 @@ def bad(column: str, row: int, value: Any) -> Edit:
             "no row lies in the reference",
         ),
         (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
-        (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".svg, .pdf or .png"),
+        (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".pdf, .svg or .png"),
         (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "--cluster"),
         (lambda columns: columns.update(day=["1.5", "10.5"] * 60), {"by": "value"}, "date", "row 0, column"),
         (lambda columns: None, {"columns": Columns(label="day")}, "column", "is a score or the"),

@@ -29,7 +29,7 @@ from calibrant.recalibrate import (
     frequency_candidates,
     resampled_changes,
 )
-from calibrant.recalibrate.selection import GROUPS
+from calibrant.recalibrate.choosing import GROUPS
 from calibrant.workflow import _class_parts, apply_recalibrator, fit_recalibrator, measure, report
 
 CLASSES = ["N", "V", "D", "X"]

@@ -16,6 +16,7 @@ main = CommandGroup(
         "estimate": "calibrant.cli.estimate",
         "slices": "calibrant.cli.slices",
         "report": "calibrant.cli.report",
+        "plot": "calibrant.cli.plot",
         "fit": "calibrant.cli.fit",
         "apply": "calibrant.cli.apply",
         "agree": "calibrant.cli.agree",

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 STDOUT = "-"
-NAMES = {
-    "mentions": "mentions",
-    "muc": "MUC",
-    "b_cubed": "B-cubed",
-    "ceaf_e": "CEAF-e",
-    "lea": "LEA",
-    "blanc": "BLANC",
-    "pairwise": "pairs",
-}
 
 POSSESSIVE_ENDINGS = click.option(
     "--possessive-endings/--no-possessive-endings",
@@ -70,7 +61,7 @@ def training_lines(found: TrainedCoreference) -> list[str]:
     """Word how a model was trained."""
     lines = [
         f"{', '.join(found.train)}: {text.count(found.mention_count)} {found.mentions} mentions in "
-        f"{text.count(found.documents)} documents",
+        f"{text.counted(found.documents, 'document')}",
         "",
         f"Antecedent model, {found.features} features",
     ]
@@ -142,10 +133,14 @@ def writing_lines(found: WrittenPosteriors) -> list[str]:
 def pairs_lines(found: WrittenPairs) -> list[str]:
     """Word what was written of pairs."""
     where = "to standard output" if found.output == STDOUT else found.output
-    how = "exact probabilities" if found.samples is None else f"shares of {text.count(found.samples)} samples"
+    how = (
+        "exact probabilities"
+        if found.samples is None
+        else f"shares of {text.counted(found.samples, 'sample')}"
+    )
     lines = [
-        f"Wrote {where}: {text.count(found.rows)} pairs of {text.count(found.mentions)} mentions in "
-        f"{text.count(found.documents)} documents; {how}"
+        f"Wrote {where}: {text.count(found.rows)} pairs of {text.counted(found.mentions, 'mention')} in "
+        f"{text.counted(found.documents, 'document')}; {how}"
     ]
     if found.dropped:
         lines.append(
@@ -200,8 +195,10 @@ def evaluation_lines(found: CoreferenceEvaluation) -> list[str]:
 
 def score_lines(scores: CoreferenceScores) -> list[str]:
     """Show the scores."""
+    from calibrant.results.coreference import HEADINGS
+
     rows = [["", "precision", "recall", "F1", f"{text.percent(scores.level)} interval of F1"]]
-    for name, title in NAMES.items():
+    for name, title in HEADINGS.items():
         metric = getattr(scores, name)
         rows.append(
             [

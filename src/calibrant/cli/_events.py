@@ -93,12 +93,12 @@ def run_lines(found: ExtractedEvents) -> list[str]:
     """Word what a run did."""
     new = found.documents - found.kept
     lines = [
-        f"{text.count(found.documents)} documents in {found.store}"
+        f"{text.counted(found.documents, 'document')} in {found.store}"
         + (f", {text.count(found.kept)} of them from before" if found.kept else ""),
         f"  {text.count(new)} done in {found.seconds:.1f} seconds; {text.count(found.skipped)} of them "
         "cannot count, and were not parsed",
         f"  {text.count(found.matched)} may count, for {text.count(found.countries)} countries; "
-        f"{text.count(found.samples)} samples each, seed {found.seed}",
+        f"{text.counted(found.samples, 'sample')} each, seed {found.seed}",
         f"  rules {found.rules}: {', '.join(found.verbs)}",
         *(f"note: {note}" for note in found.notes),
     ]

@@ -24,7 +24,7 @@ METHODS = {
 def lines_of(measured: Measured, source: str) -> list[str]:
     """Word a whole measurement."""
     recipe = measured.recipe
-    lines = [f"{recipe.file}: {text.count(recipe.rows)} rows, {recipe.form} table"]
+    lines = [f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table"]
     lines += [f"  note: {note}" for note in recipe.notes[:MOST_NOTES]]
     if len(measured.events) == 1:
         event = measured.events[0]
@@ -193,7 +193,7 @@ def _weights(found: Measurement) -> str:
 
 
 def _units(found: Measurement) -> str:
-    return "pairs independent" if found.clusters is None else f"{found.clusters:,} clusters"
+    return "pairs independent" if found.clusters is None else f"{text.counted(found.clusters, 'cluster')}"
 
 
 def next_steps(measured: Measured, source: str) -> list[str]:

@@ -52,6 +52,29 @@ THREADS = click.option(
 )
 
 
+WIDTH = click.option(
+    "--width",
+    type=click.FloatRange(min=1, max=40),
+    metavar="INCHES",
+    help="Width of the figure; 3.3 fits a column of a page with two, 6.9 the page.",
+)
+PLOT = (
+    click.option(
+        "--plot",
+        metavar="FIGURE",
+        help="Also draw the calibration curve: a name in .pdf, .svg or .png.",
+    ),
+    WIDTH,
+)
+
+
+def drawn_as(function: Function) -> Function:
+    """Add where a command's own figure goes; ``-o`` and ``--output`` are other names of ``--plot``."""
+    names = "-o", "--output", "--plot"
+    text = "Also draw the result: a name that ends in .pdf, .svg or .png."
+    return added(function, (click.option(*names, "output", metavar="FIGURE", help=text), WIDTH))
+
+
 FORMATS = ("text", "md", "latex", "tabular", "csv", "json")
 _PRINTING = (
     click.option(

@@ -48,7 +48,10 @@ def _of(found: FittedRecalibrator) -> str:
 
 def applied_lines(found: AppliedRecalibrator) -> list[str]:
     """Word what was written, and what to type next."""
-    lines = [f"Wrote {found.output}: {found.rows:,} rows, {found.scores:,} scores mended by {found.model}"]
+    lines = [
+        f"Wrote {found.output}: {text.counted(found.rows, 'row')}, "
+        f"{text.counted(found.scores, 'score')} mended by {found.model}"
+    ]
     if found.below:
         lines.append(f"note: {found.below:,} scores below the threshold of the fit stay as they are")
     if found.beyond:

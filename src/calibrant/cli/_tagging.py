@@ -74,8 +74,9 @@ def training_lines(found: TrainedTagger) -> list[str]:
     """Word how a tagger was trained."""
     kind = {"crf": f"CRF, {found.features} features", "hmm": "HMM"}[found.model]
     lines = [
-        f"{found.train}: {text.count(found.tokens)} tokens in {text.count(found.sentences)} sentences, "
-        f"{text.count(found.words)} words, {len(found.tags)} tags",
+        f"{found.train}: {text.counted(found.tokens, 'token')} in "
+        f"{text.counted(found.sentences, 'sentence')}, "
+        f"{text.counted(found.words, 'word')}, {text.counted(len(found.tags), 'tag')}",
         "",
         f"{kind}; " + "; ".join(f"{name} {value}" for name, value in _shared(found).items()),
     ]
@@ -119,8 +120,9 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
     table = shlex.quote(found.output)
     where = "to standard output" if found.output == STDOUT else found.output
     lines = [
-        f"Wrote {where}: {text.count(found.rows)} rows, one a tag of a token "
-        f"({text.count(found.tokens)} tokens in {text.count(found.sentences)} sentences, {found.tags} tags)"
+        f"Wrote {where}: {text.counted(found.rows, 'row')}, one a tag of a token "
+        f"({text.counted(found.tokens, 'token')} in {text.counted(found.sentences, 'sentence')}, "
+        f"{text.counted(found.tags, 'tag')})"
     ]
     if found.threshold:
         lines.append(
@@ -155,12 +157,12 @@ def evaluation_lines(
         )
     ]
     if found.unseen_words:
-        share = f"{text.count(found.unseen_words)} tokens ({found.unseen_words / found.tokens:.1%})"
+        share = f"{text.counted(found.unseen_words, 'token')} ({found.unseen_words / found.tokens:.1%})"
         rows.append(("  on words not seen in training", text.number(found.unseen_words_accuracy), share))
     elif found.unseen_words is None:
         rows.append(("  on words not seen in training", "-", found.reasons["unseen_words"]))
     lines = [
-        f"{measured.recipe.file}: {text.count(found.tokens)} tokens in {text.count(found.sentences)} "
+        f"{measured.recipe.file}: {text.counted(found.tokens, 'token')} in {text.count(found.sentences)} "
         f"sentences, {len(measured.recipe.classes or ())} tags, by {found.model}",
         "",
         *text.labelled(rows, indent=0),

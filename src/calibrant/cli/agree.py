@@ -11,14 +11,6 @@ from calibrant.cli._options import LEVEL, SEED, Printing, printing
 if TYPE_CHECKING:
     from calibrant.results import Agreement, ResampledEstimate
 
-NAMES = {
-    "raw_agreement": "Raw agreement",
-    "cohen_kappa": "Cohen's kappa",
-    "scott_pi": "Scott's pi",
-    "fleiss_kappa": "Fleiss' kappa",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "gwet_ac1": "Gwet's AC1",
-}
 MOST_CELLS = 12
 
 
@@ -79,19 +71,20 @@ def command(file: str, labels: str | None, printing: Printing, **options: Any) -
 def lines_of(found: Agreement, file: str) -> list[str]:
     """Word an agreement."""
     from calibrant.cli import _text as text
+    from calibrant.results.agreement import COEFFICIENTS
 
     gaps = f"; {text.counted(found.missing, 'label')} missing" if found.missing else ""
     parts = {"item": found.items, "annotator": found.annotators, "label": len(found.labels)}
     head = f"{file}: {', '.join(text.counted(number, noun) for noun, number in parts.items())}"
     rows = []
-    for name, shown in NAMES.items():
+    for name, shown in COEFFICIENTS.items():
         value = getattr(found, name)
         if value.estimate is None and name in ("cohen_kappa", "scott_pi") and found.annotators > 2:
             continue
         interval = f"{text.percent(found.level)} interval {text.between(value.low, value.high)}"
         reason = value.reasons.get("estimate") or value.reasons.get("low")
         rows.append((shown, text.number(value.estimate), reason or interval))
-    units = f"{text.count(found.clusters)} clusters" if found.clusters else "items"
+    units = f"{text.counted(found.clusters, 'cluster')}" if found.clusters else "items"
     lines = [head + gaps, "", *text.labelled(rows, indent=0), "", *_pairs(found), *_classes(found)]
     lines += [*_annotators(found), *_disputed(found)]
     return [*lines, f"Intervals: {found.samples:,} resamples of {units}, seed {found.seed}"]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._events import store_of, table_settings, tabulating
-from calibrant.cli._options import Printing, printing
+from calibrant.cli._options import WIDTH, Printing, printing
 
 
 @click.command(
@@ -17,12 +17,13 @@ from calibrant.cli._options import Printing, printing
 )
 @click.argument("store", metavar="STORE")
 @click.option(
-    "-o", "--output", metavar="FIGURE", required=True, help="A name that ends in .svg, .pdf or .png."
+    "-o", "--output", metavar="FIGURE", required=True, help="A name that ends in .pdf, .svg or .png."
 )
 @tabulating
 @click.option("--most", type=click.IntRange(min=1), default=20, show_default=True, help="Countries drawn.")
 @click.option("--columns", type=click.IntRange(min=1), default=3, show_default=True, help="Panels a row.")
 @click.option("--rates", is_flag=True, help="Shares of the period's documents instead of counts.")
+@WIDTH
 @printing
 def command(store: str, output: str, printing: Printing, **options: Any) -> None:
     """Draw the counts of STORE over time, a panel a country. --json prints the numbers drawn."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import ENGINE, SMOOTH, Printing, measuring, printing, settings_of
+from calibrant.cli._options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
 from calibrant.cli._progress import Progress
 
 
@@ -19,8 +19,11 @@ from calibrant.cli._progress import Progress
 @measuring
 @SMOOTH
 @ENGINE
+@lambda function: added(function, PLOT)
 @printing
-def command(predictions: str, printing: Printing, **options: Any) -> None:
+def command(
+    predictions: str, plot: str | None, width: float | None, printing: Printing, **options: Any
+) -> None:
     """Measure how far the probabilities in PRED can be trusted.
 
     PRED is a .parquet, .csv, .tsv, .jsonl, .arrow or .npz file (text also as .gz), or - for standard
@@ -35,8 +38,22 @@ def command(predictions: str, printing: Printing, **options: Any) -> None:
     """
     from calibrant.workflow import measure
 
+    if plot is not None:
+        from calibrant.io._atomic import keep_sources
+        from calibrant.workflow.figures import figure_kind
+
+        figure_kind(plot)
+        keep_sources(plot, predictions)
     with Progress() as progress:
         found = measure(predictions, progress=progress, **settings_of(options))
+    wrote = []
+    if plot is not None:
+        from calibrant.plots import measured_curves
+        from calibrant.workflow import save_figure
+
+        first = found.events[0]
+        save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
+        wrote = ["", f"Wrote {plot}: event {first.event}"]
     from calibrant.cli._measured import lines_of
 
-    printing.show(found, lambda: lines_of(found, predictions))
+    printing.show(found, lambda: [*lines_of(found, predictions), *wrote])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import Printing, columns, columns_of, printing
+from calibrant.cli._options import Printing, columns, columns_of, drawn_as, printing
 
 if TYPE_CHECKING:
     from calibrant.results.monitoring import Monitoring
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 @click.option(
     "--state", metavar="FILE", help="Keep the monitor in FILE; windows that it has taken are passed over."
 )
-@click.option("-o", "--output", metavar="FIGURE", help="A name that ends in .svg, .pdf or .png.")
+@drawn_as
 @columns
 @printing
 def command(predictions: str, output: str | None, printing: Printing, **options: Any) -> None:

@@ -68,9 +68,10 @@ def lines_of(found: Protocol) -> list[str]:
     from calibrant.cli import _text as text
 
     reference = found.reference
-    of = "" if reference.documents is None else f" of {reference.documents:,} documents"
+    of = "" if reference.documents is None else f" of {text.counted(reference.documents, 'document')}"
     lines = [
-        f"{found.task.name}: {reference.items:,} items{of}, {len(found.systems)} systems",
+        f"{found.task.name}: {text.counted(reference.items, 'item')}{of}, "
+        f"{text.counted(len(found.systems), 'system')}",
         "",
     ]
     if found.agreement is not None:

@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import LEVEL, THREADS, Printing, columns, columns_of, command_line, printing
+from calibrant.cli._options import (
+    LEVEL,
+    THREADS,
+    Printing,
+    columns,
+    columns_of,
+    command_line,
+    drawn_as,
+    printing,
+)
 from calibrant.cli._progress import Progress
 
 
@@ -59,7 +68,7 @@ from calibrant.cli._progress import Progress
 @click.option(
     "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Slices to show of each way."
 )
-@click.option("-o", "--output", metavar="FILE", help="Also draw the slices shown: .svg, .pdf or .png.")
+@drawn_as
 @THREADS
 @printing
 def command(

@@ -6,6 +6,7 @@ once, with their number, so that a resample is one multinomial draw, and all res
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -152,6 +153,25 @@ def _estimate(units: Units, statistic: Statistic, draws: Floats, level: float) -
     left_out = statistic.value(units.totals - units.sums)
     low_high = accelerated(value, defined, left_out, units.count, level)
     return ResampledEstimate(value, float(defined.std(ddof=1)), *low_high, level, number)
+
+
+def expanded(level: float, units: int) -> tuple[float, float]:
+    """Percentiles of resamples that make an interval: further out the fewer units were resampled.
+
+    Resampled means spread less than means by sqrt((n - 1) / n), and have normal tails where those that
+    estimate their spread have Student's. For documents, which are often some tens: there the bias and the
+    acceleration that `accelerated` estimates are noise, and its ends are no further out. That one is for
+    items and their clusters, which are many, and whose statistics are skewed.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in expanded(0.95, 10)], [round(end, 4) for end in expanded(0.95, 1000)]
+    ([0.0086, 0.9914], [0.0248, 0.9752])
+    """
+    from scipy.special import ndtr, stdtrit
+
+    low = float(ndtr(-math.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 + level) / 2)))
+    return low, 1 - low
 
 
 def accelerated(

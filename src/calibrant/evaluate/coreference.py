@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant._checks import positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.evaluate._coreference_counts import COUNTED, Overlap, counts, overlap
+from calibrant.evaluate._resampling import expanded
 from calibrant.exceptions import InputError
 from calibrant.results.coreference import METRICS, CoreferenceScores, DocumentCoreference, PrecisionRecall
 from calibrant.results.errors import Estimate
@@ -180,23 +181,6 @@ class _Estimates:
             return Estimate(float(value), None, None, None, self._level)
         low, high = np.quantile(drawn, expanded(self._level, self._documents))
         return Estimate(float(value), float(drawn.std()), float(low), float(high), self._level)
-
-
-def expanded(level: float, units: int) -> tuple[float, float]:
-    """Percentiles of resamples that make an interval: further out the fewer units were resampled.
-
-    Resampled means spread less than means by sqrt((n - 1) / n), and have normal tails where those that
-    estimate their spread have Student's.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in expanded(0.95, 10)], [round(end, 4) for end in expanded(0.95, 1000)]
-    ([0.0086, 0.9914], [0.0248, 0.9752])
-    """
-    from scipy.special import ndtr, stdtrit
-
-    low = float(ndtr(-math.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 + level) / 2)))
-    return low, 1 - low
 
 
 def scores_of(sums: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibrant import _checks
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import Codes, class_name
 from calibrant.io._origin import Origin, reading
+from calibrant.io._packed import array_of, members
 from calibrant.io._readers import ArrayReader, check_logits
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")
@@ -62,8 +64,9 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
 
 
 def _load(origin: Origin) -> dict[str, NDArray[Any]]:
-    with reading(origin.name), np.load(origin.open(), allow_pickle=False) as archive:
-        names = list(archive.files)
+    with reading(origin.name), origin.open() as file, zipfile.ZipFile(file) as archive:
+        there = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        names = list(there)
         trainer = "predictions" in names and "logits" not in names
         if "predictions" in names and "label_ids" in names:
             names = [name for name in names if name != "metrics"]
@@ -72,18 +75,27 @@ def _load(origin: Origin) -> dict[str, NDArray[Any]]:
             raise _error(
                 origin, f"unknown array {unknown[0]!r}", f"the names are {', '.join(KNOWN)}", "column"
             )
-        arrays = {}
-        for name in names:
-            try:
-                arrays[TRAINER.get(name, name)] = archive[name]
-            except ValueError as error:
-                if "pickle" not in str(error).lower():
-                    raise
-                hint = "store text as a NumPy string array, not as objects"
-                raise _error(origin, f"{name} holds Python objects", hint, "column-type") from error
+        unpacked = members(archive, [there[name] for name in names], file.size(), origin.name)
+        arrays = {
+            TRAINER.get(name, name): _array(origin, name, content)
+            for name, (_, content) in zip(names, unpacked, strict=True)
+        }
         if trainer and arrays["logits"].ndim > 1:
             check_logits(arrays["logits"].reshape(-1, arrays["logits"].shape[-1]), origin.name)
     return arrays
+
+
+def _array(origin: Origin, name: str, content: bytes) -> NDArray[Any]:
+    try:
+        array = array_of(content)
+        if array.ndim > 1 and len(array) and not array.size:
+            raise ValueError("rows without columns, of which there may be any number")
+        return array
+    except (ValueError, MemoryError) as error:
+        if "pickle" in str(error).lower():
+            hint = "store text as a NumPy string array, not as objects"
+            raise _error(origin, f"{name} holds Python objects", hint, "column-type") from error
+        raise _error(origin, f"{name} is no array, or damaged", "write the archive again") from error
 
 
 def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

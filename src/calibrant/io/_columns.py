@@ -35,7 +35,7 @@ class Column:
     """
 
     def __init__(self, values: pa.Array, file: str, column: str, first_row: int) -> None:
-        self.values = values
+        self.values = _without_views(values)
         self.file = file
         self.column = column
         self.first_row = first_row
@@ -146,7 +146,11 @@ class Column:
                 raise self.error(
                     int(missing[0]), "the value is missing", "fill it in or drop the row", "missing-value"
                 )
-        return codes.of(self.values)
+        try:
+            return codes.of(self.values)
+        except pa.ArrowNotImplementedError as error:
+            message, hint = f"a column of {self.values.type} names nothing", "choose one of texts or numbers"
+            raise self.error(0, message, hint, "column-type") from error
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Positions of class names among the classes that the table has scores for."""
@@ -182,7 +186,7 @@ class Codes:
         import pyarrow as pa
         from pyarrow import compute
 
-        encoded = dictionary(values)
+        encoded = dictionary(_without_views(values))
         found = encoded.dictionary
         if self._known is None:
             self._known = found
@@ -203,6 +207,17 @@ class Codes:
     def names(self) -> list[Any]:
         """The names, by code."""
         return [] if self._known is None else self._known.to_pylist()
+
+
+def _without_views(values: pa.Array) -> pa.Array:
+    """Texts in one piece, where they are views into several, with which little can be computed."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(values.type):
+        return values.cast(pa.string())
+    if pa.types.is_dictionary(values.type) and pa.types.is_string_view(values.type.value_type):
+        return values.cast(pa.string())
+    return values
 
 
 def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
@@ -245,7 +260,7 @@ def as_numpy(values: pa.Array) -> NDArray[Any]:
     dtype = np.dtype({"double": "float64", "float": "float32", "halffloat": "float16"}.get(kind, kind))
     if not len(values):
         return np.empty(0, dtype)
-    return np.frombuffer(values.buffers()[1], dtype)[values.offset : values.offset + len(values)]
+    return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * dtype.itemsize)
 
 
 def class_name(value: object) -> str:
@@ -265,5 +280,8 @@ def shown(value: object, most: int = 60) -> str:
     """
     if isinstance(value, str) and len(value) > most:
         return repr(value[:most] + "...")
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no more than 4300 digits
+        return "a number with thousands of digits"
     return text if isinstance(value, str) or len(text) <= most else text[:most] + "..."

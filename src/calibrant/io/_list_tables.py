@@ -7,6 +7,7 @@ label for each of them. Labels of -100 are of tokens that do not count: they are
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,11 +190,12 @@ def class_names(reader: ListReader) -> tuple[str, ...]:
     """Names of the classes, as noted or by position."""
     if reader.columns.classes is not None:
         return reader.columns.classes
-    for arrow in record_batches(reader.files[0], [reader.columns.score], 1):
-        lists = arrow.column(0)
-        one = (lists.flatten() if reader.columns.by_token else lists)[:1]
-        if len(one):
-            return tuple(str(place) for place in range(len(one[0])))
+    with reading(str(reader.files[0])):
+        for arrow in record_batches(reader.files[0], [reader.columns.score], 1):
+            lists = arrow.column(0)
+            one = (lists.flatten() if reader.columns.by_token else lists)[:1]
+            if len(one):
+                return tuple(str(place) for place in range(len(one[0])))
     raise InputError("there are no rows", "write at least one", code="empty", file=reader.name)
 
 
@@ -210,6 +212,7 @@ def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.Recor
         stored = getattr(reader, "num_record_batches", None)
         batches = reader if stored is None else (reader.get_batch(place) for place in range(stored))
         for batch in batches:
+            batch.validate(full=True)  # the library trusts what lengths and places a file states
             for start in range(0, batch.num_rows, size):
                 yield batch.slice(start, size).select(names)
 
@@ -237,12 +240,12 @@ def _dataset_files(folder: Path) -> tuple[Path, ...]:
     try:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         names = [str(each["filename"]) for each in state["_data_files"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         message = "its state.json is not that of a data set saved to disk"
         raise FormatError(message, "save it again", code="file-broken", file=str(folder)) from error
     files = tuple(folder / name for name in names)
     for name, file in zip(names, files, strict=True):
-        if Path(name).name != name or not file.is_file():
+        if Path(name).name != name or not os.path.isfile(file):
             message = f"the file {name!r} of the data set is not there"
             raise FormatError(message, "save it again", code="file-broken", file=str(folder))
     if not files:
@@ -270,6 +273,9 @@ def _columns(schema: pa.Schema, name: str) -> ListColumns | None:
         hint = "write class positions: one for each list of scores"
         raise InputError(message, hint, code="column-type", file=name, column=label)
     item = next((each for each in ITEMS if each in kinds and not is_list(kinds[each])), None)
+    twice = next((each for each in (score, label, item) if schema.names.count(each) > 1), None)
+    if twice is not None:
+        raise InputError("the name is used twice", "rename one", code="column", file=name, column=twice)
     return ListColumns(score, SCORES[score], label, by_token, item, _names(schema, label))
 
 

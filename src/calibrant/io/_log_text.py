@@ -168,6 +168,9 @@ class Members:
                     raise truncated(self.name) from error
             hint = "is this a log of inspect_ai?"
             raise FormatError("no zip file", hint, code="log", file=self.name) from error
+        except (NotImplementedError, ValueError) as error:  # of another version, or names that are no text
+            message, hint = "the zip file cannot be read", "write the log again"
+            raise FormatError(message, hint, code="file-broken", file=self.name) from error
         self._known = {each.filename: each for each in self._file.infolist()}
 
     def __contains__(self, name: str) -> bool:

@@ -18,6 +18,7 @@ from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
+from calibrant.results._words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
 VERSIONS = (1, 2)
@@ -78,12 +79,12 @@ class InspectLog:
         if self.items:
             found.append(
                 f"{self.task}: the log-probabilities listed for the options add up to "
-                f"{self.listed / self.items:.3f} on average; {self.unlisted} options were not listed"
+                f"{self.listed / self.items:.3f} on average; not listed: {counted(self.unlisted, 'option')}"
             )
         if self.unused:
-            found.append(f"{self.task}: {self.unused} samples gave no answer and were left out")
+            found.append(f"{self.task}: left out: {counted(self.unused, 'sample')} that gave no answer")
         if self.failed:
-            found.append(f"{self.task}: {self.failed} samples ended with an error and were left out")
+            found.append(f"{self.task}: left out: {counted(self.failed, 'sample')} that ended with an error")
         return found
 
     def _head(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import lines, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
+from calibrant.results._words import counted
 
 GOLD = ("answer", "label", "target", "gold")
 RESPONSE = {"choices", "response", "error"}  # one of these every line has, that of a failure too
@@ -72,10 +73,10 @@ class AnswerLog:
         if self.items:
             found.append(
                 f"the log-probabilities listed for the options add up to {self.listed / self.items:.3f} on "
-                f"average; {self.unlisted} options were not listed"
+                f"average; not listed: {counted(self.unlisted, 'option')}"
             )
         if self.unused:
-            found.append(f"{self.unused} responses failed or gave no option, and were left out")
+            found.append(f"left out: {counted(self.unused, 'response')} that failed or gave no option")
         return found
 
     def _responses(self) -> Iterator[tuple[int, dict[str, Any], dict[str, Any] | None, str]]:

@@ -58,6 +58,7 @@ def truncated(name: str) -> FormatError:
 @contextmanager
 def reading(name: str) -> Iterator[None]:
     """Turn whatever a reader raises on a broken file into a `FormatError` that names the file."""
+    import csv
     import zipfile
     import zlib
 
@@ -69,6 +70,8 @@ def reading(name: str) -> Iterator[None]:
         raise
     except (
         pa.ArrowException,
+        csv.Error,
+        NotImplementedError,  # of packing and encodings
         zipfile.BadZipFile,
         zlib.error,
         EOFError,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import repeated
 from calibrant.documents import Mention
 from calibrant.exceptions import FormatError
 
@@ -119,9 +120,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         names = [key for key, _ in pairs]
-        raise _RepeatedKeyError(
-            f"the key {next(key for key in names if names.count(key) > 1)!r} is there twice"
-        )
+        raise _RepeatedKeyError(f"the key {repeated(names)!r} is there twice")
     return record
 
 
@@ -188,7 +187,7 @@ def _pairs(entries: Sequence[Any], number: int, place: str) -> tuple[list[int], 
             raise _broken(message, f"give {earlier}")
         indices.append(index)
     if len(set(indices)) < len(indices):
-        twice = next(index for index in indices if indices.count(index) > 1)
+        twice = repeated(indices)
         message = f"{place} has the antecedent {json.dumps(NEW if twice == number else twice)} twice"
         raise _broken(message, "give its probability once")
     return indices, [entry[1] for entry in entries]

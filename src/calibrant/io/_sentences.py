@@ -61,6 +61,7 @@ class Reader(ABC):
     sentence_id: str | None = None
     missing_line: int | None = None
     tagged: bool = False
+    known: dict[str, str] = field(default_factory=dict, repr=False)  # each text once: most come again
 
     @abstractmethod
     def add(self, number: int, line: str) -> None:
@@ -88,8 +89,8 @@ class Reader(ABC):
             raise self.broken(line, message, "take it away: it would make another tag")
         else:
             self.tagged = self.tagged or tag != "_"
-        self.tokens.append(token)
-        self.token_tags.append(tag or "")
+        self.tokens.append(self.known.setdefault(token, token))
+        self.token_tags.append(self.known.setdefault(tag or "", tag or ""))
 
     def end_sentence(self) -> None:
         """Put the sentence away, if there is one."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from calibrant._checks import LARGEST, repeated
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io._columns import shown
 
 HEADER = re.compile(r"\s*\[+\s*([\w.-]+)\s*\]+")
 
@@ -50,7 +53,7 @@ class Section:
                 near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
                 kind = "table" if not self._name else "key"
-                raise self.error(f"there is no {kind} {key!r}{self._where}", hint, key)
+                raise self.error(f"there is no {kind} {shown(key)}{self._where}", hint, key)
         return self
 
     def error(self, message: str, hint: str, key: str | None = None, code: str = "setting") -> InputError:
@@ -94,7 +97,7 @@ class Section:
         """Return a text that is not empty; None where it is not there."""
         value = self._values.get(key)
         if value is not None and (not isinstance(value, str) or not value.strip()):
-            raise self.error(f"{key} is {value!r}", "write a text in quotes", key)
+            raise self.error(f"{key} is {shown(value)}", "write a text in quotes", key)
         return value
 
     def needed(self, key: str) -> str:
@@ -111,7 +114,7 @@ class Section:
         if value not in known:
             near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
-            raise self.error(f"{key} is {value!r}", hint, key)
+            raise self.error(f"{key} is {shown(value)}", hint, key)
         return value
 
     def number(self, key: str) -> float | None:
@@ -120,8 +123,8 @@ class Section:
         if value is None:
             return None
         right = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not right or not float("-inf") < value < float("inf"):
-            raise self.error(f"{key} is {value!r}", "write a number", key)
+        if not right or not abs(value) <= sys.float_info.max:
+            raise self.error(f"{key} is {shown(value)}", "write a number", key)
         return float(value)
 
     def share(self, key: str, default: float) -> float:
@@ -139,7 +142,7 @@ class Section:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self.error(f"{key} is {value!r}", f"write a whole number of {least} or more", key)
+            raise self.error(f"{key} is {shown(value)}", f"write a whole number of {least} or more", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...] | None:
@@ -148,14 +151,15 @@ class Section:
         if values is None:
             return None
         if not isinstance(values, list) or not values:
-            raise self.error(f"{key} is {values!r}", f'write a list: {key} = ["...", "..."]', key)
+            raise self.error(f"{key} is {shown(values)}", f'write a list: {key} = ["...", "..."]', key)
         found = []
         for value in values:
-            if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
-                raise self.error(f"{key} has {value!r}", "write a text in quotes", key)
+            number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST
+            if not number and not (isinstance(value, str) and value.strip()):
+                raise self.error(f"{key} has {shown(value)}", "write a text in quotes", key)
             found.append(str(value))
         if len(set(found)) < len(found):
-            again = next(value for value in found if found.count(value) > 1)
+            again = repeated(found)
             raise self.error(f"{key} has {again!r} twice", "name it once", key, code="duplicate")
         return tuple(found)
 
@@ -195,4 +199,7 @@ def read_settings(path: str | os.PathLike[str]) -> Section:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FormatError(f"no TOML: {error}", "repair that line", code="file-broken", file=file) from error
+    except (ValueError, RecursionError) as error:
+        message, hint = "no TOML: nested too deep, or a number too long", "shorten it"
+        raise FormatError(message, hint, code="file-broken", file=file) from error
     return Section(file, text, "", values)

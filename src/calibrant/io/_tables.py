@@ -11,11 +11,13 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import shown
 from calibrant.io._origin import Origin, reading
+from calibrant.io._packed import LONGEST, long_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,8 +127,7 @@ class CsvTable:
         )
         with origin.open() as stream:
             lines = stream.read(1 << 20).decode("utf-8-sig", "replace").splitlines()[self._skip :]
-        while lines and not lines[0].strip():
-            del lines[0]
+        lines = list(dropwhile(lambda line: not line.strip(), lines))
         if not lines:
             message = "the file is empty: it has no line of column names"
             raise InputError(message, "write it again", code="empty", file=self.name)
@@ -241,8 +242,11 @@ class JsonTable:
     def _records(self) -> Iterator[dict[str, Any]]:
         """Every object, slowly; a line that is none raises an error that names it."""
         with self._origin.open() as stream:
-            lines = (line for line in io.TextIOWrapper(stream, encoding="utf-8-sig") if line.strip())
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig")
+            lines = (line for line in iter(lambda: text.readline(LONGEST + 1), "") if line.strip())
             for row, line in enumerate(lines, 1):
+                if len(line) > LONGEST:
+                    raise long_line(self.name, row)
                 try:
                     record = json.loads(line)
                 except (ValueError, RecursionError):
@@ -276,7 +280,7 @@ class JsonTable:
             explicit_schema=self._schema(columns), unexpected_field_behavior="ignore"
         )
         with reading(self.name), self._origin.open() as stream:
-            for block in _whole_lines(stream):
+            for block in _whole_lines(stream, self.name):
                 try:
                     table = reader.read_json(pa.BufferReader(block), parse_options=options)
                 except pa.ArrowInvalid:
@@ -307,7 +311,7 @@ class JsonTable:
                     )
 
 
-def _whole_lines(stream: Any) -> Iterator[bytes]:
+def _whole_lines(stream: Any, name: str) -> Iterator[bytes]:
     """Blocks of text that end where a line ends, without a byte order mark."""
     rest: bytes = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
     while rest:
@@ -316,6 +320,8 @@ def _whole_lines(stream: Any) -> Iterator[bytes]:
         if rest[:cut].strip():
             yield rest[:cut]
         rest = rest[cut:] + more
+        if len(rest) > LONGEST:
+            raise long_line(name)
 
 
 def _raise_first_non_number(
@@ -330,7 +336,7 @@ def _raise_first_non_number(
                 good = good and bool(NUMBER.fullmatch(value.strip(" \t")))
             else:
                 float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             good = False
         if not good:
             message = f"{shown(value)} is not a number"

@@ -7,13 +7,15 @@ import io
 import os
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._origin import reading
+from calibrant.io._packed import LONGEST, long_line, ungzipped
 from calibrant.io._table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
@@ -44,7 +46,7 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
     data = _bytes(name, path)
     if data.startswith(GZIP):
         with reading(name):
-            data = gzip.decompress(data)
+            data = ungzipped(data, name)
     elif name.endswith(".gz") and data:
         raise _not_packed(name, data)
     if not data.removeprefix(BOM_UTF8).strip():
@@ -97,10 +99,12 @@ def _opened(name: str, path: str | os.PathLike[str]) -> IO[bytes]:
         raise _unreadable(name, error) from error
 
 
-def _lines(name: str, raw: Iterable[bytes], packed: bool) -> Iterator[str]:
+def _lines(name: str, raw: IO[bytes], packed: bool) -> Iterator[str]:
     blank, data, number = True, b"\n", 0
     with reading(name) if packed else nullcontext():
-        for number, data in enumerate(raw, 1):
+        for number, data in enumerate(iter(partial(raw.readline, LONGEST + 1), b""), 1):
+            if len(data) > LONGEST:
+                raise long_line(name, number)
             try:
                 line = data.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import InputError
+from calibrant.io._text import read_lines
 
 
 def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -26,25 +26,20 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     ...     read_class_table(f"{folder}/groups.tsv")
     {'NN': 'open', 'DT': 'closed'}
     """
-    name = os.fspath(path)
-    try:
-        lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
-        raise InputError(reason.lower(), "check the path", code="file-missing", file=name) from error
-    except UnicodeDecodeError as error:
-        raise FormatError("this is no text in UTF-8", "save it as UTF-8", file=name) from error
+    name, lines = read_lines(path)
     found: dict[str, str] = {}
-    for row, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
             hint = "write a name, a tab, and what belongs to it"
-            raise InputError(f"{line[:60]!r} has not two parts", hint, code="file-row", file=name, row=row)
+            raise InputError(
+                f"{line[:60]!r} has not two parts", hint, code="file-row", file=name, line=number
+            )
         if parts[0] in found:
             message = f"{parts[0]!r} stands in two lines"
-            raise InputError(message, "name each once", code="file-row", file=name, row=row)
+            raise InputError(message, "name each once", code="file-row", file=name, line=number)
         found[parts[0]] = parts[1]
     if not found:
         raise InputError("the file is empty", "write a line a class", code="empty", file=name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-from pathlib import Path
 
 from calibrant.events.lexicon import Lexicon, parse_lexicon
-from calibrant.exceptions import FormatError, InputError
+from calibrant.io._text import read_lines
 
 
 def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:
@@ -38,15 +36,5 @@ def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:
     ...     read_lexicon(f"{folder}/own.csv").code_of("Atlantis")
     'ATL'
     """
-    name = os.fspath(path)
-    try:
-        data = Path(name).read_bytes()
-        text = (gzip.decompress(data) if name.endswith(".gz") else data).decode("utf-8-sig")
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise FormatError("the file is no whole gzip file", "pack it again", file=name) from error
-    except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error))
-        raise InputError(reason.lower(), "check the path", code="file-missing", file=name) from error
-    except UnicodeDecodeError as error:
-        raise FormatError("this is no text in UTF-8", "save it as UTF-8", file=name) from error
-    return parse_lexicon(text, file=name)
+    name, lines = read_lines(path)
+    return parse_lexicon("\n".join(lines), file=name)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
+from calibrant.io._column_roles import Form as Form
+from calibrant.io._column_roles import resolve as resolve
+from calibrant.io._column_roles import threshold_of as threshold_of
 from calibrant.io._log_rows import Normalise
-from calibrant.io._naming import Form as Form
-from calibrant.io._naming import resolve as resolve
-from calibrant.io._naming import threshold_of as threshold_of
 from calibrant.io._parts import PartsTable, parquet_parts
 from calibrant.io._readers import TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, Table

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
+from calibrant.io._columns import shown
 from calibrant.io._settings import Section, read_settings
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -298,7 +299,9 @@ def _ratio(folds: Section) -> float | None:
 def _check_label(section: Section, key: str, value: str | None, labels: tuple[str, ...]) -> None:
     if value is not None and value not in labels:
         hint = f"the labels are {', '.join(labels[:20])}"
-        raise section.error(f"{key} is {value!r}, not a label of the task", hint, key, code="class-unknown")
+        raise section.error(
+            f"{key} is {shown(value)}, not a label of the task", hint, key, code="class-unknown"
+        )
 
 
 def _metrics(evaluation: Section, labels: tuple[str, ...]) -> tuple[str, ...] | None:

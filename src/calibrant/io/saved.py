@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import LARGEST, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 KEY = b"calibrant.tally"
+KINDS = ("compressed", "exact")
+COUNTS = ("n", "positives")
+ROUNDING = 1e-9  # of sums, as parts of their size
 APART = ("kind", "cluster", "clusters", "weighted")  # fields of a tally that are no columns
 
 
@@ -106,22 +110,37 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
             continue
         if field.name not in table.column_names:
             raise FormatError(f"there is no column {field.name!r}", "save the tally again", file=name)
-        columns[field.name] = as_numpy(table[field.name].combine_chunks())
+        columns[field.name] = _numbers(table, field.name, name)
     cluster, names = None, None
     if "cluster" in table.column_names:
-        names, cluster = _coded(table["cluster"])
+        names, cluster = _coded(table, name)
     tally = Tally(header["kind"], cluster=cluster, clusters=names, weighted=header["weighted"], **columns)
-    _check(tally, header, name)
+    if not (tally.total_n == header["pairs"] and _could_have_been_counted(tally)):
+        raise _damaged(name)
     return tally
 
 
-def _coded(column: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Sorted names in a column, and the place of each row's name among them."""
-    encoded = column.dictionary_encode().combine_chunks()
+def _numbers(table: Any, column: str, name: str) -> NDArray[Any]:
+    """A column as it was written: there once, of the type that it has in a tally, without gaps."""
+    wanted = "int64" if column in COUNTS else "double"
+    if table.column_names.count(column) > 1 or str(table[column].type) != wanted or table[column].null_count:
+        raise _damaged(name)
+    return as_numpy(table[column].combine_chunks())
+
+
+def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Sorted names of clusters, and the place of each row's name among them."""
+    import pyarrow as pa
+
+    kind = table.schema.field(table.column_names.index("cluster")).type
+    plain = pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if table.column_names.count("cluster") > 1 or not plain or table["cluster"].null_count:
+        raise _damaged(name)
+    encoded = table["cluster"].dictionary_encode().combine_chunks()
     values = encoded.dictionary
-    text = str(values.type) == "string"
     # Only the different names are sorted: those of rows may be millions of texts.
-    names, place = np.unique(np.array(values.to_pylist()) if text else as_numpy(values), return_inverse=True)
+    found = np.array(values.to_pylist()) if pa.types.is_string(kind) else as_numpy(values)
+    names, place = np.unique(found, return_inverse=True)
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 
@@ -145,11 +164,19 @@ def _header(name: str) -> dict[str, Any] | None:
     try:
         header = json.loads(text)
         version = int(header["version"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise FormatError("the tally's header is damaged", "save it again", file=name) from error
     if version > VERSION:
         message = f"the tally has format version {version}, this calibrant reads up to {VERSION}"
         raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
+    sound = (
+        header.get("kind") in KINDS
+        and isinstance(header.get("weighted"), bool)
+        and type(header.get("pairs")) is int
+        and isinstance(header.get("event", ""), str)
+    )
+    if not sound:
+        raise FormatError("the tally's header is damaged", "save it again", file=name)
     known: dict[str, Any] = header
     return known
 
@@ -167,15 +194,32 @@ def _read(name: str) -> tuple[dict[str, Any], Any]:
         return header, file.read()
 
 
-def _check(tally: Tally, header: dict[str, Any], name: str) -> None:
-    """Raise unless the rows are what the header says and could have been counted."""
-    sound = (
-        header["kind"] in ("compressed", "exact")
-        and tally.total_n == header["pairs"]
-        and bool((tally.n > 0).all())
-        and bool(((tally.positives >= 0) & (tally.positives <= tally.n)).all())
-        and bool(((tally.low >= 0) & (tally.low <= tally.high) & (tally.high <= 1)).all())
-        and all(np.isfinite(getattr(tally, column)).all() for column in ("weight", "offset", "offset2"))
-    )
-    if not sound:
-        raise FormatError("the tally's rows are damaged", "save it again", code="file-broken", file=name)
+def _could_have_been_counted(tally: Tally) -> bool:
+    """Whether the rows of a tally are sums of pairs, as far as they tell."""
+    n, positives, weight, positive = tally.n, tally.positives, tally.weight, tally.weight_positives
+    if not all(
+        np.isfinite(getattr(tally, field.name)).all() for field in fields(tally) if field.name not in APART
+    ):
+        return False
+    counted = (n > 0) & (positives >= 0) & (positives <= n)
+    placed = (tally.low >= 0) & (tally.low <= tally.high) & (tally.high <= 1)
+    placed &= (tally.anchor >= 0) & (tally.anchor <= 1)
+    weighed = (weight >= SMALLEST_WEIGHT) & (weight <= n / SMALLEST_WEIGHT)
+    if not (counted.all() and placed.all() and weighed.all() and n.astype(np.float64).sum() < LARGEST):
+        return False
+    most, more = weight * (1 + ROUNDING), 1 + ROUNDING
+    summed = (positive >= 0) & (positive <= most) & ((positive == 0) == (positives == 0))
+    summed &= (tally.weight2 > 0) & (tally.weight2 <= most**2)
+    summed &= (tally.weight2_positives >= 0) & (tally.weight2_positives <= tally.weight2 * more)
+    mean = tally.score
+    inside = (mean >= tally.low - ROUNDING) & (mean <= tally.high + ROUNDING)
+    inside &= (tally.offset2 >= 0) & (tally.offset2 <= most)
+    inside &= tally.offset**2 <= weight * tally.offset2 * more + ROUNDING * weight**2
+    inside &= np.abs(tally.offset_positive) <= positive * more
+    ones = (weight, n), (positive, positives), (tally.weight2, n), (tally.weight2_positives, positives)
+    unweighted = tally.weighted or all(np.array_equal(given, count) for given, count in ones)
+    return bool(summed.all() and inside.all() and unweighted)
+
+
+def _damaged(name: str) -> FormatError:
+    return FormatError("the tally's rows are damaged", "save it again", code="file-broken", file=name)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import check_place, writing
 from calibrant.io._origin import reading, truncated
+from calibrant.io._packed import array_of, members
 
 if TYPE_CHECKING:
     from calibrant.models import CoreferenceModel, CRFTagger, HMMTagger
@@ -130,7 +131,7 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     name = os.fspath(path)
     state = _state(name)
     kind = state.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         hint = "install a newer calibrant"
         raise FormatError(f"models of kind {kind!r} are unknown", hint, code="file-newer", file=name)
     if features is not None and (kind != "crf" or state.get("features") is not None):
@@ -266,22 +267,25 @@ def _state(name: str) -> dict[str, Any]:
         raise _foreign(name)
     if b"PK\x05\x06" not in data[-(1 << 16) :]:
         raise truncated(name)
-    with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return _content(archive, name)
-
-
-def _content(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     try:
-        members = archive.namelist()
-        if members[:1] != [HEADER]:
-            raise _foreign(name)
-        written = _current(json.loads(archive.read(HEADER)), name)
-        arrays = {member: _array(archive.read(member)) for member in members[1:]}
-        return dict(_with_arrays(written, arrays))
+        with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _content(archive, len(data), name)
     except InputError:
         raise
     # RuntimeError: what no model has and a made-up archive may, such as a password.
-    except (*BROKEN, ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
+    except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
+        raise _damaged(name) from error
+
+
+def _content(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, Any]:
+    names = archive.namelist()
+    if names[:1] != [HEADER]:
+        raise _foreign(name)
+    try:
+        unpacked = members(archive, names, size, name)
+        written = _current(json.loads(next(unpacked)[1]), name)
+        return dict(_with_arrays(written, {member: array_of(content) for member, content in unpacked}))
+    except BROKEN as error:
         raise _damaged(name) from error
 
 
@@ -305,11 +309,6 @@ def _current(header: Any, name: str) -> Any:
         message = f"the model has format version {version}, this calibrant reads up to {VERSION}"
         raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
     return header["state"]
-
-
-def _array(data: bytes) -> NDArray[Any]:
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    return array
 
 
 def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 from calibrant.exceptions import InputError
 from calibrant.io._sentences import DOCUMENT_START, Column, reader_of
-from calibrant.io._text import read_lines
+from calibrant.io._text import open_lines
 
 Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14
@@ -114,7 +115,7 @@ def read_tagged(
     require_tags
         Whether a file without tags (no such column, or nothing but ``_`` in it) is an error.
     progress
-        Called now and then with a stage, the lines read and all lines.
+        Called now and then with a stage, the lines read, and None.
 
     Returns
     -------
@@ -143,14 +144,19 @@ def read_tagged(
     """
     if isinstance(column, str) and column.isdecimal():
         column = int(column)
-    name, lines = read_lines(path)
-    if not any(map(str.strip, lines)):
-        raise InputError("the file has no sentence", "write it again", code="empty", file=name)
-    reader = reader_of(name, lines, column, require_tags)
-    for number, line in enumerate(lines, 1):
-        if progress is not None and number % REPORT_EVERY == 0:
-            progress("reading", number, len(lines))
-        reader.add(number, line)
+    with open_lines(path) as (name, lines):
+        head = []
+        for line in lines:
+            head.append(line)
+            if line.strip() and not line.startswith("#"):
+                break
+        if not any(map(str.strip, head)):
+            raise InputError("the file has no sentence", "write it again", code="empty", file=name)
+        reader = reader_of(name, head, column, require_tags)
+        for number, line in enumerate(chain(head, lines), 1):
+            if progress is not None and number % REPORT_EVERY == 0:
+                progress("reading", number, None)
+            reader.add(number, line)
     reader.finish()
     return TaggedText(
         reader.sentences,

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.measure._cells import as_tally
+from calibrant.measure._tails import critical_value
 from calibrant.measure.binning import Source
 from calibrant.measure.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
@@ -142,20 +143,6 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
         meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
     bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
     return bread @ meat @ bread, count
-
-
-def critical_value(level: float, clusters: int) -> float:
-    """Normal quantile for a two-sided interval, or that of t with clusters - 1 degrees of freedom.
-
-    Examples
-    --------
-    >>> round(critical_value(0.95, 0), 2), round(critical_value(0.95, 10), 2)
-    (1.96, 2.26)
-    """
-    from scipy.special import ndtri, stdtrit
-
-    upper = (1 + level) / 2
-    return float(stdtrit(clusters - 1, upper) if clusters else ndtri(upper))
 
 
 def _estimate(value: float, variance: float, level: float, clusters: int) -> Estimate:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calibrant.models.mentions import MentionRecall, Traits, detect_mentions, mention_recall, traits
     from calibrant.models.parsing import parse
     from calibrant.models.spacy_tagger import SpacyTagger
-    from calibrant.models.text import UnigramClassifier, tweet_tokenizer, words
+    from calibrant.models.text_classifiers import UnigramClassifier, tweet_tokenizer, words
     from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
 __all__ = [

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.exceptions import FormatError
 from calibrant.models._coreference_encoding import LARGEST_CODE, LEXICAL
-from calibrant.models._state import check_kind, damaged, require
+from calibrant.models._state import check_kind, reading_state, require
 
 Integers = NDArray[np.int64]
 Weights = NDArray[np.float32]
@@ -72,7 +71,7 @@ def read_state(state: Mapping[str, Any]) -> Saved:
         If the state is of another kind or version, lacks something, or does not hold together.
     """
     check_kind(state, KIND, VERSION)
-    try:
+    with reading_state():
         arguments = {name: state[name] for name in ARGUMENTS}
         frequent = [_codes(codes, LARGEST_CODE) for codes in state["frequent"]]
         require(len(frequent) == len(LEXICAL), "it lacks kinds of frequent words")
@@ -80,12 +79,6 @@ def read_state(state: Mapping[str, Any]) -> Saved:
         fine = weight.dtype.kind == "f" and weight.shape == place.shape
         require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number a place")
         losses = [float(loss) for loss in state["losses"]]
-    except KeyError as missing:
-        raise damaged(f"it has no {missing}") from missing
-    except FormatError:
-        raise
-    except (TypeError, ValueError, OverflowError) as wrong:
-        raise damaged(str(wrong)) from wrong
     return Saved(arguments, frequent, place, weight.astype(np.float32), losses)
 
 

@@ -14,7 +14,7 @@ from calibrant.exceptions import InputError
 from calibrant.models._crf_attributes import GIVEN
 from calibrant.models._crf_scores import RowWeights
 from calibrant.models._crf_training import Setting
-from calibrant.models._state import check_kind, damaged, distinct_strings, require
+from calibrant.models._state import check_kind, distinct_strings, reading_state, require
 from calibrant.models.features import feature_groups, merged_templates
 
 Floats = NDArray[np.float64]
@@ -156,12 +156,10 @@ def read_state(state: Mapping[str, Any]) -> Saved:
     check_kind(state, KIND, VERSION)
     missing = [name for name in (*ARGUMENTS, *TRAINED) if name not in state]
     require(not missing, f"{', '.join(missing)} missing")
-    try:
+    with reading_state():
         arguments = Arguments(**{name: state[name] for name in ARGUMENTS})
         groups = None if state["features"] is None else feature_groups(state["features"])
         _check_whole(state["iterations"], "iterations", 0)
-    except (InputError, TypeError) as error:
-        raise damaged(str(error)) from error
     tags, values = distinct_strings(state["tags"], "tags"), _values(state["values"], groups)
     offsets = {o for template in merged_templates(groups or ()) for o in template.offsets}
     rows = sum(map(len, values.values())) * (1 if groups is None else len(offsets))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from calibrant.exceptions import FormatError
+from calibrant.exceptions import FormatError, InputError
 
 
 def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
@@ -20,6 +21,19 @@ def check_kind(state: Mapping[str, Any], kind: str, version: int) -> None:
     if not (isinstance(found, int) and found == version):
         message = f"the model's state has version {found!r:.40}"
         raise FormatError(message, f"this release reads version {version}", code="version")
+
+
+@contextmanager
+def reading_state() -> Iterator[None]:
+    """Turn whatever goes wrong with values that no model could have had into `damaged`."""
+    try:
+        yield
+    except KeyError as missing:
+        raise damaged(f"it has no {missing}") from missing
+    except FormatError:
+        raise
+    except (InputError, TypeError, ValueError, OverflowError) as wrong:
+        raise damaged(str(wrong)) from wrong
 
 
 def distinct_strings(column: Any, name: str) -> list[str]:

@@ -28,7 +28,7 @@ from calibrant.models._coreference_training import (
     Weights,
     train,
 )
-from calibrant.models._state import damaged
+from calibrant.models._state import reading_state
 from calibrant.models._tagger import untrained
 from calibrant.posterior.antecedent import AntecedentPosterior
 
@@ -363,10 +363,8 @@ class CoreferenceModel:
         calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
         """
         saved = read_state(state)
-        try:
+        with reading_state():
             model = cls(**saved.arguments)
-        except (InputError, TypeError, ValueError, OverflowError) as wrong:
-            raise damaged(str(wrong)) from wrong
         model._lexicon, model.losses = Lexicon(saved.frequent), saved.losses
         model._weight = saved.weights(1 << model._features.bits)
         return model

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import non_negative, one_of, positive_integer
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import InputError
 from calibrant.models._hmm_classes import ANY, choose_classes, class_of
 from calibrant.models._hmm_counts import (
     VANISHING,
@@ -20,7 +20,7 @@ from calibrant.models._hmm_counts import (
     counts_from_state,
     estimate,
 )
-from calibrant.models._state import check_kind, damaged, distinct_strings, require
+from calibrant.models._state import check_kind, distinct_strings, reading_state, require
 from calibrant.models._tagger import ChainTagger, untrained
 from calibrant.models._vocabulary import (
     codes_of,
@@ -360,18 +360,12 @@ class HMMTagger(ChainTagger):
         calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
         """
         check_kind(state, KIND, STATE_VERSION)
-        try:
+        with reading_state():
             model = cls(pseudocount=state["pseudocount"], unseen=state["unseen"], rare=state["rare"])
             names = {name: distinct_strings(state[name], name) for name in ("tags", "vocabulary", "classes")}
             tags, vocabulary, classes = names.values()
             require(all(names.values()), "there are no names of tags, words or classes")
             require(classes[-1] == ANY, "the last class is not the one of all other words")
             counts = counts_from_state(state, len(tags), len(vocabulary) + len(classes))
-        except KeyError as missing:
-            raise damaged(f"it has no {missing}") from missing
-        except FormatError:
-            raise
-        except (InputError, TypeError, ValueError, OverflowError) as wrong:
-            raise damaged(str(wrong)) from wrong
         model._set(tuple(tags), vocabulary, classes, counts)
         return model

@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Span
 
 WAITING = 16  # documents whose sentences are parsed together
 BATCH = 256  # sentences
@@ -62,19 +62,24 @@ def parse(
     >>> len(parsed.trees[0].heads)
     2
     """
+    return _parsed(iter(documents), load_parser(path_or_pipeline))
+
+
+def load_parser(path_or_pipeline: str | os.PathLike[str] | Language) -> Language:
+    """Load a pipeline; raise `InputError` if it has no parser."""
     from calibrant.models.spacy_tagger import load_pipeline
 
     nlp, file = load_pipeline(path_or_pipeline)
     if "parser" not in {nlp.get_pipe_meta(name).factory for name in nlp.pipe_names}:
         hint = f"its components are {', '.join(nlp.pipe_names) or 'none'}"
         raise InputError("the pipeline has no parser", hint, code="parameter", file=file)
-    return _parsed(iter(documents), nlp)
+    return nlp
 
 
 def _parsed(documents: Iterator[Document], nlp: Language) -> Iterator[Document]:
     while waiting := list(islice(documents, WAITING)):
         docs = (_doc(nlp, document, row) for document in waiting for row in range(len(document.sentences)))
-        trees = map(_tree, nlp.pipe(docs, batch_size=BATCH))
+        trees = (tree_of(doc[:]) for doc in nlp.pipe(docs, batch_size=BATCH))
         for document in waiting:
             yield replace(document, trees=tuple(islice(trees, len(document.sentences))))
 
@@ -90,18 +95,20 @@ def _doc(nlp: Language, document: Document, row: int) -> Doc:
         raise InputError(message, "correct or drop it", code="missing-value", row=row) from error
 
 
-def _tree(doc: Doc) -> Tree:
-    """One tree a sentence, whatever further sentences the parser saw in it."""
-    roots = [token.i for token in doc if token.head.i == token.i]
-    heads = [token.head.i + 1 for token in doc]
-    relations = [token.dep_ for token in doc]
+def tree_of(sentence: Span) -> Tree:
+    """The tree of a sentence; where there are several roots, the later ones hang on the first."""
+    first = sentence.start
+    inside = range(sentence.start, sentence.end)
+    roots = [token.i for token in sentence if token.head.i == token.i or token.head.i not in inside]
+    heads = [token.head.i - first + 1 for token in sentence]
+    relations = [token.dep_ for token in sentence]
     for root in roots:
-        heads[root] = 0 if root == roots[0] else roots[0] + 1
-        relations[root] = "root" if root == roots[0] else "parataxis"
+        heads[root - first] = 0 if root == roots[0] else roots[0] - first + 1
+        relations[root - first] = "root" if root == roots[0] else "parataxis"
     return Tree(
         heads,
         relations,
-        [token.lemma_ for token in doc],
-        [token.pos_ for token in doc],
-        [str(token.morph) for token in doc],
+        [token.lemma_ for token in sentence],
+        [token.pos_ for token in sentence],
+        [str(token.morph) for token in sentence],
     )

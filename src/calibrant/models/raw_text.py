@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING
 
-from calibrant.documents import Document, Tree
-from calibrant.exceptions import InputError
+from calibrant.documents import Document
+from calibrant.models.parsing import load_parser, tree_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc
 
 Place = tuple[int, int]
 
@@ -55,12 +55,7 @@ class TextParser:
     """
 
     def __init__(self, path_or_pipeline: str | os.PathLike[str] | Language) -> None:
-        from calibrant.models.spacy_tagger import load_pipeline
-
-        self.nlp, file = load_pipeline(path_or_pipeline)
-        if "parser" not in {self.nlp.get_pipe_meta(name).factory for name in self.nlp.pipe_names}:
-            hint = f"its components are {', '.join(self.nlp.pipe_names) or 'none'}"
-            raise InputError("the pipeline has no parser", hint, code="parameter", file=file)
+        self.nlp = load_parser(path_or_pipeline)
 
     def words(self, text: str) -> Iterator[list[str]]:
         """The words of each paragraph; those of the trees, whatever the sentences are.
@@ -93,7 +88,7 @@ class TextParser:
         for doc, found in self.nlp.pipe(self._docs(text), as_tuples=True, batch_size=BATCH):
             for sentence in doc.sents:
                 sentences.append([token.text for token in sentence])
-                trees.append(_tree(sentence))
+                trees.append(tree_of(sentence))
                 places.append([(found[token.i], found[token.i] + len(token.text)) for token in sentence])
         when = None if day is None else day.isoformat()
         return Document(name, sentences, trees=trees, date=when), places
@@ -120,22 +115,3 @@ class TextParser:
             if text[place:end].strip():
                 yield place, self.nlp.tokenizer(text[place:end].translate(LINE_BREAKS))
             place = end if match is None else match.end()
-
-
-def _tree(sentence: Span) -> Tree:
-    """The tree of a sentence; where there are several roots, the later ones hang on the first."""
-    first = sentence.start
-    inside = range(sentence.start, sentence.end)
-    roots = [token.i for token in sentence if token.head.i == token.i or token.head.i not in inside]
-    heads = [token.head.i - first + 1 for token in sentence]
-    relations = [token.dep_ for token in sentence]
-    for root in roots:
-        heads[root - first] = 0 if root == roots[0] else roots[0] - first + 1
-        relations[root - first] = "root" if root == roots[0] else "parataxis"
-    return Tree(
-        heads,
-        relations,
-        [token.lemma_ for token in sentence],
-        [token.pos_ for token in sentence],
-        [str(token.morph) for token in sentence],
-    )

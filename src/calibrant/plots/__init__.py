@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._monitoring import evidence_over_time
+    from calibrant.plots._predictions import measured_curves, report_figure
     from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._slices import slice_intervals
     from calibrant.plots._svg import inline_svg, render
@@ -39,9 +40,11 @@ __all__ = [
     "evidence_over_time",
     "inline_svg",
     "log_odds_curve",
+    "measured_curves",
     "quantile_calibration",
     "reliability_bars",
     "render",
+    "report_figure",
     "risk_coverage_curves",
     "score_intervals",
     "slice_intervals",

@@ -11,6 +11,7 @@ from calibrant.results import Bins
 
 BAR = style.SERIES[0].color
 GAP = style.SERIES[1].color
+FAINT_BAR = 0.4  # lines and hatches must be seen on bars without colour
 
 
 def confidence_histogram(
@@ -65,7 +66,7 @@ def confidence_histogram(
         width=bins.edge_high - bins.edge_low,
         align="edge",
         color=BAR,
-        alpha=0.75,
+        alpha=FAINT_BAR,
         edgecolor=style.PAPER,
         linewidth=0.8,
         label="share of the pairs",
@@ -134,7 +135,7 @@ def reliability_bars(
         width=width,
         align="edge",
         color=BAR,
-        alpha=0.75,
+        alpha=FAINT_BAR,
         edgecolor=style.PAPER,
         linewidth=0.8,
         label=frequency_name,

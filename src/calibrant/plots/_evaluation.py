@@ -103,7 +103,10 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
             found.risk,
             color=look.color,
             linestyle=look.line,
-            linewidth=1.8,
+            marker=look.marker,
+            markevery=(0.03 * (index + 1), 0.15),
+            markersize=4.5,
+            linewidth=1.5,
             label=style.shown(name),
             gid=f"curve-{index}",
         )

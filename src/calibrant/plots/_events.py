@@ -19,6 +19,7 @@ PANEL = (3.6, 2.1)
 COLUMNS = 3
 MOST = 20
 TICKS = 4
+MARKED = 40  # periods; more markers would hide the lines
 
 
 def event_series(
@@ -108,7 +109,10 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
         )
     ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
     ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
-    ax.plot(place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **lone)
+    best_look = lone or ({"marker": second.marker, "markersize": 2.4} if len(rows) <= MARKED else {})
+    ax.plot(
+        place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **best_look
+    )
     ax.set_ylim(bottom=0)
     shown = np.unique(np.linspace(0, len(rows) - 1, min(TICKS, len(rows))).round().astype(int))
     ax.set_xticks(shown, [rows[at].period for at in shown])

@@ -1,18 +1,21 @@
 """The look of calibrant's figures: colours, markers, line styles, new axes, legends.
 
-Series differ by colour, marker and line style at once, so that a figure can be read without
-colour (Okabe and Ito's palette, in an order whose greys differ). Nothing here touches pyplot or
-matplotlib's settings; axes that the caller gives keep their own look.
+Series differ by lightness, colour, marker and line style at once: any two are at least 8 steps of L*
+apart in greyscale, and remain distinct to readers without red, green or blue cones, all on white paper
+(tests/plots/test_style.py). Nothing here touches pyplot or matplotlib's settings; axes that the caller
+gives keep their own look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 INK = "#1f2328"
 MUTED = "#59636e"
@@ -25,10 +28,16 @@ ROLES = {INK: "ink", MUTED: "muted", FAINT: "faint", SHADE: "shade", PAPER: "pap
 CURVE_SIZE = (4.6, 5.7)
 PANEL_SIZE = (4.6, 3.7)
 FONT_SIZE = 10.0
+LEAST_TEXT = 0.8
+LETTERS = 10.0  # of an axis' name, an inch of the panel
+PAD = 0.04  # inches around a figure
 LONGEST_NAME = 40
 
 
 DOTTED: dict[str, Any] = {"color": MUTED, "linestyle": (0, (1, 1.5)), "linewidth": 1.1}
+
+
+Drawn = Axes | Figure
 
 
 @dataclass(frozen=True)
@@ -41,12 +50,12 @@ class Series:
 
 
 SERIES = (
-    Series("#0072b2", "o", "-"),
-    Series("#d55e00", "s", "--"),
-    Series("#009e73", "^", "-."),
-    Series("#aa5a94", "D", ":"),
-    Series("#b57b00", "v", (0, (6, 2, 1, 2, 1, 2))),
-    Series("#3a3f8f", "P", (0, (3, 1))),
+    Series("#175ecc", "o", "-"),
+    Series("#ea6b26", "s", "--"),
+    Series("#044037", "^", "-."),
+    Series("#9769a7", "D", ":"),
+    Series("#6f4700", "v", (0, (6, 2, 1, 2, 1, 2))),
+    Series("#311a50", "P", (0, (3, 1))),
 )
 ROLES.update({series.color: f"series-{number}" for number, series in enumerate(SERIES, start=1)})
 
@@ -71,9 +80,9 @@ def axes_or_new(ax: Axes | None, size: tuple[float, float] = CURVE_SIZE) -> Axes
     return new_figure(*size)[1][0] if ax is None else ax
 
 
-def figure_of(ax: Axes) -> Figure:
-    """Return the figure of axes that stand right on one (not on a part of a figure)."""
-    figure = ax.figure
+def figure_of(drawn: Drawn) -> Figure:
+    """Return the figure of axes that stand right on one (not on a part of a figure), or the figure itself."""
+    figure = drawn.figure if isinstance(drawn, Axes) else drawn
     assert isinstance(figure, Figure)
     return figure
 
@@ -93,6 +102,37 @@ def _dress(ax: Axes) -> None:
     ax.title.set_color(INK)
     ax.title.set_fontsize(FONT_SIZE + 0.5)
     ax.set_axisbelow(True)
+
+
+def resize(figure: Figure, width: float) -> None:
+    """Make a figure so many inches wide.
+
+    Texts shrink with it, though to no less than 0.8 of their size, and long names of axes are broken. Panels
+    that are square get the height they need.
+    """
+    text = max(LEAST_TEXT, min(1.0, width / figure.get_figwidth()))
+    square = any(ax.get_aspect() != "auto" for ax in figure.axes)
+    height = figure.get_figheight() * text
+    figure.set_size_inches(width, max(height, 1.3 * width) if square else height)
+    for ax in figure.axes:
+        ax.tick_params(labelsize=(FONT_SIZE - 0.5) * text)
+        ticks = {id(label) for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()}
+        shrink((each for each in ax.findobj(Text) if id(each) not in ticks), text)
+        spec = ax.get_subplotspec()
+        panel = width / (1 if spec is None else spec.get_gridspec().ncols)
+        for label in (ax.xaxis.label, ax.yaxis.label):
+            label.set_text(fill(label.get_text(), max(10, int(LETTERS * panel / text))))
+    for legend in figure.legends:
+        shrink(legend.get_texts(), text)
+    if square:
+        figure.draw_without_rendering()
+        figure.set_figheight(figure.get_tightbbox().height + 2 * PAD)
+
+
+def shrink(texts: Iterable[Any], ratio: float) -> None:
+    """Make texts smaller."""
+    for each in texts:
+        each.set_fontsize(each.get_fontsize() * ratio)
 
 
 def grid(ax: Axes, axis: Any = "both") -> None:
@@ -116,6 +156,11 @@ def plain_title(ax: Axes, text: str) -> None:
 def percent(level: float) -> str:
     """Return a level as a text: 0.95 as 95 %."""
     return f"{100 * level:.12g} %"
+
+
+def score_names(event: str) -> tuple[str, str]:
+    """Return what the score and the frequency of an event are called."""
+    return ("confidence", "accuracy") if event == "top" else ("predicted probability", "label frequency")
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:

@@ -12,8 +12,9 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from calibrant.plots._style import ROLES
+from calibrant.plots._style import ROLES, resize
 
+Kind = Literal["svg", "pdf", "png"]
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -28,7 +29,7 @@ REFERENCE = re.compile(r"url\(#([^)]*)\)")
 SETTINGS: dict[Any, Any] = {"svg.hashsalt": "calibrant", "svg.fonttype": "none", "pdf.fonttype": 42}
 
 
-def render(figure: Figure, kind: Literal["svg", "pdf", "png"], *, dpi: int = 150) -> bytes:
+def render(figure: Figure, kind: Kind, *, dpi: int = 150, width: float | None = None) -> bytes:
     """Return a figure as the bytes of a file, equal for equal figures: no date, no random names.
 
     Parameters
@@ -39,6 +40,9 @@ def render(figure: Figure, kind: Literal["svg", "pdf", "png"], *, dpi: int = 150
         ``"svg"`` (text stays text), ``"pdf"`` (fonts embedded) or ``"png"``.
     dpi
         Dots per inch of a PNG.
+    width
+        Inches; the figure keeps this width. 3.3 fits a column of a page with two, 6.9 the page. None: as it
+        is.
 
     Returns
     -------
@@ -57,6 +61,8 @@ def render(figure: Figure, kind: Literal["svg", "pdf", "png"], *, dpi: int = 150
         "png": {"Software": None},
     }[kind]
     buffer = io.BytesIO()
+    if width is not None:
+        resize(figure, width)
     _forget_layout(figure)
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)

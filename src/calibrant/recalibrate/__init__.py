@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from calibrant.recalibrate._renormalise import renormalise
     from calibrant.recalibrate.beta import Beta
     from calibrant.recalibrate.changes import resampled_changes
+    from calibrant.recalibrate.choosing import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
     from calibrant.recalibrate.histogram import HistogramBinning
     from calibrant.recalibrate.isotonic import Isotonic
     from calibrant.recalibrate.ordering import order_effect
     from calibrant.recalibrate.platt import Platt
     from calibrant.recalibrate.scaling_binning import ScalingBinning
-    from calibrant.recalibrate.selection import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.temperature import Temperature
     from calibrant.recalibrate.vector import VectorScaling
     from calibrant.recalibrate.venn_abers import VennAbers

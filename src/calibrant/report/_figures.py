@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibrant import plots
-from calibrant.plots._style import figure_of
-from calibrant.report import _text as text
+from calibrant.plots._style import figure_of, score_names
 from calibrant.report._sections import ClassTable, Section
-from calibrant.results.drawing import BinIntervals, Drawing
+from calibrant.results.drawing import Drawing, bin_limits
 from calibrant.results.measurement import Measurement
 
 OVERLAID = 3  # more curves on one axes hide one another
@@ -71,18 +70,14 @@ def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kin
     }
 
 
-def _intervals(m: Measurement) -> BinIntervals:
-    return BinIntervals(m.bin_low, m.bin_high, m.level, m.bin_interval)
-
-
 def _curves(section: Section, prefix: str) -> list[Picture]:
-    score, frequency = text.score_names(section.event)
+    score, frequency = score_names(section.event)
     caption = CURVE_CAPTION.format(score=score, frequency=frequency)
     drawn = []
     if 1 < len(section.models) <= OVERLAID:
         ax = plots.calibration_curves(
             [
-                (name, m.bins, _intervals(m))
+                (name, m.bins, bin_limits(m))
                 for name, m in zip(section.models, section.measurements, strict=True)
             ]
         )
@@ -96,7 +91,7 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
         consistency = drawing.consistency if drawing is not None else None
         if drawn and len(section.models) <= OVERLAID and consistency is None:
             continue
-        ax = plots.calibration_curve(m.bins, _intervals(m), consistency=consistency, label=name, index=index)
+        ax = plots.calibration_curve(m.bins, bin_limits(m), consistency=consistency, label=name, index=index)
         ax.set_xlabel(score)
         ax.set_ylabel(frequency)
         svg = plots.inline_svg(
@@ -112,9 +107,9 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
     if not any(_crowded(m) for m in section.measurements):
         return []
-    score, frequency = text.score_names(section.event)
+    score, frequency = score_names(section.event)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
-    ax = plots.log_odds_curve([(name, m.bins, _intervals(m)) for name, m in models])
+    ax = plots.log_odds_curve([(name, m.bins, bin_limits(m)) for name, m in models])
     ax.set_xlabel(f"{score} (log-odds)")
     ax.set_ylabel(f"{frequency} (log-odds)")
     description = f"Calibration curves of {', '.join(name for name, _ in models)} on axes of log-odds"
@@ -135,7 +130,7 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     ]
     if not curves:
         return []
-    score, frequency = text.score_names(section.event)
+    score, frequency = score_names(section.event)
     ax = None
     for index, (name, curve) in enumerate(curves):
         ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)
@@ -155,7 +150,7 @@ def _histograms(section: Section, prefix: str) -> list[Picture]:
 
 
 def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Picture]:
-    score, frequency = text.score_names(section.event)
+    score, frequency = score_names(section.event)
     of = "" if len(section.models) == 1 else f": {name}"
     kind = "Confidence histogram" if section.event == "top" else "Histogram of the scores"
     left = plots.confidence_histogram(drawing.equal_width, score_name=score, frequency_name=frequency)

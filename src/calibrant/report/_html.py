@@ -106,15 +106,20 @@ def _safe(picture: Picture) -> dict[str, str]:
     return {"svg": Markup(picture.svg), "title": picture.title, "caption": picture.caption}
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("calibrant.report"),
+def templates_of(package: str) -> Environment:
+    """The templates of a package: everything is escaped, and a name that is not there is an error."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates_of("calibrant.report")
     environment.filters.update(number=text.number, count=text.count, percent=text.percent)
     environment.globals.update(span=text.span, terms=TERMS, root=root)
     return environment

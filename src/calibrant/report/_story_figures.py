@@ -17,8 +17,8 @@ CURVES = (
     "the diagonal the two agree; below it the model is too sure. The vertical lines are 95 % intervals."
 )
 SERIES = (
-    "Dark band: the doubt about who did it. Light band: with the doubt about the model's probabilities too. "
-    "Dashed: the best guess."
+    "Inner band: the doubt about who did it. Outer band: with the doubt about the model's probabilities "
+    "too. Dashed: the best guess."
 )
 
 

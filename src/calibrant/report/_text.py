@@ -129,11 +129,6 @@ def event_meaning(event: str) -> str:
     }.get(event, "")
 
 
-def score_names(event: str) -> tuple[str, str]:
-    """Return what the score and the frequency of an event are called."""
-    return ("confidence", "accuracy") if event == "top" else ("predicted probability", "label frequency")
-
-
 def error_verdict(interval: ErrorInterval) -> str:
     """Say in a sentence what the interval of the calibration error says."""
     if interval.low is None or interval.high is None or interval.estimate is None:

@@ -65,12 +65,12 @@ class Result:
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return what the record shows in print, the main table first."""
-        from calibrant.results.table import fields_table, table_of
+        from calibrant.results.table import fields_table, settings_clause, table_of
 
-        rows = self.to_rows()
+        rows, caption = self.to_rows(), (type(self).__doc__ or "").strip().splitlines()[0].removesuffix(".")
         if len(rows) == 1 or not rows:
-            return (fields_table(self.to_dict(), name="fields"),)
-        return (table_of(rows, name="rows"),)
+            return (fields_table(self.to_dict(), name="fields", caption=caption),)
+        return (table_of(rows, name="rows", caption=f"{caption}{settings_clause(self)}"),)
 
     def to_markdown(self, table: str | None = None) -> str:
         """Return the record's tables in Markdown, or the one of a name."""

@@ -27,10 +27,16 @@ LATEX = str.maketrans(
         "|": r"\textbar{}",
         "`": r"{\char96}",
         '"': r"{\char34}",
+        "\u2212": "$-$",
+        "\u2264": r"$\leq$",
+        "\u2265": r"$\geq$",
+        "\u2248": r"$\approx$",
+        "\u2192": r"$\rightarrow$",
     }
 )
 LIGATURE = re.compile(r"([-',])(?=\1)")
 NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
+FEW = 2  # decimals of what is no share: nothing of it is too small for them
 LONG = 60  # characters of a text beyond which LaTeX may break lines in it
 
 
@@ -200,4 +206,4 @@ def _word(cell: Cell, column: Column) -> str:
 def _digits(value: float, column: Column) -> str:
     if column.kind == "count" or isinstance(value, int):
         return count(value)
-    return number(value, column.digits)
+    return number(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"

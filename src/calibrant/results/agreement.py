@@ -6,7 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
-from calibrant.results.resampled import ResampledEstimate, flattened
+from calibrant.results._words import counted
+from calibrant.results.resampled import ResampledEstimate, estimate_cells, estimate_columns, flattened
+from calibrant.results.table import Column, Table, interval_heading, known
+
+COEFFICIENTS = {
+    "raw_agreement": "Raw agreement",
+    "cohen_kappa": "Cohen's kappa",
+    "scott_pi": "Scott's pi",
+    "fleiss_kappa": "Fleiss' kappa",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "gwet_ac1": "Gwet's AC1",
+}
 
 
 @dataclass(frozen=True)
@@ -206,5 +217,58 @@ class Agreement(Result):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row a coefficient, with its interval."""
-        names = ("raw_agreement", "cohen_kappa", "scott_pi", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1")
-        return [{"name": name, **getattr(self, name).to_dict()} for name in names]
+        return [{"name": name, **getattr(self, name).to_dict()} for name in COEFFICIENTS]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the coefficients, then pairs of annotators, labels and annotators."""
+        columns = Column("coefficient", "", "name"), *estimate_columns("value", "value", self.level)
+        rows = tuple(
+            (heading, *estimate_cells(getattr(self, name), getattr(self, name).reasons))
+            for name, heading in COEFFICIENTS.items()
+        )
+        units = counted(self.items, "item") if self.clusters is None else counted(self.clusters, "cluster")
+        caption = (
+            f"Agreement of {counted(self.annotators, 'annotator')} on {counted(self.items, 'item')}, "
+            f"{counted(len(self.labels), 'label')}: {interval_heading(self.level)}s from "
+            f"{counted(self.samples, 'resample')} of {units}, seed {self.seed}"
+        )
+        kappa = estimate_columns("kappa", "kappa", self.level)
+        pairs = tuple(
+            (
+                *(pair.first, pair.second, pair.items),
+                known(pair.raw_agreement.estimate, pair.raw_agreement.reasons, "estimate"),
+                *estimate_cells(pair.cohen_kappa, pair.cohen_kappa.reasons),
+            )
+            for pair in self.by_pair
+        )
+        labels = tuple(
+            (
+                *(each.label, each.labels),
+                known(each.specific_agreement.estimate, each.specific_agreement.reasons, "estimate"),
+                *estimate_cells(each.kappa, each.kappa.reasons),
+            )
+            for each in self.by_class
+        )
+        people = tuple(
+            (
+                *(each.annotator, each.items),
+                *estimate_cells(each.agreement, each.agreement.reasons),
+                known(each.alpha_without, each.reasons, "alpha_without"),
+            )
+            for each in self.by_annotator
+        )
+        items, agreement = Column("items", "items", "count"), Column("agreement", "agreement")
+        names = Column("first", "first", "name"), Column("second", "second", "name")
+        about = (
+            Column("annotator", "annotator", "name"),
+            items,
+            *estimate_columns("agreement", "agreement with others", self.level),
+            Column("alpha_without", "alpha without"),
+        )
+        given = Column("label", "label", "name"), Column("given", "given", "count")
+        return (
+            Table("coefficients", columns, rows, caption),
+            Table("pairs", (*names, items, agreement, *kappa), pairs, "Pairs of annotators"),
+            Table("labels", (*given, agreement, *kappa), labels, "Labels"),
+            Table("annotators", about, people, "Annotators"),
+        )

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted
 from calibrant.results.errors import Estimate
 from calibrant.results.measured import Measured
+from calibrant.results.resampled import estimate_cells, estimate_columns
+from calibrant.results.table import Cell, Column, Table, interval_heading
 
-METRICS = ("mentions", "muc", "b_cubed", "ceaf_e", "lea", "blanc", "pairwise")
+HEADINGS = {
+    "mentions": "mentions",
+    "muc": "MUC",
+    "b_cubed": "B-cubed",
+    "ceaf_e": "CEAF-e",
+    "lea": "LEA",
+    "blanc": "BLANC",
+    "pairwise": "pairs",
+}
+METRICS = tuple(HEADINGS)
 
 
 @dataclass(frozen=True)
@@ -104,6 +116,29 @@ class CoreferenceScores(Result):
     seed: int | None
     documents: tuple[DocumentCoreference, ...]
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return precision, recall and F1 of each metric with intervals."""
+        parts = ("precision", "recall", "f1")
+        headings = ("precision", "recall", "F1")
+        columns = [Column("metric", "metric", "name")]
+        for part, heading in zip(parts, headings, strict=True):
+            columns += estimate_columns(part, heading, self.level)
+        rows: list[tuple[Cell, ...]] = []
+        for name, heading in HEADINGS.items():
+            cells: list[Cell] = []
+            for part in parts:
+                cells += estimate_cells(getattr(getattr(self, name), part), {})
+            rows.append((heading, *cells))
+        rows.append(("CoNLL", *[None] * 4, *estimate_cells(self.conll_f1, {})))
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        singletons = "with" if self.singletons else "without"
+        caption = (
+            f"Entities of {counted(len(self.documents), 'document')}, "
+            f"{singletons} singletons: {counted(self.gold_mentions, 'gold mention')}; "
+            f"{interval_heading(self.level)}s from {counted(self.samples, 'resample')} of documents{seed}"
+        )
+        return (Table("scores", tuple(columns), tuple(rows), caption),)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the documents as a table, one row each."""
@@ -339,3 +374,14 @@ class CoreferenceEvaluation(Result):
     threshold: float
     pairs_above: Measured | None
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the scores, then the errors of all pairs and of those above the threshold."""
+        tables = list(self.scores.to_tables())
+        where = ("all pairs", self.pairs), (f"pairs of {self.threshold:g} and more", self.pairs_above)
+        rows = [(text, *row[1:]) for text, found in where if found for row in found.to_tables()[0].rows]
+        if self.pairs is not None:
+            errors = self.pairs.to_tables()[0]
+            columns = Column("pairs", "pairs", "name"), *errors.columns[1:]
+            tables.append(replace(errors, name="pairs", columns=columns, rows=tuple(rows)))
+        return tuple(tables)

@@ -12,7 +12,7 @@ from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measured import EVENT, Measured, error_columns
-from calibrant.results.measurement import headline_cells
+from calibrant.results.measurement import Measurement, headline_cells
 from calibrant.results.slices import SliceTable
 from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
@@ -47,6 +47,11 @@ class BinIntervals(Result):
         return [
             {"low": low, "high": high} for low, high in zip(plain(self.low), plain(self.high), strict=True)
         ]
+
+
+def bin_limits(found: Measurement) -> BinIntervals:
+    """Return the intervals of a measurement's bins, as plots take them."""
+    return BinIntervals(found.bin_low, found.bin_high, found.level, found.bin_interval)
 
 
 @dataclass(frozen=True)

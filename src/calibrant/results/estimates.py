@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted
+from calibrant.results.table import Column, Table, between, interval_heading, known, warnings_of
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,37 @@ class CorrectedCounts(Result):
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a period and method."""
         return [estimate.to_dict() for estimate in self.estimates]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a row a period and method."""
+        interval = interval_heading(self.level)
+        columns = (
+            Column("period", "period", "name"),
+            Column("method", "method", "name"),
+            Column("documents", "documents", "count"),
+            Column("labelled", "labelled", "count"),
+            Column("count", "count", digits=1),
+            Column("count", interval, "interval", digits=1),
+            Column("mean", "share"),
+            Column("mean", interval, "interval"),
+        )
+        rows = tuple(
+            (
+                one.period or "all",
+                one.method,
+                one.documents,
+                one.labelled,
+                known(one.count, one.reasons, "mean"),
+                between(one.count_low, one.count_high, one.reasons, "low", "high", "mean"),
+                known(one.mean, one.reasons, "mean"),
+                between(one.low, one.high, one.reasons, "low", "high", "mean"),
+            )
+            for one in self.estimates
+        )
+        units = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
+        caption = (
+            f"Counts of the {self.population}, by period and method: {self.labelled:,} of "
+            f"{counted(self.documents, 'document')} labelled{units}; {interval}s"
+        )
+        warned = (text for one in self.estimates for text in warnings_of(one.reasons))
+        return (Table("counts", columns, rows, caption, tuple(dict.fromkeys(warned))),)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted, percent
+from calibrant.results.table import Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,35 @@ class EventTable(Result):
         """One row a country and period."""
         return [row.to_dict() for row in self.rows]
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a row a country and period."""
+        total = (Column("total", "with shared doubt", "interval", digits=1),) if self.recalibrated else ()
+        columns = (
+            Column("country", "country", "name"),
+            Column("period", "period", "name"),
+            Column("documents", "documents", "count"),
+            Column("matched", "matched", "count"),
+            Column("mean", "mean", digits=2),
+            Column("sd", "sd", digits=2),
+            Column("model", interval_heading(self.level), "interval", digits=1),
+            *total,
+            Column("rate", "rate"),
+            Column("best", "1-best", "count"),
+        )
+        rows = []
+        for row in self.rows:
+            counts = (row.documents, row.matched, row.mean, row.sd, (row.low, row.high))
+            doubt = between(row.low_total, row.high_total, row.reasons, "low_total", "high_total")
+            rate = known(row.rate, row.reasons, "rate")
+            rows.append((row.country, row.period, *counts, *((doubt,) if total else ()), rate, row.best))
+        caption = (
+            f"Documents that count, by country and {self.by}, in {Path(self.store).name}: {self.interval} "
+            f"intervals of {percent(self.level)} of what entities leave open under the model; "
+            f"{counted(self.samples, 'sample')} a document"
+        )
+        unfinished = () if self.finished else ("The run that made this store is not at its end.",)
+        return (Table("counts", columns, tuple(rows), caption, (*unfinished, *self.problems)),)
+
 
 @dataclass(frozen=True)
 class EvidencePair(Result):
@@ -205,3 +237,34 @@ class UncertainDocuments(Result):
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a document and country."""
         return [row.to_dict() for row in self.rows]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the documents, and the evidence of each."""
+        which = tuple(Column(name, name, "name") for name in ("id", "date", "country"))
+        columns = (*which, Column("probability", "probability", digits=2), Column("best", "1-best", "text"))
+        rows = tuple(
+            (row.id, row.date, row.country, row.probability, "counts" if row.best else "does not count")
+            for row in self.rows
+        )
+        caption = f"Documents of {Path(self.store).name} that are nearest 50 %"
+        details = (
+            *which,
+            Column("probability", "probability", digits=2),
+            Column("mention", "mention", "text"),
+            Column("mention_sentence", "its sentence", "count"),
+            Column("agent", "agent", "text"),
+            Column("agent_sentence", "its sentence", "count"),
+            Column("verb", "verb", "text"),
+        )
+        pairs = tuple(
+            (
+                *(row.id, row.date, row.country, each.probability),
+                *(each.mention, each.mention_sentence, each.agent, each.agent_sentence, each.verb),
+            )
+            for row in self.rows
+            for each in row.evidence
+        )
+        return (
+            Table("documents", columns, rows, caption, self.problems),
+            Table("evidence", details, pairs, "Mentions that may be of one entity"),
+        )

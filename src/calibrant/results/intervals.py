@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from calibrant.results._base import Result
+from calibrant.results.table import Table, fields_table
 
 
 @dataclass(frozen=True)
@@ -200,3 +201,9 @@ class LabelPlan(Result):
     design_effect: float
     assumptions: list[str] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a row a field, the assumptions as notes."""
+        fields = {name: value for name, value in self.to_dict().items() if name != "assumptions"}
+        table = fields_table(fields, name="plan", caption="Labels needed")
+        return (replace(table, notes=tuple(f"Assumed: {each}" for each in self.assumptions)),)

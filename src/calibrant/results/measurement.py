@@ -12,7 +12,7 @@ from calibrant.results._words import counted, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import Estimate, NoiseFloor
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
-from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
+from calibrant.results.table import Cell, Column, Table, between, interval_heading, known, warnings_of
 
 
 @dataclass(frozen=True)
@@ -179,9 +179,8 @@ class Measurement(Result):
 
     def warnings(self) -> tuple[str, ...]:
         """Return what is to be known of the numbers."""
-        reasons = (self.reasons, self.interval.reasons, self.test.reasons)
-        texts = [text for each in reasons for name, text in each.items() if name.endswith("warning")]
-        return tuple(dict.fromkeys(texts))
+        found = (self.reasons, self.interval.reasons, self.test.reasons)
+        return tuple(dict.fromkeys(text for reasons in found for text in warnings_of(reasons)))
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return every number, and the bins."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results.table import Column, Table, between, interval_heading, warnings_of
 
 
 @dataclass(frozen=True)
@@ -96,3 +97,37 @@ class Monitoring(Result):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row a day."""
         return [day.to_dict() for day in self.days]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a row a window."""
+        columns = (
+            Column("window", "window", "name"),
+            Column("n", "n", "count"),
+            Column("score", "score"),
+            Column("frequency", "frequency"),
+            Column("error", "error"),
+            Column("error", interval_heading(0.95), "interval"),
+            Column("log10_e", "log10 e", digits=2),
+            Column("p_value", "p", "p-value"),
+            Column("alarm", "alarm", "text"),
+        )
+        rows = tuple(
+            (
+                str(day.day),
+                day.n,
+                day.score,
+                day.frequency,
+                day.error,
+                between(day.low, day.high, {}),
+                day.log10_e,
+                day.p_value,
+                "yes" if day.alarm else "no",
+            )
+            for day in self.days
+        )
+        restarts = ", with restarts" if self.restart else ""
+        caption = (
+            f"Evidence against {self.against} scores, window by window: alpha = {self.alpha:g}{restarts}; "
+            f"independent unit {self.unit}; alarm at log10 e = {self.threshold:.2f}"
+        )
+        return (Table("windows", columns, rows, caption, warnings_of(self.reasons)),)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted, percent
 from calibrant.results.agreement import Agreement
 from calibrant.results.classification import Classification
 from calibrant.results.drawing import Report
-from calibrant.results.resampled import ResampledEstimate
+from calibrant.results.resampled import ResampledEstimate, estimate_cells, estimate_columns
 from calibrant.results.selective import RiskCoverage
 from calibrant.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
+from calibrant.results.table import Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -268,3 +270,59 @@ class Protocol(Result):
             for system in self.systems
             for name, value in system.values.items()
         ]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the systems' scores, their differences, and what can and cannot be concluded."""
+        scores = tuple(
+            (system.name, name, *estimate_cells(value, value.reasons))
+            for system in self.systems
+            for name, value in system.values.items()
+        )
+        columns = Column("system", "system", "name"), Column("metric", "metric", "name")
+        reference = (
+            f"{self.task.name}: {counted(self.reference.items, 'item')}, labels by {self.reference.rule}"
+        )
+        how = f"{interval_heading(self.level)}s; {counted(self.samples, 'resample')}, seed {self.seed}"
+        told = tuple((("yes" if each.concluded else "no"), each.text) for each in self.findings)
+        return (
+            Table(
+                "scores",
+                (*columns, *estimate_columns("value", "value", self.level)),
+                scores,
+                f"{reference}; {how}",
+                self.notes,
+            ),
+            *self._differences(),
+            Table(
+                "findings",
+                (Column("concluded", "concluded", "name"), Column("text", "what", "text")),
+                told,
+                f"What can and cannot be concluded at {percent(self.level)}",
+            ),
+        )
+
+    def _differences(self) -> tuple[Table, ...]:
+        columns = (
+            Column("metric", "metric", "name"),
+            Column("first", "first", "name"),
+            Column("second", "second", "name"),
+            Column("difference", "difference"),
+            Column("difference", interval_heading(self.level), "interval"),
+            Column("p_value", "p", "p-value"),
+            Column("holm_p_value", "p (Holm)", "p-value"),
+            Column("better", "better", "text"),
+        )
+        rows = tuple(
+            (
+                *(compared.metric, pair.first, pair.second),
+                known(pair.difference, pair.reasons, "difference"),
+                between(pair.bootstrap.low, pair.bootstrap.high, pair.bootstrap.reasons, "low", "high"),
+                known(pair.permutation.p_value, pair.permutation.reasons, "p_value"),
+                known(pair.holm_p_value, pair.reasons, "holm_p_value"),
+                pair.better,
+            )
+            for compared in self.comparisons
+            for pair in compared.pairs
+        )
+        caption = f"Differences, first minus second: bootstrap intervals, {self.alternative} permutation test"
+        return (Table("differences", columns, rows, caption),) if rows else ()

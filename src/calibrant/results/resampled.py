@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results.errors import Estimate
+from calibrant.results.table import Cell, Column, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,19 @@ class ResampledEstimate(Result):
     level: float
     units: int
     reasons: dict[str, str] = field(default_factory=dict)
+
+
+def estimate_columns(name: str, heading: str, level: float) -> tuple[Column, Column]:
+    """The columns of `estimate_cells`."""
+    return Column(name, heading), Column(name, interval_heading(level), "interval")
+
+
+def estimate_cells(value: ResampledEstimate | Estimate, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
+    """A number and its interval, or why they are not there."""
+    reason = "estimate", "low", "high"
+    return known(value.estimate, reasons, *reason), between(
+        value.low, value.high, reasons, *reason[1:], reason[0]
+    )
 
 
 def flattened(record: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted
+from calibrant.results.table import Cell, Column, Table, between, interval_heading, known, warnings_of
 
 
 @dataclass(frozen=True)
@@ -325,3 +327,59 @@ class Comparison(Result):
     def to_rows(self) -> list[dict[str, Any]]:
         """Return a row a pair of systems."""
         return [pair.to_dict() for pair in self.pairs]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the systems' means, and the tests of each pair."""
+        interval = interval_heading(self.level)
+        corrected = self.test_train_ratio is not None
+        more = (Column("corrected", "corrected", "interval"),) if corrected else ()
+        columns = (
+            Column("system", "system", "name"),
+            Column("mean", "mean"),
+            Column("standard_deviation", "sd"),
+            Column("mean", interval, "interval"),
+            *more,
+        )
+        rows = []
+        for system in self.systems:
+            mean = system.mean
+            deviation = known(mean.standard_deviation, mean.reasons, "standard_deviation")
+            limits = between(mean.low, mean.high, mean.reasons, "low", "high")
+            wider = between(mean.corrected_low, mean.corrected_high, mean.reasons, "corrected_low")
+            rows.append((system.system, mean.mean, deviation, limits, *((wider,) if corrected else ())))
+        inside = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
+        caption = f"Mean scores on {counted(self.n, self.unit)}{inside}; {interval}s"
+        notes = warnings_of(self.reasons)
+        return (Table("systems", columns, tuple(rows), caption, notes), self._pairs_table(corrected))
+
+    def _pairs_table(self, corrected: bool) -> Table:
+        kind = "corrected_" if corrected else ""
+        columns = (
+            Column("first", "first", "name"),
+            Column("second", "second", "name"),
+            Column("difference", "difference"),
+            Column("difference", interval_heading(self.level), "interval"),
+            Column(f"{kind}t", "t", digits=3),
+            Column(f"{kind}p_value", "p", "p-value"),
+            Column("holm_p_value", "p (Holm)", "p-value"),
+            Column("better", "better", "text"),
+        )
+        rows = []
+        for pair in self.pairs:
+            test, reasons = pair.test, {**pair.test.reasons, **pair.reasons}
+            low, high = f"{kind}low", f"{kind}high"
+            row: tuple[Cell, ...] = (
+                pair.first,
+                pair.second,
+                test.difference,
+                between(getattr(test, low), getattr(test, high), reasons, low, high),
+                known(getattr(test, f"{kind}t"), reasons, f"{kind}t", "t"),
+                known(getattr(test, f"{kind}p_value"), reasons, f"{kind}p_value", "p_value", "t"),
+                known(pair.holm_p_value, reasons, "holm_p_value"),
+                known(pair.better, reasons, "better"),
+            )
+            rows.append(row)
+        name = "corrected resampled t-test" if corrected else "paired t-test"
+        side = self.alternative
+        caption = f"Differences, first minus second, on {counted(self.n, self.unit)}: {side} {name}"
+        return Table("pairs", columns, tuple(rows), caption)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import percent
+from calibrant.results.table import Cell, Column, Table, Undefined, between, interval_heading, known
 
 NULL = "(none)"
 
@@ -162,6 +164,49 @@ class SliceTable(Result):
         """One flat row a slice, the worst first; root errors beside the squared ones."""
         return [{"rank": place, **_flat(self.by, row)} for place, row in enumerate(self.rows, 1)]
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a row a slice, the worst first; slices that were too small say so."""
+        kind = "shrunken" if self.rank == "error" else "shrunken difference"
+        columns = (
+            *(Column(f"by_{name}", name, "name") for name in self.by),
+            Column("n", "n", "count"),
+            Column("mean_score", "score"),
+            Column("frequency", "frequency"),
+            Column("error", "error"),
+            Column("error", interval_heading(self.level), "interval"),
+            Column("signed", "score - frequency"),
+            Column("signed", interval_heading(self.level), "interval"),
+            Column("shrunken", kind),
+            Column("p_value", "p", "p-value"),
+            Column("adjusted_p_value", "adjusted p", "p-value"),
+        )
+        where = "" if self.file is None else f" of {self.file}"
+        event = "" if self.event is None else f", event {self.event}"
+        caption = (
+            f"Calibration errors{where} by {', '.join(self.by)}{event}: n = {self.n:,}; "
+            f"{percent(self.level)} intervals, {self.adjust}; p-values adjusted by {self.adjustment}; "
+            f"ranked by shrunken {'error' if self.rank == 'error' else 'difference'}"
+        )
+        rows = tuple(self._cells(row) for row in self.rows)
+        return (Table(f"by {','.join(self.by)}", columns, rows, caption),)
+
+    def _cells(self, row: SliceErrors) -> tuple[Cell, ...]:
+        keys: tuple[Cell, ...] = tuple(NULL if key is None else key for key in row.keys)
+        sizes: tuple[Cell, ...] = (*keys, row.n, row.mean_score, row.frequency)
+        if row.reason is not None:
+            return (*sizes, *[Undefined(row.reason)] * 7)
+        squared, signed, by = row.squared, row.signed, ranked(row, self.rank)
+        return (
+            *sizes,
+            known(root(squared.estimate), squared.reasons, "estimate"),
+            between(root(squared.low), root(squared.high), squared.reasons, "low", "high"),
+            known(signed.estimate, signed.reasons, "estimate"),
+            between(signed.low, signed.high, signed.reasons, "low", "high"),
+            known(root(by.shrunken) if self.rank == "error" else by.shrunken, by.reasons, "shrunken"),
+            known(by.p_value, by.reasons, "p_value"),
+            known(by.adjusted_p_value, by.reasons, "adjusted_p_value", "p_value"),
+        )
+
     def found(self) -> tuple[SliceErrors, ...]:
         """The slices found to be miscalibrated, by what the table is ranked by."""
         return tuple(row for row in self.rows if ranked(row, self.rank).found)
@@ -216,3 +261,7 @@ class SliceTables(Result):
     def to_rows(self) -> list[dict[str, Any]]:
         """The rows of all tables."""
         return [row for table in self.tables for row in table.to_rows()]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return a table for each way to slice."""
+        return tuple(table for way in self.tables for table in way.to_tables())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,9 @@ __all__ = [
     "interval_heading",
     "known",
     "named",
+    "settings_clause",
     "table_of",
+    "warnings_of",
 ]
 
 NAMED = 3  # cells that a note names
@@ -154,6 +156,32 @@ def interval_heading(level: float) -> str:
     '95 % interval'
     """
     return f"{percent(level)} interval"
+
+
+def settings_clause(record: object) -> str:
+    """Return how a record was made, of its fields that say so, to follow a caption.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> settings_clause(SimpleNamespace(n=1200, level=0.95, samples=None, seed=3))
+    ': n = 1,200; 95 % intervals; seed 3'
+    """
+    words: dict[str, Callable[[Any], str]] = {
+        "n": lambda n: f"n = {n:,}",
+        "clusters": lambda number: counted(number, "cluster"),
+        "level": lambda level: f"{interval_heading(level)}s",
+        "samples": lambda number: counted(number, "sample"),
+        "seed": lambda seed: f"seed {seed}",
+    }
+    said = [(word, getattr(record, name, None)) for name, word in words.items()]
+    clauses = "; ".join(word(value) for word, value in said if value is not None)
+    return f": {clauses}" if clauses else ""
+
+
+def warnings_of(reasons: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what of a record's reasons is a warning, not why a field is empty."""
+    return tuple(dict.fromkeys(text for name, text in reasons.items() if name.endswith("warning")))
 
 
 def named(tables: Sequence[Table], name: str | None) -> Table:

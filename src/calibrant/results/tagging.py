@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
+from calibrant.results._words import counted
 from calibrant.results.errors import Estimate
 from calibrant.results.measured import Measured
+from calibrant.results.resampled import estimate_cells, estimate_columns
+from calibrant.results.table import Cell, Column, Table, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,24 @@ class TagEvaluation(Result):
     model: str
     measured: Measured
     reasons: dict[str, str] = field(default_factory=dict)
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the accuracy, then the tables of the measurement."""
+        level = self.accuracy_interval.level
+        columns = Column("of", "", "name"), *estimate_columns("accuracy", "accuracy", level)
+        rows: tuple[tuple[Cell, ...], ...] = (
+            ("all tokens", *estimate_cells(self.accuracy_interval, self.reasons)),
+            (
+                "words not seen in training",
+                known(self.unseen_words_accuracy, self.reasons, "unseen_words_accuracy", "unseen_words"),
+                None,
+            ),
+        )
+        caption = (
+            f"Accuracy of {self.model} on {counted(self.tokens, 'token')} in "
+            f"{counted(self.sentences, 'sentence')}; {interval_heading(level)}s, {self.cluster}s as units"
+        )
+        return (Table("accuracy", columns, rows, caption), *self.measured.to_tables())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tagger's fields, then those of the measurement, all at the top."""

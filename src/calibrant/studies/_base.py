@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
 from calibrant.results._base import Result
+from calibrant.results.table import Column, Table, between, interval_heading, table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +98,23 @@ class Study(Result):
     def to_rows(self) -> list[Row]:
         """One row a finding."""
         return [finding.to_dict() for finding in self.findings]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the findings beside the paper's numbers, then the study's own tables."""
+        columns = (
+            Column("number", "number", "name"),
+            Column("paper", "paper"),
+            Column("value", "here"),
+            Column("value", interval_heading(0.95), "interval"),
+            Column("verdict", "verdict", "text"),
+        )
+        rows = tuple(
+            (each.text, each.paper, each.value, between(each.low, each.high, {}), each.verdict)
+            for each in self.findings
+        )
+        first = Table("findings", columns, rows, f"{self.title}: paper and here; seed {self.seed}")
+        others = (table_of(found, name=name, caption=name) for name, found in self.tables.items() if found)
+        return (first, *others)
 
     def finding(self, name: str) -> Finding:
         """Return the finding of that name."""

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from calibrant.plots import _style as style
 from calibrant.plots import calibration_curve
 from calibrant.studies._base import Row, Study, shared_legend
-from calibrant.studies._tagging_figures import drawable
+from calibrant.studies._curve_rows import drawable
 
 SCORES = ("exact", "1,000 samples", "after temperature")
 COSTS = ("no costs", "small costs", "the paper's costs")
@@ -48,7 +48,7 @@ def _curves(rows: Sequence[Row], kinds: Sequence[str]) -> Figure:
     for (name, index, kind), ax in zip(panels, axes, strict=True):
         points = [row for row in rows if (row["set"], row["scores"]) == (name, kind)]
         if points:
-            calibration_curve(*drawable(points), label=f"{name}, {kind}", index=index, ax=ax)
+            calibration_curve(*drawable(points, "wilson"), label=f"{name}, {kind}", index=index, ax=ax)
     return figure
 
 

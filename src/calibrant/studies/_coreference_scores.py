@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from calibrant._rng import generator
 from calibrant.documents import Document
 from calibrant.evaluate._coreference_counts import counts, overlap
-from calibrant.evaluate.coreference import conll, expanded, scores_of
+from calibrant.evaluate._resampling import expanded
+from calibrant.evaluate.coreference import conll, scores_of
 from calibrant.models.coreference_baseline import rule_antecedents
 from calibrant.posterior import AntecedentPosterior, probable_entities
 from calibrant.results.coreference import METRICS

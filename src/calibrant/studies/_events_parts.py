@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from calibrant.events import RULES
-from calibrant.io._atomic import writing
 from calibrant.io._store_parts import read_manifest
 from calibrant.io.store import EventStore
 from calibrant.studies._counts_models import PENALTY
 from calibrant.studies._events_data import CORPORA, MODEL, SAMPLES, SEED, store_name
 from calibrant.studies._events_data import RULES as NAMES
+from calibrant.studies._kept_parts import KeptPart
 from calibrant.workflow._event_settings import rules_settings
 
 ANEW = "made anew"
 TAKEN = "taken up"
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part that is kept as JSON.
-
-    Attributes
-    ----------
-    file
-        Its name in the folder of what is kept.
-    settings
-        How it is made, as JSON has it; a part that was made in another way is made anew.
-    """
-
-    file: str
-    settings: Mapping[str, Any]
-
-    def there(self, folder: Path) -> dict[str, Any] | None:
-        """What is kept; None if nothing is, or was made in another way."""
-        file = folder / self.file
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        return found if found.get("settings") == self.settings else None
-
-    def take(self, folder: Path, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Take what is kept, or make it and keep it."""
-        if self.there(folder) is None:
-            values = {**make(), "settings": self.settings}
-            with writing(folder / self.file) as out:
-                out.write(json.dumps(values).encode())
-        found = self.there(folder)
-        assert found is not None
-        return found
-
-
-def labels_part(seed: int) -> Part:
+def labels_part(seed: int) -> KeptPart:
     """The labelled documents."""
     rules = rules_settings(replace(RULES["default"], places=True)) | {"verbs": "every verb in turn"}
-    return Part("dev.json", {"rules": rules, "penalty": PENALTY, "samples": SAMPLES, "seed": seed})
+    return KeptPart("dev.json", {"rules": rules, "penalty": PENALTY, "samples": SAMPLES, "seed": seed})
 
 
-def skipping_part() -> Part:
+def skipping_part() -> KeptPart:
     """The check of skipping."""
     rules = rules_settings(RULES["default"])
-    return Part("skipping.json", {"rules": rules, "samples": SAMPLES, "seed": SEED})
+    return KeptPart("skipping.json", {"rules": rules, "samples": SAMPLES, "seed": SEED})
 
 
 def states(folder: Path, seed: int) -> list[tuple[str, str]]:

@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from calibrant.data import SETS
 from calibrant.plots import _style as style
 from calibrant.plots import calibration_curve, error_against_size
-from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.studies._base import Row, Study, shared_legend
+from calibrant.studies._curve_rows import drawable
 from calibrant.studies._tweets import TITLE
 
 SET_TITLE = {"dated": "dated tweets", "100k": "100k set (labels go with the date)"}
@@ -26,7 +25,7 @@ def draw(study: Study) -> dict[str, Figure]:
         figure, axes = style.new_figure(8.6, 4.7, 2)
         for letter, index, (model, title), ax in zip("ab", (0, 1), TITLE.items(), axes, strict=True):
             rows = [row for row in study.tables["curves"] if (row["set"], row["model"]) == (name, model)]
-            bins, intervals = _drawable(rows)
+            bins, intervals = drawable(rows, "normal")
             calibration_curve(bins, intervals, label=f"({letter}) {title}", index=index, ax=ax)
         drawn[f"curves-{name}"] = figure
     drawn["sizes"], axes = style.new_figure(8.6, 4.6, 2)
@@ -40,30 +39,6 @@ def draw(study: Study) -> dict[str, Figure]:
         style.plain_title(ax, SET_TITLE[name])
     shared_legend(drawn["sizes"], axes[0])
     return drawn
-
-
-def _drawable(rows: Sequence[Row]) -> tuple[Bins, BinIntervals]:
-    """The bins of a curve and their intervals, from the record's rows."""
-    column = {key: np.array([row[key] for row in rows]) for key in rows[0] if key not in ("set", "model")}
-    n, positives = column["n"], column["positives"]
-    bins = Bins(
-        kind="adaptive",
-        size=None,
-        asked=None,
-        used=len(rows),
-        edge_low=column["edge_low"],
-        edge_high=column["edge_high"],
-        n=n,
-        positives=positives,
-        weight=n,
-        weight_positives=positives,
-        weight2=n,
-        weight2_positives=positives,
-        sum_score=n * column["score"],
-        sum_score2=n * column["score"] ** 2,
-        sum_score_positive=positives * column["score"],
-    )
-    return bins, BinIntervals(column["low"], column["high"], 0.95, "normal")
 
 
 def _size_curve(rows: Sequence[Row], title: str) -> ErrorCurve:

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from calibrant.plots import _style as style
 from calibrant.plots import calibration_curve
-from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
 from calibrant.studies._base import Row, Study, shared_legend
+from calibrant.studies._curve_rows import drawable
 from calibrant.studies._tagging_data import TITLE as SET_TITLE
 from calibrant.studies._tagging_measure import ALL_TAGS, DRAWN
 from calibrant.studies._tagging_models import TITLE
 
 MODELS = ("HMM", "CRF-basic")
-COLUMNS = ("n", "positives", "score", "frequency", "edge_low", "edge_high", "low", "high")
 
 
 def draw(study: Study) -> dict[str, Figure]:
@@ -52,32 +50,8 @@ def _curves(name: str, rows: Sequence[Row]) -> Figure:
         wanted = (name, key, query)
         points = [row for row in rows if (row["set"], row["model"], row["query"]) == wanted]
         label = f"({letter}) {TITLE[key]}, {query}"
-        calibration_curve(*drawable(points), label=label, index=index, ax=ax)
+        calibration_curve(*drawable(points, "wilson"), label=label, index=index, ax=ax)
     return figure
-
-
-def drawable(rows: Sequence[Row]) -> tuple[Bins, BinIntervals]:
-    """The bins of a curve and their intervals, from the record's rows."""
-    column = {key: np.array([row[key] for row in rows]) for key in COLUMNS}
-    n, positives = column["n"], column["positives"]
-    bins = Bins(
-        kind="adaptive",
-        size=None,
-        asked=None,
-        used=len(rows),
-        edge_low=column["edge_low"],
-        edge_high=column["edge_high"],
-        n=n,
-        positives=positives,
-        weight=n,
-        weight_positives=positives,
-        weight2=n,
-        weight2_positives=positives,
-        sum_score=n * column["score"],
-        sum_score2=n * column["score"] ** 2,
-        sum_score_positive=positives * column["score"],
-    )
-    return bins, BinIntervals(column["low"], column["high"], 0.95, "wilson")
 
 
 def _by_class(rows: Sequence[Row], title: str, kind: str) -> Figure:

@@ -19,7 +19,7 @@ from calibrant.datasets._folders import required
 from calibrant.exceptions import FormatError
 from calibrant.io._atomic import writing
 from calibrant.measure.calibration_error import rms_calibration_error
-from calibrant.models.text import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
+from calibrant.models.text_classifiers import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
 
 DEV_BIN_SIZE = 200
 METADATA = b"calibrant"

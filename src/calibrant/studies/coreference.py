@@ -6,24 +6,23 @@ probability of being one entity. The paper samples it; here it is exact, with th
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrant.datasets._folders import real_data
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
 from calibrant.studies import _coreference_parts as parts
 from calibrant.studies._base import Row, Study, digest
 from calibrant.studies._coreference_data import PIPELINE, Texts, detected, folds, parsed, read, sources
 from calibrant.studies._coreference_findings import find
 from calibrant.studies._coreference_models import L1_PENALTIES
 from calibrant.studies._coreference_page import arrange
+from calibrant.studies._kept_parts import KeptPart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,14 +30,6 @@ if TYPE_CHECKING:
 SEED = 2015
 MODELS = "CALIBRANT_MODELS"
 Tables = dict[str, list[Row]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one part found, and how long it took."""
-
-    seconds: float
-    tables: Tables
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,7 @@ def coreference(
         Of parts, of `PARTS`.
     store
         Folder in which each part's tables are saved, and from which they are taken where they are there
-        already: an interrupted study goes on where it was.
+        already, made with the same seed: an interrupted study goes on where it was.
 
     Returns
     -------
@@ -158,8 +149,8 @@ def coreference(
     seconds = 0.0
     for name in wanted:
         found = _part(name, texts, store, seed)
-        seconds += found.seconds
-        for key, rows in found.tables.items():
+        seconds += found["seconds"]
+        for key, rows in found["tables"].items():
             tables.setdefault(key, []).extend(rows)
     return Study(
         name="coreference",
@@ -181,18 +172,15 @@ def coreference(
     )
 
 
-def _part(name: str, texts: Sources, store: Path | None, seed: int) -> Part:
-    """Run a part, or take what an earlier run has stored of it."""
-    file = None if store is None else store / f"{name}.json"
-    if file is not None and file.exists():
-        return Part(**json.loads(file.read_text(encoding="utf-8")))
-    start = time.perf_counter()
-    tables = PARTS[name](texts, seed)
-    found = Part(time.perf_counter() - start, tables)
-    if file is not None:
-        with writing(file) as out:
-            out.write(json.dumps(vars(found)).encode())
-    return found
+def _part(name: str, texts: Sources, store: Path | None, seed: int) -> dict[str, Any]:
+    """A part's tables and its seconds: made, or taken from where an earlier run has kept them."""
+
+    def make() -> dict[str, Any]:
+        start = time.perf_counter()
+        tables = PARTS[name](texts, seed)
+        return {"tables": tables, "seconds": time.perf_counter() - start}
+
+    return make() if store is None else KeptPart(f"{name}.json", {"seed": seed}).take(store, make)
 
 
 def figures(study: Study) -> dict[str, Figure]:

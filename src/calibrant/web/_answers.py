@@ -21,7 +21,7 @@ FORMATS = ("html", "json", "csv")
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<path fill="#56b4e9" d="M1 9h5V5h5v4h4v5H1z"/>'
-    '<path fill="none" stroke="#0072b2" stroke-width="2" d="M1 11h5V7h5v4h4"/></svg>'
+    '<path fill="none" stroke="#175ecc" stroke-width="2" d="M1 11h5V7h5v4h4"/></svg>'
 )
 
 

@@ -7,11 +7,12 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from calibrant import __version__
 from calibrant.propagate.periods import PERIODS
 from calibrant.report import _text as text
+from calibrant.report._html import templates_of
 from calibrant.web._charts import chance_chart, series_chart
 from calibrant.web._countries import by_name, name_of
 from calibrant.web._store_in_memory import Series
@@ -86,13 +87,7 @@ def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("calibrant.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_of("calibrant.web")
     environment.filters.update(
         quantity=quantity, share=share, count=text.count, called=name_of, by_name=by_name
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.workflow.event_extraction import extract_events
     from calibrant.workflow.event_figures import draw_events
     from calibrant.workflow.event_tables import event_table
+    from calibrant.workflow.figures import draw_predictions, save_figure
     from calibrant.workflow.grouping import group_changes
     from calibrant.workflow.measuring import Columns, measure
     from calibrant.workflow.monitoring import monitor
@@ -37,6 +38,7 @@ __all__ = [
     "compare",
     "demonstrate",
     "draw_events",
+    "draw_predictions",
     "estimate",
     "evaluate_coreference",
     "evaluate_tagger",
@@ -52,6 +54,7 @@ __all__ = [
     "predict_tags",
     "protocol",
     "report",
+    "save_figure",
     "slice_tables",
     "slices",
     "tally",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
 from calibrant.recalibrate import LabelledScores
-from calibrant.recalibrate.selection import BINS, GROUPS, choose_recalibrator
+from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.workflow._class_parts import Labelled
 from calibrant.workflow._methods import FREQUENCY, composed
 from calibrant.workflow._sources import Progress

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
-from calibrant.exceptions import InputError
-from calibrant.io._atomic import check_place, writing
 from calibrant.io.store import EventStore
 from calibrant.results.events import EventTable
 from calibrant.workflow.event_tables import event_table
-
-Kind = Literal["svg", "pdf", "png"]
+from calibrant.workflow.figures import figure_kind, save_figure
 
 
 def draw_events(
@@ -21,6 +18,7 @@ def draw_events(
     columns: int = 3,
     most: int = 20,
     rates: bool = False,
+    width: float | None = None,
     **table: Any,
 ) -> EventTable:
     """Draw the counts of countries over time: mean, interval, and the 1-best counts.
@@ -33,6 +31,8 @@ def draw_events(
         A file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
     columns, most, rates
         As in `calibrant.plots.event_series`.
+    width
+        As in `calibrant.workflow.save_figure`.
     **table
         As in `event_table`.
 
@@ -58,22 +58,9 @@ def draw_events(
     ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").rows)
     1
     """
-    kind = figure_kind(output)
+    figure_kind(output)
     found = event_table(store, **table)
-    from calibrant.plots import event_series, render
+    from calibrant.plots import event_series
 
-    figure = event_series(found, columns=columns, most=most, rates=rates)
-    with writing(output) as file:
-        file.write(render(figure, kind))
+    save_figure(event_series(found, columns=columns, most=most, rates=rates), output, width=width)
     return found
-
-
-def figure_kind(output: str | os.PathLike[str]) -> Kind:
-    """Return the kind of figure that a file's name says, or raise; also where it cannot be written."""
-    name = os.fspath(output)
-    kind = name.rpartition(".")[2].lower()
-    if kind not in get_args(Kind):
-        hint = "name it .svg, .pdf or .png"
-        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
-    check_place(output)
-    return cast(Kind, kind)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,11 @@ from calibrant.io.timed import BY, WHOLE, timed, window_of, windows_of
 from calibrant.measure._states import check_version, restored
 from calibrant.results.monitoring import Monitoring
 from calibrant.workflow._events import pairs_of
+from calibrant.workflow.figures import figure_kind, save_figure
 from calibrant.workflow.measuring import Columns
 from calibrant.workflow.tallying import one_event
 
 VERSION = 1
-KINDS = ("svg", "pdf", "png")
 LATE = "rows that came after their window was taken are not counted: "
 
 
@@ -59,6 +59,7 @@ def monitor(
     event: str | None = None,
     state: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    width: float | None = None,
     columns: Columns | None = None,
 ) -> Monitoring:
     """Watch a stream of predictions for errors of calibration, with alarms that are seldom false.
@@ -87,6 +88,8 @@ def monitor(
         are taken in order; it is written at the end. Run it when a window is over.
     output
         A figure: a name that ends in ``.svg``, ``.pdf`` or ``.png``.
+    width
+        As in `calibrant.workflow.save_figure`.
     columns
         Names of columns that are called otherwise.
 
@@ -117,7 +120,8 @@ def monitor(
         hint = "give the last day of the reference period (--reference)"
         hint = hint if reference is None else "compare with it (--against reference)"
         raise InputError(f"the monitor is against {against}", hint, code="parameter")
-    kind = _figure_kind(output)
+    if output is not None:
+        figure_kind(output)
     for place in (state, output):
         if place is not None:
             keep_sources(place, source)
@@ -141,10 +145,9 @@ def monitor(
         reasons = {**found.reasons, "late warning": LATE + ", ".join(late)}
         found = replace(found, reasons=reasons)
     if output is not None:
-        from calibrant.plots import evidence_over_time, render
+        from calibrant.plots import evidence_over_time
 
-        with writing(output) as file:
-            file.write(render(evidence_over_time(found), cast(Literal["svg", "pdf", "png"], kind)))
+        save_figure(evidence_over_time(found), output, width=width)
     return found
 
 
@@ -316,15 +319,3 @@ def _save(
     saved = {"version": VERSION, "settings": vars(settings), "rows": taken, "monitor": watched.to_state()}
     with writing(state) as file:
         file.write((json.dumps(saved) + "\n").encode())
-
-
-def _figure_kind(output: str | os.PathLike[str] | None) -> str:
-    """The ending of a figure's name, or raise."""
-    if output is None:
-        return ""
-    name = os.fspath(output)
-    kind = name.rpartition(".")[2].lower()
-    if kind not in KINDS:
-        hint = "name it .svg, .pdf or .png"
-        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
-    return kind

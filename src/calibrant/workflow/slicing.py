@@ -9,11 +9,10 @@ from typing import Any
 
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
-from calibrant.io._atomic import writing
 from calibrant.measure.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.workflow._sources import Progress
-from calibrant.workflow.event_figures import figure_kind
+from calibrant.workflow.figures import figure_kind, save_figure
 from calibrant.workflow.measuring import Columns
 from calibrant.workflow.tallying import tally_by
 
@@ -79,6 +78,7 @@ def slice_tables(
     ways: Sequence[Sequence[str]],
     *,
     output: str | os.PathLike[str] | None = None,
+    width: float | None = None,
     most: int = 20,
     columns: Columns | None = None,
     command: str | None = None,
@@ -94,6 +94,8 @@ def slice_tables(
         Lists of columns, each for a table of its own, adjusted by itself.
     output
         A figure to write, ``.svg``, ``.pdf`` or ``.png``, of one way; None: no figure.
+    width
+        As in `calibrant.workflow.save_figure`.
     most
         Slices to draw.
     command
@@ -120,16 +122,14 @@ def slice_tables(
     if output is not None and len(ways) > 1:
         hint = "draw one at a time"
         raise InputError("a figure is of one way to slice", hint, code="parameter")
-    kind = None if output is None else figure_kind(output)
+    if output is not None:
+        figure_kind(output)
     predictions = (columns or Columns()).open(source)
     found = SliceTables(tuple(slices(predictions, way, **settings) for way in ways), command)
-    if output is not None and kind is not None:
-        from calibrant.plots import render, slice_intervals
-        from calibrant.plots._style import figure_of
+    if output is not None:
+        from calibrant.plots import slice_intervals
 
-        figure = render(figure_of(slice_intervals(found.tables[0], most=most)), kind)
-        with writing(output) as file:
-            file.write(figure)
+        save_figure(slice_intervals(found.tables[0], most=most), output, width=width)
     return found
 
 

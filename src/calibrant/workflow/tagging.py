@@ -19,8 +19,9 @@ from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io._atomic import keep_sources
 from calibrant.io.predictions import Form
 from calibrant.io.saved_models import load_tagger, model_column
+from calibrant.measure._tails import critical_value
 from calibrant.measure.bin_intervals import wilson
-from calibrant.measure.logistic import calibration_in_the_large, critical_value
+from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.results.errors import Estimate
 from calibrant.results.measured import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions

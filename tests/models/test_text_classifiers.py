@@ -8,7 +8,7 @@ from sklearn.naive_bayes import BernoulliNB
 
 from calibrant import InputError
 from calibrant.models import UnigramClassifier, tweet_tokenizer, words
-from calibrant.models.text import KINDS, Kind
+from calibrant.models.text_classifiers import KINDS, Kind
 
 TEXTS = ["good good day", "so good", "not so bad", "bad day", "a bad bad film", "the film is good"]
 LABELS = [1, 1, 1, 0, 0, 1]

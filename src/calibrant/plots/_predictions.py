@@ -1,0 +1,136 @@
+"""The figures of predictions: those of a report, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from calibrant.exceptions import InputError
+from calibrant.plots._calibration import calibration_curves, smooth_curve
+from calibrant.plots._confidence import confidence_and_reliability
+from calibrant.plots._error_intervals import error_intervals
+from calibrant.plots._log_odds import log_odds_curve
+from calibrant.plots._style import figure_of, score_names
+from calibrant.results.drawing import Drawing, Report, bin_limits
+from calibrant.results.measurement import Measurement
+
+What = Literal["curve", "log-odds", "smooth", "confidence", "classes"]
+WHAT: tuple[What, ...] = get_args(What)
+Model = tuple[str, Measurement, Drawing | None]
+
+
+def report_figure(found: Report, what: What = "curve") -> Figure:
+    """Draw the first event of a report's models in one figure; of ``classes`` each of them.
+
+    Parameters
+    ----------
+    found
+        From `calibrant.workflow.report`.
+    what
+        ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds),
+        ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model) or ``classes``
+        (each class's error with its interval).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError
+        If the models have no such figure.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> from calibrant.workflow import report
+    >>> len(report_figure(report(predictions()), "confidence").axes)
+    2
+    """
+    if what == "classes":
+        return figure_of(_classes(found))
+    event = found.models[0].measured.events[0].event
+    models = [_of_event(found, place, event) for place in range(len(found.models))]
+    if what == "confidence":
+        return _confidence(models, event)
+    if what == "smooth":
+        return figure_of(_named(_smooth(models), event))
+    drawn = [(name, measured.bins, bin_limits(measured)) for name, measured, _ in models]
+    if what == "log-odds":
+        return figure_of(_named(log_odds_curve(drawn), event, " (log-odds)"))
+    return figure_of(_named(calibration_curves(drawn), event))
+
+
+def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
+    """Draw the calibration curves of models that were measured for the same event, one over the other.
+
+    Parameters
+    ----------
+    models
+        Names and measurements, as `calibrant.workflow.measure` has them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> from calibrant.workflow import measure
+    >>> figure = measured_curves([("naive Bayes", measure(predictions())["binary"])])
+    >>> figure.axes[0].get_xlabel()
+    'predicted probability'
+    """
+    curves = [(name, found.bins, bin_limits(found)) for name, found in models]
+    return figure_of(_named(calibration_curves(curves), models[0][1].event))
+
+
+def _of_event(found: Report, place: int, event: str) -> Model:
+    model = found.models[place]
+    measured = next((each for each in model.measured.events if each.event == event), None)
+    if measured is None:
+        hint = "name an event that all models have (--event)"
+        raise InputError(f"{model.name} has no event {event}", hint, code="parameter")
+    drawing = next((each for each in model.drawings if each.event == event), None)
+    return model.name, measured, drawing
+
+
+def _named(ax: Axes, event: str, scale: str = "") -> Axes:
+    score, frequency = score_names(event)
+    ax.set_xlabel(f"{score}{scale}")
+    ax.set_ylabel(f"{frequency}{scale}")
+    return ax
+
+
+def _smooth(models: Sequence[Model]) -> Axes:
+    ax: Axes | None = None
+    last = len(models) - 1
+    for index, (name, _, drawing) in enumerate(models):
+        if drawing is None or drawing.curve is None:
+            hint = "draw the curve with bins instead"
+            raise InputError(f"there is no smooth curve of {name}", hint, code="parameter")
+        ax = smooth_curve(drawing.curve, label=name, index=index, legend=index == last, ax=ax)
+    assert ax is not None
+    return ax
+
+
+def _confidence(models: Sequence[Model], event: str) -> Figure:
+    drawing = models[0][2]
+    if len(models) > 1 or drawing is None:
+        raise InputError("this figure is of one model", "draw one at a time", code="parameter")
+    score, frequency = score_names(event)
+    return confidence_and_reliability(drawing.equal_width, score_name=score, frequency_name=frequency)
+
+
+def _classes(found: Report) -> Axes:
+    names = [each.event for each in found.models[0].measured.events if each.event.startswith("class:")]
+    if not names:
+        raise InputError("these predictions have no classes", "draw a curve instead", code="parameter")
+    models = [
+        (model.name, [_of_event(found, place, name)[1].interval for name in names])
+        for place, model in enumerate(found.models)
+    ]
+    return error_intervals([name.removeprefix("class:") for name in names], models)

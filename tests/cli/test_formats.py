@@ -1,0 +1,196 @@
+"""`--format`: every command's result as text, Markdown, LaTeX, CSV and JSON, and nothing else on a pipe."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.cli._options import FORMATS, Printing
+from calibrant.data import dated_documents, example
+from calibrant.io import save_recalibrator
+from calibrant.results import Result, Table
+from calibrant.workflow import fit_recalibrator, predict_coreference, train_coreference, train_tagger
+
+Run = Callable[..., Any]
+COMMANDS = {
+    "measure": "{long.parquet}",
+    "measure several": "{wide.parquet}",
+    "monitor": "{long.parquet} --time day --unit item",
+    "plan": "--error 0.05",
+    "estimate": "{dated.parquet} --labelled {labels.parquet}",
+    "slices": "{long.parquet} --by part --by part,day",
+    "report": "{short.parquet} {short.parquet} --name one --name two -o {a.html}",
+    "plot": "{long.parquet} -o {a.pdf}",
+    "fit": "{long.parquet} -o {again.json}",
+    "apply": "{platt.json} {long.parquet} -o {mended.parquet}",
+    "agree": "{given.parquet} --samples 100",
+    "compare": "{folds.parquet} --test-train-ratio 0.1",
+    "protocol": "{example} -o {b.html}",
+    "tag train": "{tagged}/train.conllu --model hmm -o {other-tagger}",
+    "tag predict": "{tagger} {tagged}/dev.conllu -o {tags.parquet}",
+    "tag eval": "{tagger} {tagged}/dev.conllu --event pooled",
+    "coref train": "{narrated}/train.conll --epochs 1 -o {other-coref}",
+    "coref predict": "{coref} {narrated}/test.conll -o {other.jsonl}",
+    "coref pairs": "{posteriors.jsonl} -o {pairs.parquet}",
+    "coref eval": "{posteriors.jsonl} --samples 100",
+    "events run": "{documents} -o {store} --coref {coref} --workers 1",
+    "events table": "current-events --by year --country IRQ",
+    "events uncertain": "current-events --country IRQ --most 3",
+    "events plot": "current-events --by year --country IRQ -o {events.svg}",
+    "demo": "-o {c.html}",
+    "study": "synthetic",
+}
+SLOW = ("demo", "study", "protocol")
+
+
+@pytest.fixture(scope="module")
+def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Where a file of a name is, or is to be; small tables, models and posteriors are made."""
+    folder = tmp_path_factory.mktemp("formats")
+    there = {"tagged": tagged, "narrated": narrated}
+    there |= {"documents": dated_documents(), "example": example("summaries")}
+
+    def place(name: str) -> Path:
+        return there.get(name, folder / name)
+
+    random = np.random.default_rng(3)
+    score, row = random.random(600), np.arange(600)
+    label = (random.random(600) < score).astype(np.int8)
+    day, part = [f"2026-01-{1 + each // 60:02}" for each in row], [f"a_b & {each % 3}%" for each in row]
+    given = random.integers(0, 2, 120).astype(str)
+    tables = {
+        "long": {"score": score, "label": label, "day": day, "part": part, "item": row},
+        "dated": {"item": row, "score": score, "period": [f"200{each % 2}" for each in row]},
+        "short": {"score": score[:60], "label": label[:60]},
+        "labels": {"item": row[::4], "label": label[::4]},
+        "given": {"item": row[:120] // 3, "annotator": row[:120] % 3, "label": given},
+        "wide": {"label": np.where(label, "a_b", "=c&%"), "p_a_b": score, "p_=c&%": 1 - score},
+        "folds": {"system": ["a_b", "c&%"] * 10, "fold": row[:20] // 2, "score": random.random(20)},
+    }
+    for name, columns in tables.items():
+        pq.write_table(pa.table(columns), place(f"{name}.parquet"))
+    save_recalibrator(fit_recalibrator(place("long.parquet"), method="platt"), place("platt.json"))
+    train_tagger(tagged / "train.conllu", None, model="hmm", output=place("tagger"))
+    train_coreference(narrated / "train.conll", epochs=2, output=place("coref"))
+    predict_coreference(place("coref"), narrated / "test.conll", place("posteriors.jsonl"))
+    return place
+
+
+def found_by(
+    run: Run, monkeypatch: pytest.MonkeyPatch, place: Callable[[str], Path], name: str
+) -> tuple[Result, Sequence[str]]:
+    """Run a command once; return its result, and what it prints as text."""
+    kept: list[tuple[Result, Sequence[str]]] = []
+
+    def keep(self: Printing, found: Result, lines: Callable[[], Sequence[str]], **options: Any) -> None:
+        kept.append((found, lines()))
+
+    monkeypatch.setattr(Printing, "show", keep)
+    words = [word for word in name.split() if word != "several"]
+    line = re.sub(r"\{([\w.-]+)\}", lambda match: str(place(match[1])), COMMANDS[name]).split()
+    ran = run(*words, *line)
+    assert (ran.code, ran.out) == (0, ""), ran.err
+    monkeypatch.undo()
+    return kept[0]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in COMMANDS]
+)
+def test_every_command_prints_its_result_in_every_format(
+    name: str,
+    run: Run,
+    place_of: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    found, lines = found_by(run, monkeypatch, place_of, name)
+    printed = {}
+    for shape in FORMATS:
+        capsys.readouterr()
+        Printing(shape).show(found, lambda: lines)
+        printed[shape] = capsys.readouterr().out
+    assert printed["text"] == "\n".join(lines) + "\n"
+    assert json.loads(printed["json"]) == json.loads(found.to_json())
+    tables = found.to_tables()
+    assert len({table.name for table in tables}) == len(tables), "a table is asked for by its name"
+    assert all(table.caption for table in tables)
+    assert printed["csv"] == tables[0].to_csv()
+    for table in tables:
+        as_it_was(table)
+        assert table.to_markdown() in printed["md"]
+    compiles(printed["latex"], printed["tabular"], tmp_path)
+
+
+def as_it_was(table: Table) -> None:
+    """Numbers of the CSV are those of the table, to the last bit, and Markdown has its rows."""
+    head, *rows = csv.reader(io.StringIO(table.to_csv(), newline=""))
+    assert len(rows) == len(table.rows)
+    for row, cells in zip(rows, table.rows, strict=True):
+        ends: list[Any] = []
+        for cell, column in zip(cells, table.columns, strict=True):
+            pair = cell if isinstance(cell, tuple) else (None, None)
+            ends += list(pair) if column.kind == "interval" else [cell]
+        assert len(row) == len(head) == len(ends)
+        for text, value in zip(row, ends, strict=True):
+            if isinstance(value, int | float):
+                assert float(text) == value
+            elif not isinstance(value, str):
+                assert text == ""
+    piped = [line for line in table.to_markdown().splitlines() if line.startswith("| ")]
+    assert len(piped) == len(table.rows) + 2
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in piped} == {len(table.columns) + 1}
+
+
+def compiles(latex: str, tabular: str, folder: Path) -> None:
+    """Where TeX is on the machine it takes what is printed; elsewhere braces and columns must be right."""
+    for text in (latex, tabular):
+        bare = re.sub(r"%.*|\\[{}&%]", "", text) if text is tabular else re.sub(r"\\[{}&%]", "", text)
+        assert bare.count("{") == bare.count("}")
+    if shutil.which("pdflatex") is None:
+        return
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
+    (folder / "a.tex").write_text(f"{head}{latex}\n\\clearpage {tabular}\\end{{document}}", encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-draftmode", "a.tex"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-1500:]
+
+
+def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> None:
+    ran = run("measure", long_table, "--format", "csv", "--table", "bins")
+    rows = list(csv.DictReader(io.StringIO(ran.out, newline="")))
+    assert (ran.code, ran.err) == (0, "")
+    assert sum(float(row["n"]) for row in rows) == 400
+    same = [run("measure", long_table, *how).out for how in (("--format", "json"), ("--json",))]
+    assert same[0].replace("--format json", "--json") == same[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--format", "csv", "--json"), "--json and --format csv ask for different things"),
+        (("--table", "bins"), "--table goes with --format md, latex, tabular or csv"),
+        (("--format", "md", "--table", "bin"), "no table 'bin': it has errors, numbers, bins"),
+        (("--format", "xls"), "'xls' is not one of 'text'"),
+    ],
+    ids=["two formats", "text", "no such table", "no such format"],
+)
+def test_what_does_not_go_together_is_one_line(
+    run: Run, long_table: Path, options: tuple[str, ...], message: str
+) -> None:
+    ran = run("measure", long_table, *options)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
