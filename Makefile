@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/models),)
 export CALIBRANT_MODELS ?= $(abspath ../shared/models)
 endif
 
-.PHONY: help venv demo test test-all crosscheck browser lint types docs lock bench study clean
+.PHONY: help venv demo test test-all crosscheck browser lint types docs lock bench fuzz study clean
 
 help: ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 12
@@ -60,6 +60,9 @@ bench: $(READY) ## time and memory, against the peers and against the limits of 
 
 crosscheck: $(READY) ## other libraries' numbers beside ours; TORCH=1 or cpu adds those that need PyTorch
 	scripts/crosscheck.sh $(ARGS)
+
+fuzz: ## fuzz a reader: make fuzz NAME=conllu SECONDS=600
+	scripts/fuzz.sh $(or $(NAME),$(error say which, of docs/fuzzing.md: make fuzz NAME=conllu)) $(or $(SECONDS),600)
 
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
 	$(BIN)/calibrant study $(or $(NAME),$(error say which: make study NAME=synthetic)) $(ARGS)

@@ -193,7 +193,9 @@ def arrow(data: bytes, random: Random) -> bytes:
     source = pa.BufferReader(data)
     is_file = data.startswith(b"ARROW1")
     reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-    table = _table_changed(reader.read_all().slice(0, 200), random)
+    table = reader.read_all()
+    table.validate(full=True)  # else what is broken already ends the process
+    table = _table_changed(table.slice(0, 200), random)
     sink = pa.BufferOutputStream()
     make = pa.ipc.new_file if is_file != (random.random() < 0.05) else pa.ipc.new_stream
     with make(sink, table.schema) as writer:

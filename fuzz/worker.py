@@ -32,6 +32,7 @@ with atheris.instrument_imports(include=["calibrant"], exclude=KERNELS):
 SECONDS = 3.0  # of the processor, for one input
 BASE, TIMES = 64 << 20, 10  # bytes that any input may take, and how often its own size
 LARGEST = 1 << 16
+SPEED = 1 << 20  # bytes a second
 HANGS = 60  # seconds, after which the process is ended
 
 
@@ -70,11 +71,12 @@ class Session:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = placed(self.target, data, self.folder)
+        size = unpacked_size(data)
         for again in (False, True):
             with Watch() as watch:
                 for read in self.target.read:
                     self._read(read, path, data)
-            slow, large = watch.seconds > SECONDS, watch.bytes > BASE + TIMES * len(data)
+            slow, large = watch.seconds > SECONDS + size / SPEED, watch.bytes > BASE + TIMES * size
             if not slow and not large:  # the first time, a kernel may have been compiled
                 break
             if again:
@@ -111,6 +113,14 @@ class Session:
         (self.findings / f"{digest}-{kind}.bin").write_bytes(data)
         (self.findings / f"{digest}-{kind}.txt").write_text(text, errors="backslashreplace")
         sys.stderr.write(f"FOUND {kind} {digest}: {text.strip().splitlines()[-1][:200]}\n")
+
+
+def unpacked_size(data: bytes) -> int:
+    """Bytes of an input, unpacked if gzip packed it: of so many it may take its time and memory."""
+    try:
+        return max(len(data), len(zlib.decompressobj(31).decompress(data, LARGEST << 10)))
+    except zlib.error:
+        return len(data)
 
 
 def mutated(data: bytes, size: int, seed: int) -> bytes:

@@ -371,3 +371,29 @@ def test_columns_of_a_tally_stand_once(name: str, tmp_path: Path) -> None:
     table = pq.read_table(path)
     pq.write_table(table.append_column(name, table[name]), path)
     refused(load_tally, path, "rows are damaged")
+
+
+@pytest.mark.parametrize("threshold", [[0.5], [[0.5]], 1.5, -0.5, float("nan"), "0.5", True], ids=str)
+def test_the_threshold_of_an_archive_is_one_number(threshold: object, tmp_path: Path) -> None:
+    arrays: dict[str, Any] = {"probs": np.full((1, 2), 0.5), "labels": np.array([0])}
+    np.savez(tmp_path / "a.npz", threshold=np.array(threshold), **arrays)
+    refused(predicted, tmp_path / "a.npz", "threshold is not one number")
+
+
+def test_a_lexicon_with_a_lone_hyphen_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("code,name\nA,-\nB,Bhutan\n")
+    assert read_lexicon(tmp_path / "a.csv").code_of("Bhutan") == "B"
+
+
+def test_a_lexicon_with_a_field_as_long_as_a_book_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('code,name\nA,"' + "a" * 200_000 + '"\n')
+    refused(read_lexicon, tmp_path / "a.csv", "line 2: this is no CSV")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_tally_of_far_more_rows_than_its_size_is_refused(tmp_path: Path) -> None:
+    tally = TALLY.without_clusters()
+    save_tally(tally, tmp_path / "a.tally.parquet")
+    table = pq.read_table(tmp_path / "a.tally.parquet")
+    pq.write_table(table.take([0] * 100_000), tmp_path / "b.tally.parquet", compression="zstd")
+    refused(load_tally, tmp_path / "b.tally.parquet", "unpacks to more than")

@@ -132,7 +132,7 @@ class Lexicon:
         if entry.cased:
             return self._cased.setdefault(entry.name, entry.code)
         kept = entry.code
-        for number, words in enumerate(_cuts(entry.name)):
+        for number, words in enumerate(filter(None, _cuts(entry.name))):  # of a lone hyphen nothing is left
             code = names.setdefault(words, entry.code)
             kept = code if number == 0 else kept
             if code != entry.code:
@@ -295,17 +295,16 @@ def _tabbed(lines: list[str], file: str | None) -> Iterator[Entry]:
 
 
 def _comma_separated(text: str, file: str | None) -> Iterator[Entry]:
-    rows = csv.reader(StringIO(text, newline=""))
-    header = [name.strip() for name in next(rows, [])]
+    rows = _rows(text, file)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
     missing = [name for name in ("code", "name") if name not in header]
     if missing:
         hint = f"the first line must name the columns code and name; it has {', '.join(header)[:60]!r}"
         message = f"there is no column {missing[0]!r}"
         raise InputError(message, hint, code="column-missing", file=file, line=1)
-    for row in rows:
+    for line, row in rows:
         if not any(row):
             continue
-        line = rows.line_num
         if len(row) != len(header):
             message = f"the line has {len(row)} fields, not {len(header)}"
             raise InputError(message, "quote names with commas", code="file-row", file=file, line=line)
@@ -317,6 +316,17 @@ def _comma_separated(text: str, file: str | None) -> Iterator[Entry]:
                 message, "write 1 or 0", code="column-type", file=file, line=line, column="cased"
             )
         yield Entry(fields["code"], fields["name"], YES_NO[cased], line)
+
+
+def _rows(text: str, file: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a CSV, and the number of each one's last line."""
+    rows = csv.reader(StringIO(text, newline=""))
+    try:
+        for row in rows:
+            yield rows.line_num, row
+    except csv.Error as error:
+        message, hint = f"this is no CSV ({error})", "quote names with commas"
+        raise InputError(message, hint, code="file-row", file=file, line=rows.line_num) from error
 
 
 @cache

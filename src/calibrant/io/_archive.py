@@ -60,7 +60,7 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         "threshold" in arrays,
         cluster_codes=codes,
     )
-    return reader, classes, float(arrays["threshold"]) if "threshold" in arrays else None
+    return reader, classes, _threshold(origin, arrays.get("threshold"))
 
 
 def _load(origin: Origin) -> dict[str, NDArray[Any]]:
@@ -143,6 +143,15 @@ def _labels(origin: Origin, arrays: dict[str, NDArray[Any]], rows: int, width: i
             message, "repair it", code="class-unknown", file=origin.name, row=row + 1, column="labels"
         )
     return labels.astype(np.int64, copy=False)
+
+
+def _threshold(origin: Origin, value: NDArray[Any] | None) -> float | None:
+    if value is None:
+        return None
+    if value.ndim or value.dtype.kind not in "fiu" or not 0 <= value < 1:
+        message, hint = "threshold is not one number in [0, 1)", "store a single number, or leave it out"
+        raise _error(origin, message, hint, "threshold")
+    return float(value)
 
 
 def _column(origin: Origin, arrays: dict[str, NDArray[Any]], name: str, rows: int) -> NDArray[Any] | None:

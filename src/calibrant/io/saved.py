@@ -20,6 +20,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
 from calibrant.io._origin import reading
+from calibrant.io._packed import most_unpacked, too_large
 from calibrant.io._parts import parquet_parts
 from calibrant.io._table_formats import locate
 
@@ -30,6 +31,7 @@ VERSION = 1
 KEY = b"calibrant.tally"
 KINDS = ("compressed", "exact")
 COUNTS = ("n", "positives")
+NUMBER = 8  # bytes
 ROUNDING = 1e-9  # of sums, as parts of their size
 APART = ("kind", "cluster", "clusters", "weighted")  # fields of a tally that are no columns
 
@@ -191,6 +193,9 @@ def _read(name: str) -> tuple[dict[str, Any], Any]:
         )
     with reading(name):
         file = parquet.ParquetFile(locate(name).open(), page_checksum_verification=True)
+        most = most_unpacked(os.path.getsize(name))
+        if file.metadata.num_rows * NUMBER * file.metadata.num_columns > most:
+            raise too_large(name, most)
         return header, file.read()
 
 

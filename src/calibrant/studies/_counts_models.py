@@ -84,7 +84,7 @@ def _save(file: Path, dev: AntecedentPosterior, test: AntecedentPosterior, secon
 
 
 def _loaded(file: Path, texts: Texts) -> Predicted:
-    with np.load(file) as saved:
+    with np.load(file, allow_pickle=False) as saved:
         window, seconds = int(saved["window"]), float(saved["seconds"])
         dev, test = (
             AntecedentPosterior(
