@@ -248,6 +248,46 @@ CASES = [
         {0},
     ),
     Case(
+        "a place that the parser joined to the subject is an agent in neither",
+        "attack/7/nsubj in/3/case Abidjan/Abidjan/PROPN/1/nmod ,/6/punct central/central/ADJ/6/amod "
+        "Chad/1/conj attacked/attack/VERB/0/root it/7/obj",
+        "attack/7/nsubj in/1/prep Abidjan/Abidjan/PROPN/2/pobj ,/6/punct central/central/ADJ/6/amod "
+        "Chad/1/conj attacked/attack/VERB/0/ROOT it/7/dobj",
+        [(0, 3), (4, 6)],
+        {(1, "TCD")},
+        {0},
+    ),
+    Case(
+        "in a list of names each is an agent by default",
+        "France/France/PROPN/6/nsubj ,/3/punct Iran/Iran/PROPN/1/conj ,/5/punct Iraq/1/conj "
+        "attacked/attack/VERB/0/root it/6/obj",
+        "France/France/PROPN/6/nsubj ,/1/punct Iran/Iran/PROPN/1/conj ,/3/punct Iraq/3/conj "
+        "attacked/attack/VERB/0/ROOT it/6/dobj",
+        [(0, 1), (2, 3), (4, 5)],
+        {(0, "FRA"), (1, "IRN"), (2, "IRQ")},
+        {0},
+        more_agents={1, 2},
+    ),
+    Case(
+        "a place with what happened there under it is an agent by the paper's rules only",
+        "Fires/5/compound in/3/case Siberia/Siberia/PROPN/1/nmod ,/5/punct Russia/6/nsubj "
+        "attacked/attack/VERB/0/root it/6/obj",
+        "Fires/5/compound in/1/prep Siberia/Siberia/PROPN/2/pobj ,/5/punct Russia/6/nsubj "
+        "attacked/attack/VERB/0/ROOT it/6/dobj",
+        [(4, 5)],
+        {(0, "RUS")},
+        set(),
+        paper_agents={0},
+    ),
+    Case(
+        "a name after a day is an agent",
+        f"Monday/Monday/PROPN/4/obl:unmarked ,/4/punct Israel/4/nsubj {ATTACKED}/0/root it/4/obj",
+        f"Monday/Monday/PROPN/4/npadvmod ,/4/punct Israel/4/nsubj {ATTACKED}/0/ROOT it/4/dobj",
+        [(2, 3)],
+        {(0, "ISR")},
+        {0},
+    ),
+    Case(
         "a name after a comma and a common noun is an agent",
         f"yesterday/4/obl ,/4/punct Israel/4/nsubj {ATTACKED}/0/root it/4/obj",
         f"yesterday/4/npadvmod ,/4/punct Israel/4/nsubj {ATTACKED}/0/ROOT it/4/dobj",
@@ -321,6 +361,14 @@ def test_by_default_few_prepositions_say_whose_a_thing_is(
         texts.append(document([f"raid/4/nsubj {first}/1/prep Iraq/2/pobj fell/0/ROOT"], [(0, 0, 3)]))
     for text in texts:
         assert found(text, RULES["default"])[0] == ({(0, "IRQ")} if belongs else set())
+
+
+def test_an_agent_of_the_passive_after_a_comma_is_the_end_of_a_place_by_default(document: Make) -> None:
+    killed = "It/3/nsubj:pass was/3/aux:pass killed/kill/VERB/0/root by/5/case fire/3/obl:agent"
+    place = "in/7/case Bor/Bor/PROPN/5/nmod ,/9/punct Sudan/3/obl:agent"
+    text = document([f"{killed} {place}"], [(0, 8, 9)])
+    assert found(text, RULES["paper"].with_verbs(["kill"]))[1] == {0}
+    assert found(text, RULES["default"])[1] == set()
 
 
 @pytest.mark.parametrize("feature", ["VerbForm=Part", "Tense=Past|Voice=Pass"])

@@ -160,7 +160,7 @@ def test_a_document_without_trees_has_no_acting_countries() -> None:
 
 def test_any_verb_makes_more_countries_act(data: Path) -> None:
     documents = read_documents(data / "ud-english-gum/en_gum-ud-test.conllu.gz")[:6]
-    rules = numbers.any_verb(documents, places=True)
+    rules = numbers.any_verb(documents)
     assert set(rules.verbs) > {"have", "make"}
     assert rules.compounds
     lexicon = default_lexicon()

@@ -56,6 +56,7 @@ CASE = frozenset({"case"})
 COPULA = frozenset({"cop"})
 NAMES = frozenset({"compound"})  # compound:prt is a particle, and no noun
 SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
+OPENERS = frozenset({"case", "mark", "advmod"})
 BELONGING = frozenset(
     {"of", "from", "by", "'s", "’s", "'", "’"}
 )  # all other prepositions say where, or on whom
@@ -125,10 +126,11 @@ def is_verb(words: Words, word: int) -> bool:
 
 
 def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
-    """Whether the parser took for a verb's subject what says where: the last name of "Lyon, France".
+    """Whether the parser took for a verb's agent what says where: the last name of "Lyon, France".
 
-    It shows in a second subject ("A bomb in Lyon, France kills": both), in a comma between the name and
-    another name that is no part of the clause, or in a colon after the name ("France: Gunmen attack").
+    It shows in a second subject ("A bomb in Lyon, France kills": both), in a colon after the name ("France:
+    Gunmen attack"), or in a comma between it and another name. A name after a phrase of place ("In Lyon,
+    Americans attacked"), or in a list of names, is an agent.
 
     Parameters
     ----------
@@ -139,23 +141,34 @@ def names_a_place(words: Words, head: int, name: range, verb: int) -> bool:
     name
         All words of the name.
     verb
-        What its head is the subject of.
+        What it is the agent of.
     """
-    if words.relation(head) != "nsubj" or words.head(head) != verb:
-        return False
-    if any(other != head for other in words.related(verb, SUBJECTS)):
-        return True
-    if words.words[name.stop : name.stop + 1] == [":"]:
-        return True
-    before = name.start - 2
+    relation = words.relation(head)
+    if relation == "nsubj":
+        if any(other != head for other in words.related(verb, SUBJECTS)):
+            return True
+        if words.words[name.stop : name.stop + 1] == [":"]:
+            return True
+    start = name.start
+    while words.tree.tags[start - 1] == "ADJ" and start > 0:  # "central France"
+        start -= 1
+    before = start - 2
     if before < 0 or words.words[before + 1] != "," or words.tree.tags[before] != "PROPN":
         return False
-    return verb not in _above(words, before)
+    if relation == "nsubj":
+        return not _opens(words, before, verb)
+    if relation == "conj":
+        return words.relation(before) != "conj" and words.head(head) != before
+    return base(relation) == "obl" and next(words.related(head, CASE), None) is None
 
 
-def _above(words: Words, word: int) -> set[int]:
-    """The words above a word, up to the root."""
-    found: set[int] = set()
-    while (word := words.head(word)) >= 0 and word not in found:
-        found.add(word)
-    return found
+def _opens(words: Words, word: int, verb: int) -> bool:
+    """Whether a word ends a phrase that a clause opens with: a time, or what has a preposition."""
+    top, steps = word, 0
+    while words.head(top) != verb and words.head(top) >= 0 and steps < len(words.words):
+        top = words.head(top)
+        steps += 1
+    if words.head(top) != verb or words.relation(top) in SUBJECTS:
+        return False
+    opens = words.relation(top) in PREPOSITION or next(words.related(top, OPENERS), None) is not None
+    return opens or top == word

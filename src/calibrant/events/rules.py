@@ -95,8 +95,8 @@ class Rules:
         and Egyptian troops" are of two countries (and so of none).
     places
         Whether a name that says where counts like one that says who: Pakistan, where "a bomb in Pakistan
-        kills". Without, a noun after a preposition counts only after "of", "from" and "by", and a name that
-        was parsed as a second subject ("A bomb in Lahore, Pakistan kills") is no agent.
+        kills". Without, a noun after a preposition counts only after "of", "from" and "by", and what was
+        parsed as an agent, but is the end of a place ("A bomb in Lahore, Pakistan kills"), is none.
 
     Raises
     ------

@@ -96,8 +96,11 @@ def gold_labels(document: Document) -> NDArray[np.int64]:
     )
 
 
-def any_verb(documents: Iterable[Document], *, places: bool) -> Rules:
-    """The default rules with every verb of the documents, since verbs of force are too few to be checked."""
+def any_verb(documents: Iterable[Document]) -> Rules:
+    """The default rules with every verb of the documents, since verbs of force are too few to be checked.
+
+    Places count too: what is checked is coreference, by the same rules for the model and for gold.
+    """
     lemmas = {
         lemma.lower()
         for document in documents
@@ -105,7 +108,7 @@ def any_verb(documents: Iterable[Document], *, places: bool) -> Rules:
         for lemma, tag in zip(tree.lemmas, tree.tags, strict=True)
         if tag == "VERB" and len(lemma.split()) == 1
     }
-    return replace(RULES["default"], name="any verb", verbs=tuple(sorted(lemmas)), places=places)
+    return replace(RULES["default"], name="any verb", verbs=tuple(sorted(lemmas)), places=True)
 
 
 def acting(documents: Sequence[Document], rules: Rules) -> dict[str, Candidates]:

@@ -54,7 +54,7 @@ class Labelled:
 def labelled(splits: Sequence[Texts], l1: float, seed: int) -> Labelled:
     """Train on each split, and compare what its model says of the test documents with gold."""
     start = time.perf_counter()
-    rules = any_verb((document for part in splits[0].split.values() for document in part), places=False)
+    rules = any_verb(document for part in splits[0].split.values() for document in part)
 
     def fold(texts: Texts) -> tuple[float, list[Row]]:
         model, record = train_coreference(

@@ -27,7 +27,7 @@ def find(tables: Tables) -> Iterator[Finding]:
             row["low"],
             row["high"],
             note=f"{row['right']} of {row['read']} drawn at random; the model states nearly 1, "
-            "and no interval has this",
+            f"and no interval has this; with places counted {row['right with places']} of as many others",
         )
     read = tables["doubtful"]
     yield Finding(

@@ -126,7 +126,8 @@ def _sure(row: Row) -> Row:
     return {
         **{key: row[key] for key in ("corpus", "of at least 0.9", "read", "right")},
         "share": interval(row, "share", "low", "high", ".2f"),
-        **{key: row[key] for key in list(row)[list(row).index("high") + 1 :]},
+        "earlier sample, places counted": f"{row['right with places']} of {row['read']}",
+        **{key: row[key] for key in list(row)[list(row).index("right with places") + 1 :]},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from calibrant.events import RULES
@@ -19,7 +20,7 @@ TAKEN = "taken up"
 
 def labels_part(seed: int) -> KeptPart:
     """The labelled documents."""
-    rules = {**rules_settings(RULES["default"]), "verbs": "every verb in turn"}
+    rules = rules_settings(replace(RULES["default"], places=True)) | {"verbs": "every verb in turn"}
     return KeptPart("dev.json", {"rules": rules, "penalty": PENALTY, "samples": SAMPLES, "seed": seed})
 
 

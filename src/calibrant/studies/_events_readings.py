@@ -1,8 +1,8 @@
 """What was found by reading documents of the events study: ids and verdicts, none of the texts.
 
 Two readings by one reader, who saw the texts and the evidence. *Doubtful*: documents near 50 %, why the model
-doubts, and what is right. *Sure*: documents drawn at random (seed 2015) from those of at least 0.9, and
-whether somebody of the country does what the verb says.
+doubts, and what is right. *Sure*: documents drawn at random from those of at least 0.9, and whether somebody
+of the country does what the verb says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from calibrant.io.store import EventStore
 from calibrant.measure.bin_intervals import wilson
 from calibrant.studies._base import Row
 
-READ_SEED = 2015
+READ_SEED = 2027  # not that of an earlier sample, from which the rules were mended
 SURE = 0.9
 
 
@@ -185,34 +185,25 @@ PLACE = "the country is where it happened"
 NATURE = "no person does it"
 WORDS = "words, wishes or figures of speech"
 PARSE = "parse"
+OTHER = "a name of something else"
 DRAWN: Mapping[str, int] = {"socialist-worker": 40, "current-events": 50, "reuters-21578": 25}
+# By rules that counted places; from its wrong ones the rules were mended, so that it says nothing of them.
+EARLIER = {"socialist-worker": 32, "current-events": 36, "reuters-21578": 21}
 WRONG = (
-    Wrong("socialist-worker", "2001/373/373_03_FreeMarket", "IGOUNO", WORDS),
-    Wrong("socialist-worker", "2003-1/446/446_06_OilAndEmpire", "IGOUNO", WORDS),
-    Wrong("socialist-worker", "2003-2/468/468_05_Plummer", "AFG", PLACE),
-    Wrong("socialist-worker", "2005-1/543/543_06_WarOnTrial", "IRQ", PARSE),
-    Wrong("socialist-worker", "2006-2/602/602_04_LAMosque", "USA", WORDS),
-    Wrong("socialist-worker", "2006-2/604/604_05_MonaElFarra", "PSE", PLACE),
-    Wrong("socialist-worker", "2007-1/615/615_10_Bond", "CHN", WORDS),
-    Wrong("socialist-worker", "2007-2/640/640_04_ViewsInBrief", "AFG", PLACE),
-    Wrong("current-events", "2007-07-26.11", "SYR", PLACE),
-    Wrong("current-events", "2008-03-16.13", "PAK", PLACE),
-    Wrong("current-events", "2010-10-04.04", "PAK", PLACE),
-    Wrong("current-events", "2011-05-31.39", "PSE", PARSE),
-    Wrong("current-events", "2011-11-28.08", "KWT", PARSE),
-    Wrong("current-events", "2012-08-16.11", "PAK", PARSE),
-    Wrong("current-events", "2013-07-11.01", "IRQ", PLACE),
-    Wrong("current-events", "2014-03-03.02", "NGA", PLACE),
-    Wrong("current-events", "2014-06-10.06", "DEU", NATURE),
-    Wrong("current-events", "2015-10-06.07", "TCD", PLACE),
-    Wrong("current-events", "2018-04-15.07", "IGOUNO", PARSE),
-    Wrong("current-events", "2020-08-04.02", "LBN", PLACE),
-    Wrong("current-events", "2022-05-24.07", "IRQ", PLACE),
-    Wrong("current-events", "2022-09-06.10", "AUS", PLACE),
-    Wrong("reuters-21578", "1901", "CHN", NATURE),
-    Wrong("reuters-21578", "5224", "CHN", NATURE),
+    Wrong("socialist-worker", "2002-2/425/425_01_BushWantsWar", "IRQ", PARSE),
+    Wrong("socialist-worker", "2002-2/429/429_09_Friedman", "IGOUNO", WORDS),
+    Wrong("socialist-worker", "2005-2/553/553_12_AntiImmigrant", "USA", WORDS),
+    Wrong("socialist-worker", "2006-2/606/606_05_Toll", "IRQ", PARSE),
+    Wrong("socialist-worker", "2007-2/638/638_07_Pakistan", "PAK", PARSE),
+    Wrong("current-events", "2003-08-20.08", "PAK", PLACE),
+    Wrong("current-events", "2004-08-22.02", "CHN", WORDS),
+    Wrong("current-events", "2014-08-31.03", "IRQ", OTHER),
+    Wrong("current-events", "2022-02-20.04", "RUS", WORDS),
+    Wrong("current-events", "2025-06-11.03", "PSE", PARSE),
+    Wrong("reuters-21578", "5275", "CHN", PLACE),
     Wrong("reuters-21578", "6397", "JPN", NATURE),
     Wrong("reuters-21578", "14419", "IND", PARSE),
+    Wrong("reuters-21578", "14853", "THA", WORDS),
 )
 
 
@@ -258,7 +249,8 @@ def sure_rows(stores: Mapping[str, EventStore]) -> list[Row]:
                 "share": right / len(drawn),
                 "low": float(low[0]),
                 "high": float(high[0]),
-                **{why: whys.count(why) for why in (PLACE, NATURE, WORDS, PARSE)},
+                "right with places": EARLIER[corpus],
+                **{why: whys.count(why) for why in (PLACE, NATURE, WORDS, PARSE, OTHER)},
             }
         )
     return rows

@@ -125,7 +125,7 @@ class _Corpus:
 def _corpus(data: Path, corpus: str, store: Path | None, seed: int) -> _Corpus:
     texts = read(data, corpus)
     documents = [document for split in texts.split.values() for document in split]
-    possible = acting(documents, any_verb(documents, places=True)) if corpus == "gum" else {}
+    possible = acting(documents, any_verb(documents)) if corpus == "gum" else {}
     found = _Corpus()
     parts: dict[tuple[str, str], list[Counts]] = {}
     for number, predicted in enumerate(predictions(splits_of(texts, data), store)):
