@@ -184,17 +184,18 @@ def accumulate(
 def fold_compensated(
     part: NDArray[np.float64], total: NDArray[np.float64], lost: NDArray[np.float64]
 ) -> None:
-    """Add ``part`` to ``total``, keep Neumaier's correction in ``lost``, clear ``part`` (all flat)."""
+    """Add ``part`` to ``total``, keep in ``lost`` what rounding took, clear ``part`` (all flat).
+
+    The error of each addition is exact (Knuth's TwoSum). It has no branch, so that it is vectorized: most
+    entries are zero, and nobody can guess which.
+    """
     for i in range(len(part)):
-        value = part[i]
-        if value != 0.0:
-            new = total[i] + value
-            if abs(total[i]) >= abs(value):
-                lost[i] += (total[i] - new) + value
-            else:
-                lost[i] += (value - new) + total[i]
-            total[i] = new
-            part[i] = 0.0
+        old, value = total[i], part[i]
+        new = old + value
+        added = new - old
+        lost[i] += (old - (new - added)) + (value - added)
+        total[i] = new
+        part[i] = 0.0
 
 
 @jit
