@@ -59,6 +59,9 @@ def _there(table: Table, name: str, part: str) -> str:
         raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
     if name in table.columns:
         return name
+    if len(table.columns) == 1 and ";" in table.columns[0]:
+        hint = "write the file with commas between fields and points in decimals, or as .tsv with tabs"
+        raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
     raise InputError(
         f"there is no column {name!r}",
         f"name it with {part}= (--{part}); the columns are {listed(table.columns)}{_no_log(table.name)}",
