@@ -5,6 +5,7 @@ Peers' numbers are compared with ours before anything is timed.
 
 from __future__ import annotations
 
+import pydoc
 import time
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -221,11 +222,22 @@ def item_sequences(features: str, **_: Any) -> Call:
     return lambda: len([pycrfsuite.ItemSequence(tokens) for tokens in lists])
 
 
+# What `tag eval` goes through: where each stage is looked up when it is called, and what it is.
+STAGES = (
+    ("calibrant.workflow.tagging", "load_tagger", "loading the model"),
+    ("calibrant.workflow.tagging", "read_gold", "reading the text"),
+    ("calibrant.models.CRFTagger", "potentials", "features"),
+    ("calibrant.posterior.ChainPosterior", "marginals", "forward-backward"),
+    ("calibrant.posterior.ChainPosterior", "viterbi", "Viterbi"),
+    ("calibrant.workflow.tagging", "event_sources", "tallying"),
+    ("calibrant.workflow.tagging", "measured", "measuring"),
+    ("calibrant.workflow.tagging", "evaluate_tagger", "the rest"),
+)
+
+
 def evaluation(features: str, threads: int) -> Call:
     """`calibrant tag eval` without the start of the process; returns each stage's own seconds."""
-    import calibrant.workflow.tagging as workflow
-    from calibrant.models.crf import CRFTagger
-    from calibrant.posterior import ChainPosterior
+    from calibrant.workflow import tagging
 
     spent: dict[str, float] = {}
     running: list[float] = []  # what the stages within each running stage have taken
@@ -247,19 +259,13 @@ def evaluation(features: str, threads: int) -> Call:
 
         setattr(owner, name, wrapper)
 
-    timed(workflow, "load_model", "loading the model")
-    timed(workflow, "read_gold", "reading the text")
-    timed(CRFTagger, "potentials", "features")
-    timed(ChainPosterior, "marginals", "forward-backward")
-    timed(ChainPosterior, "viterbi", "Viterbi")
-    timed(workflow, "event_sources", "tallying")
-    timed(workflow, "measured", "measuring")
-    timed(workflow, "evaluate_tagger", "the rest")
+    for owner, name, stage in STAGES:
+        timed(pydoc.locate(owner), name, stage)
     model, text = tagging_data.tagger_model(features), tagging_data.test_file()
 
     def call() -> dict[str, float]:
         spent.clear()
-        workflow.evaluate_tagger(str(model), str(text), threads=threads)
+        tagging.evaluate_tagger(str(model), str(text), threads=threads)
         return dict(spent)
 
     return call

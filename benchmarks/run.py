@@ -2,7 +2,8 @@
 
 ``--quick`` uses 10^6 to 10^7 pairs and leaves the documentation alone; ``--only WORD`` runs the parts whose
 name has one of the words, and with ``--update`` puts their rows in the place of those in the
-documentation. The full run needs 6 GB of disk under ``.cache``, 6 GB of memory, and a quiet machine.
+documentation. ``--resume`` goes on with a run that was cut off. The full run needs 6 GB of disk under
+``.cache``, 6 GB of memory, and a quiet machine.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ PARTS = {
     **coreference_model_parts.PARTS,
     **recalibrate_parts.PARTS,
 }
+KEPT = ROOT / ".cache" / "benchmarks-run.json"  # the rows of each part that is through
 PEERS = (
     "scikit-learn",
     "model-diagnostics",
@@ -85,6 +87,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="10^6 to 10^7 pairs, nothing written to docs/")
     parser.add_argument("--only", action="append", metavar="WORD", help=f"among {', '.join(PARTS)}; repeats")
     parser.add_argument("--update", action="store_true", help="with --only: write these parts to docs/ too")
+    parser.add_argument("--resume", action="store_true", help="go on with a run that was cut off")
     options = parser.parse_args()
     chosen = [name for name in PARTS if not options.only or any(word in name for word in options.only)]
     scale = parts.QUICK if options.quick else parts.FULL
@@ -93,21 +96,24 @@ def main() -> int:
         "machine": machine(),
         "scale": vars(scale),
     }
-    start = time.perf_counter()
-    bars: list[parts.Bar] = []
-    timings: list[dict[str, Any]] = []
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if options.resume and KEPT.exists() else {}
     for name in chosen:
-        print(f"# {name}", flush=True)
-        new_bars, new_timings = PARTS[name](scale)
-        show([*new_timings, *(bar.row() for bar in new_bars)])
-        bars += new_bars
-        timings += new_timings
-    record["wall_seconds"] = round(time.perf_counter() - start)
+        print(f"# {name}{' (kept)' if name in kept else ''}", flush=True)
+        if name not in kept:
+            start = time.perf_counter()
+            bars, timings = PARTS[name](scale)
+            kept[name] = {"bars": [bar.row() for bar in bars], "timings": timings}
+            kept[name]["seconds"] = time.perf_counter() - start
+            KEPT.parent.mkdir(exist_ok=True)
+            KEPT.write_text(json.dumps(kept), encoding="utf-8")
+            show([*kept[name]["timings"], *kept[name]["bars"]])
+    record["wall_seconds"] = round(sum(kept[name]["seconds"] for name in chosen))
     about = {"parts": ", ".join(chosen), **_flat(record)}
-    record["tables"] = {"bars": [bar.row() for bar in bars], "timings": timings, "machine": [about]}
-    measured = [bar for bar in bars if bar.measured]
-    print(f"{sum(bar.passed for bar in measured)} of {len(measured)} bars met", end="")
-    print(f", {len(bars) - len(measured)} not run" if len(measured) < len(bars) else "")
+    tables = {table: [row for name in chosen for row in kept[name][table]] for table in ("bars", "timings")}
+    record["tables"] = {**tables, "machine": [about]}
+    met = [row["met"] for row in tables["bars"] if row["met"] != "not run"]
+    print(f"{met.count('yes')} of {len(met)} bars met", end="")
+    print(f", {len(tables['bars']) - len(met)} not run" if len(met) < len(tables["bars"]) else "")
     published = not options.quick and (not options.only or options.update)
     target = ROOT / ("docs/benchmarks.json" if published else ".cache/benchmarks-part.json")
     if published and options.only:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PosixPath
 
 import matplotlib as mpl
 import numpy as np
@@ -35,13 +35,23 @@ def root() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+class DataFolder(PosixPath):
+    """The folder of real data, of which some sets may be missing."""
+
+    def __truediv__(self, name: str | os.PathLike[str]) -> DataFolder:
+        inside = super().__truediv__(name)
+        if not inside.exists():
+            pytest.skip(f"needs {os.fspath(name)} in the folder of real data: see calibrant data list")
+        return inside
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of real data; a test that asks for it is skipped where there is none."""
+    """The folder of real data; a test that asks for it, or for a set that is not there, is skipped."""
     path = os.environ.get("CALIBRANT_DATA")
     if not path or not Path(path).is_dir():
         pytest.skip("needs real data: set CALIBRANT_DATA to its folder")
-    return Path(path)
+    return DataFolder(path)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pydoc
 from pathlib import Path
 from types import ModuleType
 
@@ -125,3 +126,10 @@ def test_a_map_of_a_peer_that_differs_from_ours_ends_the_benchmark(
     assert call() <= cases.AGREES[method]
     with pytest.raises(RuntimeError, match="differs by"):
         cases.recalibrator_peer(peer, "uniform", "beta", len(score))()
+
+
+def test_the_stages_that_are_timed_are_there(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(root / "benchmarks"))
+    stages = importlib.import_module("chain_cases").STAGES
+    for owner, name, _ in stages:
+        assert callable(getattr(pydoc.locate(owner), name)), f"{owner}.{name}"

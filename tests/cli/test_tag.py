@@ -181,13 +181,14 @@ def test_predictions_can_be_written_to_standard_output(
     assert "Next" not in said
 
 
-def test_the_readme_shows_what_is_printed_for_tweets(
+def test_the_guide_shows_what_is_printed_for_tweets(
     run: Run, data: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for source in (data / "twitter-pos").glob("oct27.*"):
         Path(source.name).symlink_to(source)
-    block = re.search(r"^```text\n(\$ calibrant tag .*?)^```$", (root / "README.md").read_text(), re.M | re.S)
+    guide = (root / "docs" / "guide" / "tagging.md").read_text(encoding="utf-8")
+    block = re.search(r"^```text\n(\$ calibrant tag .*?)^```$", guide, re.M | re.S)
     assert block is not None
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     for part in block[1].split("$ calibrant ")[1:]:

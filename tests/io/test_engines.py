@@ -279,7 +279,7 @@ def test_what_cannot_be_used_is_found_without_weights_too(engine: str, case: str
 def test_what_cannot_be_used_is_refused_in_a_row_that_weighs_nothing(
     engine: str, column: str, value: float | None
 ) -> None:
-    sound = {"score": [0.2, 0.7, 0.9], "label": [0, 1, 1], "w": [1.0, 2.0, 0.0]}
+    sound: dict[str, list[Any]] = {"score": [0.2, 0.7, 0.9], "label": [0, 1, 1], "w": [1.0, 2.0, 0.0]}
     assert engine_tally(lazy(engine, pa.table(sound)), weight="w").n.sum() == 2
     with pytest.raises(InputError) as caught:
         engine_tally(lazy(engine, pa.table(sound | {column: [*sound[column][:2], value]})), weight="w")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._readers import Columns
-from calibrant.io._tables import THRESHOLD_KEY, Table, listed
+from calibrant.io._tables import THRESHOLD_KEY, Table, listed, one_role_each
 
 Form = Literal["long", "wide"]
 
@@ -37,6 +37,8 @@ def resolve(
     if form == "long":
         columns.score = _there(table, score_name, "score")
         columns.class_column = optional["class"]
+        roles = {"score": columns.score, "label": columns.label, **optional}
+        one_role_each(table.name, {role: name for role, name in roles.items() if name})
         return columns, ()
     if wide["p_"] and wide["logit_"]:
         hint = "keep one kind of column"
