@@ -278,6 +278,14 @@ def non_negative(value: object, name: str) -> float:
     return float(value)
 
 
+def positive(value: object, name: str) -> float:
+    """Return a finite number above 0, or raise."""
+    numbers = (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, numbers) or not 0 < value <= sys.float_info.max:
+        raise InputError(f"{name} is {value!r:.40}", "give a positive, finite number", code="parameter")
+    return float(value)
+
+
 def is_list(values: object) -> bool:
     """Whether values have a length and an order and are no text: a list, a tuple, an array, a column."""
     if isinstance(values, (list, tuple)):
@@ -303,3 +311,10 @@ def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
         hint = f"give a number between 0 and 1, such as {such_as}"
         raise InputError(f"{name} is {value!r}", hint, code="parameter")
     return float(value)
+
+
+def instance(value: object, kind: type[Any], name: str, hint: str) -> None:
+    """Raise unless a value is of a class."""
+    if not isinstance(value, kind):
+        message = f"{name} is of the type {type(value).__name__}, not {kind.__name__}"
+        raise InputError(message, hint, code="parameter")

@@ -28,6 +28,7 @@ TABLES = {
     "a missing column": ("a.csv", "prob,label\n0.1,0\n", "no column 'score': .*the columns are prob, label"),
     "empty": ("a.csv", "", "the file is empty"),
     "no rows": ("a.csv", "score,label\n", "there are no rows"),
+    "semicolons": ("a.csv", "score;label\n0,1;0\n", "fields end with semicolons: write .* commas"),
     "negative weights": ("a.csv", "score,label,weight\n0.1,0,-1\n", "row 1, column weight: -1.0"),
     "zero weights": ("a.csv", "score,label,weight\n0.1,0,0\n", "every weight is zero"),
     "mislabelled": (
@@ -129,6 +130,25 @@ def test_a_tally_of_a_newer_version_is_refused(run: Run, tmp_path: Path) -> None
 
 def test_a_report_that_cannot_be_written_is_refused(run: Run, tmp_path: Path, long_table: Path) -> None:
     refused(run("report", long_table, "-o", tmp_path / "no" / "r.html"), "r.html: cannot write: no such file")
+
+
+@pytest.mark.parametrize("command", ["report", "demo"])
+def test_a_report_is_not_called_what_it_is_not(
+    run: Run, tmp_path: Path, long_table: Path, command: str
+) -> None:
+    output = tmp_path / "report.pdf"
+    table = [long_table] if command == "report" else []
+    refused(run(command, *table, "-o", output), "report.pdf: a report is an HTML file: end its name in .html")
+    assert not output.exists()
+
+
+def test_a_report_over_the_model_that_it_reads_is_refused(run: Run, tmp_path: Path, long_table: Path) -> None:
+    model = tmp_path / "model.html"
+    assert run("fit", long_table, "-o", model).code == 0
+    before = model.read_bytes()
+    ran = run("report", long_table, "--model", model, "-o", model)
+    refused(ran, "the output would replace this file: name another file")
+    assert model.read_bytes() == before
 
 
 def test_a_report_over_its_own_predictions_is_refused(run: Run, long_table: Path) -> None:

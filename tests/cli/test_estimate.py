@@ -65,6 +65,10 @@ BAD = {
     "label": ("item,label\n1,2\n", "label"),
     "no-label": ("item,score\n1,1\n", "there is no column 'label'"),
     "no-rows": ("item,label\n", "no rows"),
+    "chance": (
+        "item,label,chance\n1,1,0\n2,0,0.5\n",
+        "row 1, column chance: the chance of a labelled document is 0",
+    ),
     "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
 }
 

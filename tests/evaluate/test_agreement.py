@@ -266,3 +266,9 @@ def test_equal_seeds_give_equal_intervals() -> None:
     ratings = random_labels(12, 50, 3, 3)
     assert agreement(ratings, seed=4).to_dict() == agreement(ratings, seed=4).to_dict()
     assert agreement(ratings, seed=4).fleiss_kappa.low != agreement(ratings, seed=5).fleiss_kappa.low
+
+
+@pytest.mark.parametrize("measured", [agreement, pair_agreement])
+def test_lists_have_to_be_made_ratings(measured: Any) -> None:
+    with pytest.raises(InputError, match=r"make them with Ratings\.from_lists"):
+        measured({"ann": [1, 2], "bob": [1, 1]})

@@ -254,3 +254,11 @@ def test_a_score_at_the_threshold_may_have_been_rounded() -> None:
     score = pa.array([0.01, 0.5], pa.float32())
     table = pa.table({"score": score, "label": [0, 1]}, metadata={"calibrant.threshold": "0.01"})
     assert len(open_predictions(table).read()) == 2
+
+
+@pytest.mark.parametrize("role", ["score", "cluster", "weight", "class_column"])
+def test_the_column_of_labels_is_nothing_else(role: str) -> None:
+    table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})
+    named: dict[str, Any] = {role: "label"}
+    with pytest.raises(InputError, match=r"column 'label' is taken for .*label"):
+        open_predictions(table, **named)

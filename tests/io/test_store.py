@@ -227,7 +227,9 @@ def test_a_store_of_a_later_release_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"kind": "other", "version": 1}', '{"kind": "calibrant events"}']
+    "text",
+    ["", "{", "[]", "[" * 100_000, '{"kind": "other", "version": 1}', '{"kind": "calibrant events"}'],
+    ids=["empty", "open", "list", "deep", "other", "short"],
 )
 def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
     write(tmp_path / "s", made(5))

@@ -254,3 +254,36 @@ def test_one_window_and_the_last_ones_are_not_both_given() -> None:
     days.update("2026-11-20", [0, 1], [0.2, 0.9])
     with pytest.raises(InputError, match="give one of them"):
         days.result("2026-11-20", last=1)
+
+
+@pytest.mark.parametrize(
+    "other", [3, None, Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.9])], ids=["number", "None", "tally"]
+)
+def test_only_accumulators_are_merged(other: Any) -> None:
+    with pytest.raises(
+        InputError, match=f"other is of the type {type(other).__name__}, not TallyAccumulator"
+    ):
+        TallyAccumulator().merge(other)
+
+
+@pytest.mark.parametrize("window", [[1], {}, 3], ids=["list", "dict", "number"])
+def test_what_names_no_window_is_refused(window: Any) -> None:
+    days = TallyWindows()
+    days.update("2026-11-20", [0, 1], [0.2, 0.9])
+    with pytest.raises(InputError, match="there is no window"):
+        days.result(window)
+
+
+@pytest.mark.parametrize("classes", ["abc", 3], ids=["text", "number"])
+def test_classes_of_a_stream_are_a_list(classes: Any) -> None:
+    with pytest.raises(InputError, match="pass a list of their names"):
+        TallyAccumulator("top", classes=classes)
+
+
+def test_tallies_are_made_of_pairs_and_merged_with_tallies() -> None:
+    no_pairs: Any = "abc"
+    no_tally: Any = 3
+    with pytest.raises(InputError, match=r"Tally\.from_arrays makes a tally"):
+        Tally.from_pairs(no_pairs)
+    with pytest.raises(InputError, match="other is of the type int, not Tally"):
+        Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.9]).merge(no_tally)

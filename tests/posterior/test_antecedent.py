@@ -421,8 +421,8 @@ def test_antecedents_that_are_no_earlier_mentions_are_refused(antecedents: list[
         random_posterior(1, [3]).clusters_of(antecedents)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, np.inf, np.nan])
-def test_a_temperature_is_positive_and_finite(temperature: float) -> None:
+@pytest.mark.parametrize("temperature", [0.0, -1.0, np.inf, np.nan, "a", None])
+def test_a_temperature_is_positive_and_finite(temperature: Any) -> None:
     with pytest.raises(InputError, match="temperature"):
         random_posterior(1, [3]).tempered(temperature)
 

@@ -7,7 +7,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.store import StoredCount, StoredDocument
@@ -168,6 +170,17 @@ def test_a_part_that_goes_away_is_named(store: Path, hostile: str) -> None:
     with pytest.raises(FormatError, match=r"part-000000\.parquet"):
         explorer.document("a")
     assert explorer.document(hostile).text
+
+
+def test_evidence_with_an_empty_field_is_named(store: Path) -> None:
+    part = store / "documents" / "part-000000.parquet"
+    table = parquet.read_table(part)
+    place = table.column_names.index("evidence")
+    rows = [[{**pair, "verb": None} for pair in pairs] for pairs in table["evidence"].to_pylist()]
+    changed = pa.array(rows, table.schema.field(place).type)
+    parquet.write_table(table.set_column(place, "evidence", changed), part)
+    with pytest.raises(FormatError, match=r"part-000000.*damaged"):
+        Explorer(store).document("a")
 
 
 def test_a_store_of_a_later_release_is_refused(store: Path) -> None:

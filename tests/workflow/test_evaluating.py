@@ -69,3 +69,32 @@ def test_an_argument_that_is_wrong_is_not_the_tables_fault() -> None:
     table = pa.table({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
     with pytest.raises(InputError, match=r"^level is 2"):
         agree(table, level=2.0)
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ({"score": "fold"}, "taken for fold and for score: name another with --score"),
+        ({"system": "score"}, "taken for system and for score: name another with --score"),
+        ({"fold": "score"}, "taken for fold and for score: name another with --score"),
+        ({"cluster": "score"}, "taken for score and for cluster: name another with --cluster"),
+    ],
+    ids=["score", "system", "fold", "cluster"],
+)
+def test_a_column_is_one_thing(names: dict[str, Any], hint: str) -> None:
+    folds = pa.table({"system": ["a", "a", "b", "b"], "fold": [1, 2, 1, 2], "score": [3.0, 4.0, 2.0, 2.5]})
+    with pytest.raises(InputError, match=hint):
+        compare(folds, **names)
+
+
+def test_labels_are_not_read_from_another_column() -> None:
+    table = pa.table({"item": [1, 1, 2, 2], "annotator": ["a", "b"] * 2, "label": ["x", "x", "x", "y"]})
+    with pytest.raises(InputError, match="column 'annotator' is taken for annotator and for label"):
+        agree(table, label="annotator")
+    assert agree(table, cluster="item").raw_agreement.estimate == 0.5  # an item may be its own cluster
+
+
+def test_a_power_that_cannot_be_is_refused_for_folds_too() -> None:
+    folds = pa.table({"system": ["a", "a", "b", "b"], "fold": [1, 2, 1, 2], "score": [3.0, 4.0, 2.0, 2.5]})
+    with pytest.raises(InputError, match=r"power is 2"):
+        compare(folds, power=2)

@@ -29,11 +29,11 @@ def command(output: str, printing: Printing) -> None:
     text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
     ship with the package, as numbers.
     """
-    from calibrant.io._atomic import check_place
     from calibrant.report import story_page, write
+    from calibrant.report._page import check_page
     from calibrant.workflow import demonstrate
 
-    check_place(output)
+    check_page(output)
     with Progress() as progress:
         page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")

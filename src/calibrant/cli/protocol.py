@@ -49,13 +49,14 @@ def command(
         return
     if file is None:
         raise click.UsageError("Missing argument 'EVAL.toml'.")
-    from calibrant.io._atomic import check_place, keep_sources
+    from calibrant.io._atomic import keep_sources
     from calibrant.io.protocol_file import read_protocol_file
     from calibrant.report import protocol_page, write
+    from calibrant.report._page import check_page
     from calibrant.workflow import protocol
 
     keep_sources(output, file, *read_protocol_file(file).files)
-    check_place(output)
+    check_page(output)
     with Progress() as progress:
         found = protocol(file, progress=progress, command=command_line())
         progress("drawing")

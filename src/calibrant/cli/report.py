@@ -72,9 +72,11 @@ def command(
     """
     from calibrant.io._atomic import keep_sources
     from calibrant.report import page, write
+    from calibrant.report._page import check_page
     from calibrant.workflow import report
 
-    keep_sources(output, *predictions)
+    keep_sources(output, *predictions, model, dev, group, counts)
+    check_page(output)
     with Progress() as progress:
         found = report(
             predictions,

@@ -103,6 +103,7 @@ def pair_agreement(
     >>> round(pair_agreement(ratings, weights="linear").cohen_kappa.estimate, 3)
     0.667
     """
+    _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
     if not (0 <= first < len(ratings.annotators) and 0 <= second < len(ratings.annotators)):
         message = f"annotators {first} and {second} are asked for, and there are {len(ratings.annotators)}"
         raise InputError(message, "count from 0", code="parameter")

@@ -108,6 +108,7 @@ def agreement(
     >>> found.raw_agreement.estimate, round(found.cohen_kappa.estimate, 2)
     (0.9, 0.74)
     """
+    _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
     _checks.one_of(distance, sums.DISTANCES, "distance")
     if len(ratings.annotators) < 2:
         message = f"there is one annotator, {ratings.annotators[0]!r}"

@@ -112,6 +112,7 @@ def compare_systems(
     """
     _checks.one_of(unit, ("fold", "item"), "unit")
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
+    _checks.proportion(power, "power", such_as=0.8)
     table = _table(systems, scores)
     repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table.shape[1])
     if unit == "fold" and clusters is not None:

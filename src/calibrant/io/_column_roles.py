@@ -6,7 +6,7 @@ from typing import Literal
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._readers import Columns
-from calibrant.io._tables import THRESHOLD_KEY, Table, listed
+from calibrant.io._tables import THRESHOLD_KEY, Table, listed, one_role_each
 
 Form = Literal["long", "wide"]
 
@@ -37,6 +37,8 @@ def resolve(
     if form == "long":
         columns.score = _there(table, score_name, "score")
         columns.class_column = optional["class"]
+        roles = {"score": columns.score, "label": columns.label, **optional}
+        one_role_each(table.name, {role: name for role, name in roles.items() if name})
         return columns, ()
     if wide["p_"] and wide["logit_"]:
         hint = "keep one kind of column"
@@ -59,6 +61,9 @@ def _there(table: Table, name: str, part: str) -> str:
         raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
     if name in table.columns:
         return name
+    if len(table.columns) == 1 and ";" in table.columns[0]:
+        hint = "write the file with commas between fields and points in decimals, or as .tsv with tabs"
+        raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
     raise InputError(
         f"there is no column {name!r}",
         f"name it with {part}= (--{part}); the columns are {listed(table.columns)}{_no_log(table.name)}",

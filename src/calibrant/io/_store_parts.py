@@ -23,6 +23,9 @@ MANIFEST = "manifest.json"
 DOCUMENTS = "documents"
 PATTERN = "part-*.parquet"
 LIGHT = ("id", "date", "counts")
+LISTS = ("counts", "evidence")
+MOST_SAMPLES = 2**31 - 1
+FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 
 
 class StoredCount(NamedTuple):
@@ -137,6 +140,11 @@ class Manifest:
         return blake2b(canonical(self.settings), digest_size=16).hexdigest()
 
 
+def first_line(error: Exception) -> str:
+    """Of its message, to stand in another."""
+    return next(iter(str(error).splitlines()), type(error).__name__)[:80]
+
+
 def canonical(value: Any) -> bytes:
     """JSON of one way of writing it."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -159,21 +167,41 @@ def read_manifest(folder: Path) -> Manifest | None:
         if kind == KIND and isinstance(version, int) and version > VERSION:
             message = f"the store has version {version}, and this release reads up to {VERSION}"
             raise FormatError(message, "update calibrant", code="file-newer", file=os.fspath(folder))
-        if kind != KIND:
-            raise KeyError
+        problem = _manifest_problem(values)
+        if problem is not None:
+            raise ValueError(problem)
+        canonical(values)  # halves of characters cannot be written
         return Manifest(
-            dict(values["settings"]),
-            dict(values["sources"]),
-            bool(values["finished"]),
-            version,
-            values["calibrant"],
+            values["settings"], values["sources"], values["finished"], version, values["calibrant"]
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
+        message = f"this is no manifest of a store of events ({first_line(error)})"
         hint = "name a folder that `calibrant events run` wrote"
-        message = "this is no manifest of a store of events"
         raise FormatError(message, hint, code="file-broken", file=str(file)) from error
+
+
+def _manifest_problem(values: Mapping[str, Any]) -> str | None:
+    if values["kind"] != KIND:
+        return f"its kind is not {KIND!r}"
+    kinds = {"settings": dict, "sources": dict, "finished": bool, "version": int, "calibrant": str}
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind):
+            return f"{name} is of another type"
+    if not all(isinstance(text, str) for text in values["sources"].values()):
+        return "a source is no text"
+    return settings_problem(values["settings"])
+
+
+def settings_problem(settings: Mapping[str, Any]) -> str | None:
+    """Say what a store cannot be read without, and the settings have not."""
+    samples = settings.get("samples")
+    if type(samples) is not int or not 1 <= samples <= MOST_SAMPLES:
+        return f"samples is no whole number from 1 to {MOST_SAMPLES}"
+    if not isinstance(settings.get("with_text"), bool):
+        return "with_text is neither true nor false"
+    return None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -233,20 +261,47 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
     return sink.getvalue()
 
 
-def read_part(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read columns of a part; raise if it is damaged."""
+def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read columns of a part of so many samples a document; raise if it is damaged."""
     import pyarrow as pa
     from pyarrow import parquet
 
+    names = schema().names if columns is None else list(columns)
     try:
-        found = parquet.read_table(
-            file, columns=None if columns is None else list(columns), page_checksum_verification=True
-        )
-        return found.cast(pa.schema([schema().field(name) for name in found.column_names]))
-    except (OSError, pa.ArrowException, KeyError) as error:
-        message = f"the part is cut short or damaged ({str(error).splitlines()[0][:80]})"
+        found = parquet.read_table(file, columns=names, page_checksum_verification=True)
+        table = found.cast(pa.schema([schema().field(name) for name in names]))
+        table.validate(full=True)  # texts are UTF-8
+        problem = _part_problem(table, -(-samples // 8))
+        if problem is not None:
+            raise ValueError(problem)
+        return table
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        message = f"the part is cut short or damaged ({first_line(error)})"
         hint = "run `calibrant events run` again: its documents are then done again"
         raise FormatError(message, hint, code="file-truncated", file=str(file)) from error
+
+
+def _part_problem(table: pa.Table, size: int) -> str | None:
+    """Say what no writer writes: nulls in lists, days that no calendar has, samples of another length."""
+    import pyarrow.compute as pc
+
+    flat = {name: table[name].combine_chunks().flatten() for name in LISTS if name in table.column_names}
+    for name, rows in flat.items():
+        fields = rows.flatten()  # where a row is null, its fields are
+        if any(each.null_count for each in fields):
+            return f"{name} has an empty field"
+        share = rows.field("probability")
+        if not pc.all(pc.and_(pc.greater_equal(share, 0), pc.less_equal(share, 1)), min_count=0).as_py():
+            return f"{name} has a probability outside 0 to 1"
+    if "counts" in flat:
+        sizes = pc.binary_length(flat["counts"].field("samples"))
+        if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
+            return f"samples are not of {size} bytes"
+    if "date" in table.column_names and len(table):
+        day = pc.min_max(table["date"].cast("int32"))
+        if not FIRST_DAY <= day["min"].as_py() <= day["max"].as_py() <= LAST_DAY:
+            return "a date is outside the years 1 to 9999"
+    return None
 
 
 def documents_of(table: pa.Table) -> list[StoredDocument]:

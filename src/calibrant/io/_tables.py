@@ -344,6 +344,21 @@ def _raise_first_non_number(
             raise InputError(message, hint, code="column-type", file=name, row=row, column=column)
 
 
+def one_role_each(file: str, names: Mapping[str, str]) -> None:
+    """Raise where a column is taken for two things; items, folds and classes may be clusters too.
+
+    Examples
+    --------
+    >>> one_role_each("labels.csv", {"item": "sentence", "label": "label", "cluster": "sentence"})
+    """
+    roles: dict[str, str] = {}
+    for role, name in names.items():
+        first = roles.setdefault(name, role)
+        if first != role and not ({"cluster"} < {first, role} <= {"cluster", "item", "fold", "class"}):
+            message = f"column {name!r} is taken for {first} and for {role}"
+            raise InputError(message, f"name another with --{role}", code="column-ambiguous", file=file)
+
+
 def listed(names: Sequence[str], most: int = 20) -> str:
     """List names, those with spaces at an end in quotes, and only the first of many.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io._columns import Column
-from calibrant.io._tables import Kind, Table
+from calibrant.io._tables import Kind, Table, one_role_each
 
 ROWS = 1 << 20
 
@@ -88,6 +88,7 @@ def read_scored(source: Any, *, score: str = "score", item: str = "item") -> Sco
     ['7', '8']
     """
     table = _open(source)
+    one_role_each(table.name, {"score": score, "item": item})
     found = _read(table, {score: "number", item: "name"}, {"period": "name", "date": "name"})
     items = _texts(found[item])
     _different(items, found[item])
@@ -123,6 +124,7 @@ def read_document_labels(source: Any, *, label: str = "label", item: str = "item
     [1]
     """
     table = _open(source)
+    one_role_each(table.name, {"label": label, "item": item})
     found = _read(table, {label: "label", item: "name"}, {"chance": "number", "cluster": "name"})
     items = _texts(found[item])
     _different(items, found[item])

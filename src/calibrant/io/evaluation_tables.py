@@ -14,7 +14,7 @@ from calibrant._checks import Floats, Integers
 from calibrant.evaluate.ratings import Ratings, text
 from calibrant.exceptions import InputError
 from calibrant.io._columns import Codes, Column
-from calibrant.io._tables import Kind, Table
+from calibrant.io._tables import Kind, Table, one_role_each
 from calibrant.io.predictions import BATCH_ROWS, listed
 
 __all__ = ["RatingTable", "ResultTable", "read_ratings", "read_results"]
@@ -269,6 +269,7 @@ def _check_columns(table: Table, names: dict[str, str]) -> None:
             message = f"there is no column {name!r}"
             hint = f"name it with --{part}; the columns are {listed(table.columns)}"
             raise InputError(message, hint, code="column-missing", file=table.name)
+    one_role_each(table.name, names)
 
 
 def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str, str]:

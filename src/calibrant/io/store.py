@@ -159,7 +159,7 @@ class EventStore:
         index = _Index()
         for file in sorted((self.path / DOCUMENTS).glob(PATTERN)):
             try:
-                index.add(file, read_part(file, LIGHT))
+                index.add(file, read_part(file, self.sample_count, LIGHT))
             except FormatError as error:
                 self._problems[file] = error
         return index
@@ -195,7 +195,7 @@ class EventStore:
         import pyarrow.compute as pc
 
         try:
-            table = read_part(file)
+            table = read_part(file, self.sample_count)
         except FormatError as error:
             self._problems[file] = error
             return None
@@ -205,7 +205,7 @@ class EventStore:
         """All documents, part by part, skipped ones among them; parts that are damaged are left out."""
         for file in sorted((self.path / DOCUMENTS).glob(PATTERN)):
             try:
-                table = read_part(file)
+                table = read_part(file, self.sample_count)
             except FormatError as error:
                 self._problems[file] = error
                 continue

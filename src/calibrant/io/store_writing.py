@@ -23,6 +23,7 @@ from calibrant.io._store_parts import (
     part_bytes,
     read_manifest,
     read_part,
+    settings_problem,
     write_manifest,
 )
 
@@ -57,8 +58,8 @@ class StoreWriter:
     Raises
     ------
     InputError
-        If the folder holds something else or was made with other settings, if another process writes to it,
-        or it cannot be written.
+        If the settings lack ``samples`` or ``with_text``, the folder holds something else or was made with
+        other settings, another process writes to it, or it cannot be written.
 
     Examples
     --------
@@ -81,6 +82,9 @@ class StoreWriter:
         sources: Mapping[str, str] | None = None,
         part: int = PART,
     ) -> None:
+        problem = settings_problem(settings)
+        if problem is not None:
+            raise InputError(f"settings: {problem}", code="parameter")
         self._folder = Path(path)
         self._manifest = Manifest(dict(settings), dict(sources or {}), calibrant=__version__)
         self._part = part
@@ -119,7 +123,7 @@ class StoreWriter:
         for file in sorted(parts.glob(PATTERN)):
             numbers.append(int(file.stem.removeprefix("part-")))
             try:
-                names = read_part(file).column("id").to_pylist()
+                names = read_part(file, self._manifest.settings["samples"]).column("id").to_pylist()
             except FormatError:
                 os.replace(file, file.with_name(file.name + DAMAGED))
                 self.put_aside += (str(file),)

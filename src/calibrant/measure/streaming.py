@@ -66,6 +66,8 @@ class TallyAccumulator:
         if event is None and classes is not None:
             hint = "name the event: binary, top, class:NAME or pooled"
             raise InputError("classes are named and no event is", hint, code="event")
+        if classes is not None and not _checks.is_list(classes):
+            raise InputError(f"classes is {classes!r:.40}", "pass a list of their names", code="parameter")
         self.event = event
         self.classes = None if classes is None else tuple(str(name) for name in classes)
         self._parts: list[Tally] = []  # each at least twice as large as the next: rows are merged rarely
@@ -119,8 +121,9 @@ class TallyAccumulator:
         Raises
         ------
         InputError
-            The events differ, or one has clusters and the other has none.
+            The other is no accumulator, the events differ, or one has clusters and the other has none.
         """
+        _checks.instance(other, TallyAccumulator, "other", "tallies are merged by Tally.merge")
         if (self.event, self.classes) != (other.event, other.classes):
             message = f"one accumulator is of {self.event}, the other of {other.event}"
             raise InputError(message, "merge those of the same event and classes", code="event")

@@ -128,6 +128,7 @@ class Tally:
         names: NDArray[Any] | None = None,
     ) -> Tally:
         """Tally checked pairs; ``names`` are the clusters' names (their codes if not given)."""
+        _checks.instance(pairs, Pairs, "pairs", "of labels and scores Tally.from_arrays makes a tally")
         exact = len(pairs) <= LARGEST_EXACT if exact is None else exact
         if pairs.cluster is not None and names is None:
             names = np.arange(pairs.cluster_count)
@@ -161,8 +162,9 @@ class Tally:
         Raises
         ------
         InputError
-            If one has clusters and the other has none.
+            If the other is no tally, or one has clusters and the other has none.
         """
+        _checks.instance(other, Tally, "other", "make it with Tally.from_arrays")
         if (self.cluster is None) != (other.cluster is None):
             raise InputError(
                 "one tally has clusters and the other has none", "tally both with or both without"

@@ -92,7 +92,7 @@ class TallyWindows:
             raise InputError("a window and the last ones are asked for", "give one of them", code="parameter")
         chosen = self.windows if last is None else self.windows[-_checks.positive_integer(last, "last") :]
         if window is not None:
-            if window not in self._windows:
+            if window not in self.windows:
                 known = ", ".join(map(str, self.windows)) or "none"
                 raise InputError(f"there is no window {window!r}", f"there are {known}", code="parameter")
             chosen = [window]

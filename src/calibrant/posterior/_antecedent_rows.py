@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -10,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.posterior import _antecedent_checks as checks
 
@@ -156,9 +156,7 @@ class AntecedentRows:
         >>> sure.tempered(2).new_probabilities().round(2).tolist()
         [1.0, 0.25]
         """
-        value = float(temperature)
-        if not 0 < value < math.inf:
-            raise InputError(f"temperature is {value!r}", "give a positive, finite number", code="parameter")
+        value = _checks.positive(temperature, "temperature")
         best = np.maximum.reduceat(self.log_probabilities, self.row_offsets[:-1])
         with np.errstate(over="ignore"):  # what overflows is forbidden; a best choice stays at 0
             scores = (self.log_probabilities - np.repeat(best, np.diff(self.row_offsets))) / value

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.measure.debiased import debiased_squared_error_of
 from calibrant.posterior._query import Query
@@ -61,9 +62,7 @@ def tempered(posterior: ChainPosterior, temperature: float) -> ChainPosterior:
     >>> tempered(sure, 2).marginals().round(2).tolist()
     [[0.75, 0.25]]
     """
-    value = float(temperature)
-    if not 0 < value < math.inf:
-        raise InputError(f"temperature is {value!r}", "give a positive, finite number", code="parameter")
+    value = _checks.positive(temperature, "temperature")
     with np.errstate(over="ignore"):  # an infinite potential raises an error of its own
         transition = None if posterior.transition is None else posterior.transition / value
         unary = posterior.unary / value

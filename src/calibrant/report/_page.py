@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from calibrant import __version__
@@ -171,7 +172,7 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
     Raises
     ------
     InputError
-        If the folder does not exist or cannot be written.
+        If the folder does not exist or cannot be written, or the name is that of another kind of file.
 
     Examples
     --------
@@ -188,9 +189,37 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
     """
     from calibrant.io._atomic import writing
 
+    _check_name(path)
     html = page.to_html().encode("utf-8")
     with writing(path) as file:
         file.write(html)
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Raise at once if `write` would: before work that takes long.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written, or the name is that of another kind of file.
+
+    Examples
+    --------
+    >>> check_page("report.pdf")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: report.pdf: a report is an HTML file: end its name in .html; ...
+    """
+    from calibrant.io._atomic import check_place
+
+    _check_name(path)
+    check_place(path)
+
+
+def _check_name(path: str | os.PathLike[str]) -> None:
+    """A browser or viewer goes by the ending, and cannot open HTML that is called otherwise."""
+    if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+        hint = "end its name in .html; a browser prints it as PDF"
+        raise InputError("a report is an HTML file", hint, code="output", file=os.fspath(path))
 
 
 def _section(report: Report, event: str) -> Section:

@@ -79,13 +79,14 @@ def overview_row(counted: Counted) -> Row:
     """What a store holds."""
     counts = counted.calendar.counts
     chance = counts.probability
+    store = counted.source.store
     skipped = sum(
-        int(np.count_nonzero(read_part(file, ("skipped",))["skipped"].to_numpy()))
-        for file in sorted((counted.source.store.path / DOCUMENTS).glob(PATTERN))
+        int(np.count_nonzero(read_part(file, store.sample_count, ("skipped",))["skipped"].to_numpy()))
+        for file in sorted((store.path / DOCUMENTS).glob(PATTERN))
     )
     cells = [cell for country in counted.frequent for cell in counted.calendar.cells(country)]
     means = np.array([chance[cell].sum() for cell in cells])
-    documents = counted.source.store.document_count
+    documents = store.document_count
     return {
         **counted.name,
         "documents": documents,

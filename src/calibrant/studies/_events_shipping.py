@@ -42,7 +42,8 @@ def ship_store(store: Path, folder: Path) -> None:
 
     manifest = read_manifest(store)
     assert manifest is not None
-    parts = [read_part(file) for file in sorted((store / DOCUMENTS).glob(PATTERN))]
+    samples = manifest.settings["samples"]
+    parts = [read_part(file, samples) for file in sorted((store / DOCUMENTS).glob(PATTERN))]
     table = pa.concat_tables(parts).sort_by([("date", "ascending"), ("id", "ascending")])
     (folder / DOCUMENTS).mkdir(parents=True)
     plain = [name for name in schema().names if name not in ("id", "date")]

@@ -80,14 +80,16 @@ class PartReader:
             return None
         try:
             found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
-        except self._failure as error:
+            return None if found is None else _record(name, found)
+        except (self._failure, TypeError) as error:
             message = "the part is not there any more, or damaged"
             hint = "run `calibrant events run` again, then start the explorer again"
             raise FormatError(message, hint, code="file-truncated", file=file) from error
-        return None if found is None else _record(name, found)
 
 
 def _record(name: str, values: tuple[Any, ...]) -> StoredDocument:
     day, evidence, title, text = values
     pairs = tuple(StoredEvidence(**pair) for pair in evidence)
+    if any(None in pair for pair in pairs):
+        raise TypeError("an empty field")
     return StoredDocument(name, day, evidence=pairs, title=title, text=text)

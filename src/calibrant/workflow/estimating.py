@@ -66,6 +66,7 @@ def estimate(
         one_of(by, PERIODS, "by")
     scored = read_scored(predictions, score=score, item=item)
     labels = read_document_labels(labelled, label=label, item=item)
+    _check_chances(labels)
     place = {name: number for number, name in enumerate(scored.item)}
     rows = _rows(labels, scored, place)
     found = corrected_counts(
@@ -80,6 +81,14 @@ def estimate(
         level=level,
     )
     return replace(found, command=command)
+
+
+def _check_chances(labels: DocumentLabels) -> None:
+    if labels.chance is not None and not labels.chance.all():
+        row = labels.first_row + int(np.flatnonzero(labels.chance == 0)[0])
+        hint = "give the chance, above 0, with which it was chosen"
+        message = "the chance of a labelled document is 0"
+        raise InputError(message, hint, code="parameter", file=labels.name, row=row, column="chance")
 
 
 def _rows(labels: DocumentLabels, scored: ScoredDocuments, place: dict[str, int]) -> Any:
