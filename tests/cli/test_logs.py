@@ -17,7 +17,7 @@ HARNESS, INSPECT = LOGS / "lm_eval-0.4.13", LOGS / "inspect_ai-0.3.285"
 def printed(*arguments: object) -> str:
     found = CliRunner().invoke(main, [str(each) for each in arguments])
     assert found.exit_code == 0, found.output
-    return found.output
+    return found.stdout
 
 
 def test_measure_says_what_of_a_run_was_left_out() -> None:

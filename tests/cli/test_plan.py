@@ -39,3 +39,12 @@ def test_a_goal_is_asked_for(run: Run) -> None:
         "one event is planned for"
         in run("plan", "--error", "0.02", "--pilot", "a", "--event", "classwise").err
     )
+
+
+def test_a_pilot_in_clusters_says_that_they_were_left_out(run: Run) -> None:
+    from calibrant.data import tagger_predictions
+
+    given = ["plan", "--error", "0.02", "--pilot", tagger_predictions("dev"), "--event", "pooled"]
+    assert "the pilot's pairs come in clusters, which are left out" in run(*given).out
+    named = run(*given, "--cluster-size", "12", "--label-correlation", "0.1").out
+    assert "clusters, which are left out" not in named

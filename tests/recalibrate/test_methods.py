@@ -86,7 +86,7 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
         arguments += [f"--{setting}"] if what.flag else [f"--{setting}", "0.01"]
     run = CliRunner().invoke(command, [*arguments, "--json"], catch_exceptions=False)
     assert run.exit_code == 0, run.output
-    assert json.loads(run.output)["method"] == name
+    assert json.loads(run.stdout)["method"] == name
     loaded = load_recalibrator(tmp_path / "model.json")
     assert type(loaded.recalibrator) is kind_of(name)
     done = apply_recalibrator(loaded, table, tmp_path / "mended.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from calibrant._checks import Pairs
@@ -11,6 +12,11 @@ from calibrant.results.intervals import LabelPlan
 from calibrant.workflow._events import asked_events
 from calibrant.workflow._sources import event_sources
 from calibrant.workflow.measuring import Columns
+
+LEFT_OUT = (
+    "the pilot's pairs come in clusters, which are left out here: dependent labels must be more; "
+    "give the cluster size and the label correlation"
+)
 
 
 def plan(
@@ -52,19 +58,24 @@ def plan(
     >>> found.labels > 1000
     True
     """
-    return labels_needed(
+    scores, clustered = (None, False) if pilot is None else _scores(pilot, event, columns or Columns())
+    found = labels_needed(
         error=error,
         difference=difference,
         power=power,
         level=level,
-        scores=None if pilot is None else _scores(pilot, event, columns or Columns()),
+        scores=scores,
         beta=beta,
         cluster_size=cluster_size,
         label_correlation=label_correlation,
     )
+    if clustered and cluster_size == 1:
+        return replace(found, assumptions=(*found.assumptions, LEFT_OUT))
+    return found
 
 
-def _scores(pilot: Any, event: str | None, columns: Columns) -> Any:
+def _scores(pilot: Any, event: str | None, columns: Columns) -> tuple[Any, bool]:
+    """The scores of a pilot, and whether its pairs come in clusters."""
     if event == "classwise":
         raise InputError("one event is planned for", "give binary, top, class:NAME or pooled", code="event")
     predictions = columns.open(pilot)
@@ -73,4 +84,4 @@ def _scores(pilot: Any, event: str | None, columns: Columns) -> Any:
     if not isinstance(source, Pairs):
         message = "a pilot of more than 10 million rows is not needed"
         raise InputError(message, "take some of its rows", code="parameter", file=predictions.name)
-    return source.score
+    return source.score, source.cluster is not None
