@@ -70,7 +70,7 @@ def plan(
         label_correlation=label_correlation,
     )
     if clustered and cluster_size == 1:
-        return replace(found, assumptions=(*found.assumptions, LEFT_OUT))
+        return replace(found, assumptions=[*found.assumptions, LEFT_OUT])
     return found
 
 
