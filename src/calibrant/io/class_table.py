@@ -21,6 +21,7 @@ def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "groups.tsv").write_text("NN\topen\nDT\tclosed\n")
     ...     read_class_table(f"{folder}/groups.tsv")

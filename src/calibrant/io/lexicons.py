@@ -31,6 +31,7 @@ def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "own.csv").write_text("code,name\nATL,Atlantis\n", encoding="utf-8")
     ...     read_lexicon(f"{folder}/own.csv").code_of("Atlantis")
