@@ -261,7 +261,7 @@ def evaluation(features: str, threads: int) -> Call:
 
     for owner, name, stage in STAGES:
         timed(pydoc.locate(owner), name, stage)
-    model, text = tagging_data.tagger_model(features), tagging_data.test_file()
+    model, text = tagging_data.tagger_model(features), tagging_data.file_to_tag()
 
     def call() -> dict[str, float]:
         spent.clear()

@@ -38,7 +38,7 @@ def test() -> Text:
     return [sentences[row] for row in kept], [tags[row] for row in kept]
 
 
-def test_file() -> Path:
+def file_to_tag() -> Path:
     """The text that a command reads: 2,012 sentences."""
     return _tests()[1]
 

@@ -100,7 +100,7 @@ def _calibrated(method: str, one: Input, as_decision: Any) -> Any:
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
 
-    class Given(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    class Given(ClassifierMixin, BaseEstimator):
         def fit(self, X: Any, y: Any) -> Any:
             self.classes_ = np.array([0, 1])
             return self
