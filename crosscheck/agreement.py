@@ -35,7 +35,7 @@ def alpha(one: LabelInput, distance: Distance) -> Comparison:
 
     table = np.where(one.table < 0, np.nan, one.table.astype(float)).T
     return compare(
-        agreement(ratings_of(one), distance=distance, samples=100).krippendorff_alpha.estimate,
+        agreement(ratings_of(one), distance=distance).krippendorff_alpha.estimate,
         lambda: krippendorff.alpha(table, level_of_measurement=distance, value_domain=list(one.labels)),
         ONE_LABEL,
         lambda: single(one),
@@ -47,7 +47,7 @@ def fleiss(one: LabelInput) -> Comparison:
 
     table = np.array([[np.sum(row == label) for label in one.labels] for row in one.table])
     return compare(
-        agreement(ratings_of(one), samples=100).fleiss_kappa.estimate,
+        agreement(ratings_of(one)).fleiss_kappa.estimate,
         lambda: inter_rater.fleiss_kappa(table),
         ONE_LABEL,
         lambda: single(one),
@@ -60,7 +60,7 @@ def cohen(one: LabelInput, weights: Weights | None) -> Comparison:
     table = np.zeros((len(one.labels), len(one.labels)))
     np.add.at(table, (one.table[:, 0] - 1, one.table[:, 1] - 1), 1)
     return compare(
-        pair_agreement(ratings_of(one), weights=weights, samples=100).cohen_kappa.estimate,
+        pair_agreement(ratings_of(one), weights=weights).cohen_kappa.estimate,
         lambda: inter_rater.cohens_kappa(table, wt=weights, return_results=False),
         ONE_LABEL,
         lambda: single(one),

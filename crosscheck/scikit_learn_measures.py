@@ -156,7 +156,7 @@ def kappa(one: LabelInput, weights: Weights | None) -> Comparison:
     first, second = one.table[:, 0], one.table[:, 1]
     ratings = Ratings.from_lists({"a": first.tolist(), "b": second.tolist()}, order=one.labels)
     return compare(
-        pair_agreement(ratings, weights=weights, samples=100).cohen_kappa.estimate,
+        pair_agreement(ratings, weights=weights).cohen_kappa.estimate,
         lambda: cohen_kappa_score(first, second, weights=weights, labels=one.labels),
         "Both gave one label throughout, so that agreement by chance is certain: theirs is not a number, "
         "ours is undefined.",
@@ -169,7 +169,7 @@ def classification(one: LabelInput, average: str) -> Comparison:
     from sklearn.metrics import precision_recall_fscore_support
 
     gold, said = one.table[:, 0], one.table[:, 1]
-    found = classification_scores(gold.tolist(), said.tolist(), labels=one.labels, samples=100)
+    found = classification_scores(gold.tolist(), said.tolist(), labels=one.labels)
     names = (f"{name}_{average}" for name in ("precision", "recall", "f1"))
     ours = [getattr(found, name).estimate for name in names]
 

@@ -23,6 +23,7 @@ from crosscheck.inputs import Input, Paired, PValues
 from crosscheck.maps import log_odds
 
 DRAWS = 20_000
+FEW_UNITS = "Resampled differences of fewer than 30 items spread too little: ours is Student's t interval."
 OTHER_DRAWS = (
     "Both are bias-corrected and accelerated intervals of 20,000 draws, and draws differ. The ends are "
     "within a twentieth of the width of each other."
@@ -72,6 +73,7 @@ def permutation(one: Paired) -> Comparison:
 
 def bootstrap(one: Paired) -> Comparison:
     from scipy.stats import bootstrap as peer
+    from scipy.stats import ttest_rel
 
     found = paired_bootstrap(one.first, one.second, samples=DRAWS)
 
@@ -83,11 +85,15 @@ def bootstrap(one: Paired) -> Comparison:
     def because() -> bool:
         if same_throughout(one):
             return True
+        if found.method == "t":
+            expected = ttest_rel(one.first, one.second).confidence_interval(0.95)
+            return bool(np.allclose(np.array(ours), [expected.low, expected.high], rtol=1e-4))
         apart = difference(theirs(), ours)
         return apart is not None and apart < np.ptp(theirs()) / 20
 
     ours = None if found.low is None else [found.low, found.high]
-    return compare(ours, theirs, ALIKE if same_throughout(one) else OTHER_DRAWS, because)
+    reason = FEW_UNITS if found.method == "t" else OTHER_DRAWS
+    return compare(ours, theirs, ALIKE if same_throughout(one) else reason, because)
 
 
 def mcnemar_test(one: Paired, exact: bool) -> Comparison:

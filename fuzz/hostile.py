@@ -7,11 +7,28 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+HALVES = ("\ud800", "a\udfff", "\udc80b")
 MOST_DEPTH = 3_000
 MOST_PLACES = 3_000
 FIELDS = (
     *("", " ", "_", "-", "*", "0", "-1", "1", "2", "1-2", "1.1", "2-1", "1.0", "0.5", "1e400", "-1e400"),
-    *("nan", "inf", "-0.0", "1_0", "1e-320", "9223372036854775808", "9" * 400, "0x10", "null", "true"),
+    *(
+        "nan",
+        "inf",
+        "-0.0",
+        "-0",
+        "1e31",
+        "1e-31",
+        "1e17",
+        "9" * 5_001,
+        "1_0",
+        "1e-320",
+        "9223372036854775808",
+        "9" * 400,
+        "0x10",
+        "null",
+        "true",
+    ),
     *("(1", "1)", "(1)", "(1|(2)", "(e1[1/2]", "(e1-person-1-1,2", "Entity=(1", "Entity=1)"),
     *("Number=Sing|Number=Sing", "[]", "{}", '"', '""', "'", "\\", "#", "\r", "\x00", "\x1b[2J"),
     *("\u0085", "\u2028", "\ufeff", "\u0663", "\u00a0", "e\u0301", "\U0001f600", "a" * 3_000),
@@ -20,7 +37,8 @@ FIELDS = (
 )
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, -1, 2, 255, 256, 65_536, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1),
-    *(2**64, 10**30, 10**400, 0.5, 1.5, -0.0, 1e-320, 1e308, -1e308, 1e15),
+    *(2**64, 10**30, 10**400, 0.5, 1.5, 1e-320, 1e308, -1e308, 1e15),
+    *(-0.0, -0.0, 1e-31, 1e-30, 1e30, 1e31, 1e40, 1e17, 1e20),  # zeros with a sign, and odd weights
     *(float("nan"), float("inf"), float("-inf")),
 )
 VALUES: tuple[Any, ...] = (*NUMBERS, None, True, False, "", [], {}, [[]], {"": ""}, [None], {"a": []})
@@ -37,7 +55,7 @@ def value(random: Random) -> Any:
     if kind < 0.7:
         return random.choice(VALUES)
     if kind < 0.95:
-        return random.choice((*FIELDS, "\ud800", "a\udfff"))
+        return random.choice((*FIELDS, *HALVES, *HALVES))
     return [random.choice(VALUES) for _ in range(random.randrange(1, 40))]
 
 

@@ -9,6 +9,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -63,7 +64,7 @@ def json_whole(data: bytes, random: Random) -> bytes:
 
 
 def json_with_checksum(data: bytes, random: Random) -> bytes:
-    """Parts of a saved recalibrator, with the checksum that then is right."""
+    """Parts of a saved recalibrator or monitor, with the checksum that then is right."""
     header = json.loads(data)
     header.pop("checksum", None)
     header = hostile.json_changed(header, random)
@@ -148,6 +149,8 @@ def archive(data: bytes, random: Random) -> bytes:
         )
     else:
         members[place] = (name, content + bytes(4 << 20))
+    if any(name == "manifest.json" for name, _ in members):
+        members = _store(members, random)
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as result:
         for name, content in members:
@@ -155,6 +158,27 @@ def archive(data: bytes, random: Random) -> bytes:
             info.compress_type = zipfile.ZIP_DEFLATED
             result.writestr(info, content, compresslevel=1)
     return target.getvalue()
+
+
+def _store(members: list[tuple[str, bytes]], random: Random) -> list[tuple[str, bytes]]:
+    """A store with a double part at times, and mostly with a manifest that names the parts as they are."""
+    parts = [(name, content) for name, content in members if name.startswith("documents/part-")]
+    if parts and random.random() < 0.1:
+        copy = (f"documents/part-{random.randrange(4):06}.parquet", random.choice(parts)[1])
+        members, parts = [*members, copy], [*parts, copy]
+    if random.random() < 0.3:
+        return members
+    digests = {
+        name.removeprefix("documents/"): hashlib.blake2b(content, digest_size=32).hexdigest()
+        for name, content in parts
+    }
+    named = []
+    for name, content in members:
+        if name == "manifest.json":
+            with suppress(ValueError, TypeError):
+                content = json.dumps({**json.loads(content), "parts": digests}).encode()
+        named.append((name, content))
+    return named
 
 
 def _member(name: str, content: bytes, random: Random) -> bytes:
@@ -203,6 +227,34 @@ def arrow(data: bytes, random: Random) -> bytes:
     return bytes(sink.getvalue())
 
 
+def _retyped(column: Any, random: Random) -> Any:
+    """The column in another type."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    kind = random.choice(
+        (
+            *(
+                pa.float32(),
+                pa.float16(),
+                pa.int8(),
+                pa.uint64(),
+                pa.bool_(),
+                pa.decimal128(30, 10),
+                pa.null(),
+            ),
+            *(pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.binary_view()),
+            *(pa.dictionary(pa.int8(), pa.string()), pa.run_end_encoded(pa.int32(), column.type)),
+            *(pa.large_list(column.type), pa.date32(), pa.timestamp("ns"), pa.duration("s")),
+        )
+    )
+    if pa.types.is_run_end_encoded(kind):
+        return pa.compute.run_end_encode(column)
+    if pa.types.is_large_list(kind):
+        return pa.array([[each] for each in column.to_pylist()], kind)
+    return column.cast(kind, safe=False)
+
+
 def _table_changed(table: Any, random: Random) -> Any:
     import pyarrow as pa
 
@@ -227,30 +279,18 @@ def _table_changed(table: Any, random: Random) -> Any:
         names[place] = random.choice((*names, hostile.field(random), "p_b", "cluster", "weight", "logits"))
         return table.rename_columns(names)
     if kind == 3:
-        types = (
-            *(
-                pa.float32(),
-                pa.float16(),
-                pa.int8(),
-                pa.uint64(),
-                pa.bool_(),
-                pa.decimal128(30, 10),
-                pa.null(),
-            ),
-            *(
-                pa.string(),
-                pa.large_string(),
-                pa.string_view(),
-                pa.binary(),
-                pa.dictionary(pa.int8(), pa.string()),
-            ),
-            *(pa.date32(), pa.timestamp("ns"), pa.duration("s")),
-        )
-        return table.set_column(place, name, column.cast(random.choice(types), safe=False))
+        return table.set_column(place, name, _retyped(column, random))
     if kind == 4:
         return table.append_column(random.choice((name, hostile.field(random))), column)
     if kind == 5:
         return pa.concat_tables([table, table]).slice(random.randrange(table.num_rows + 1))
+    if pa.types.is_string(column.type) and len(column) and random.random() < 0.2:
+        data = [each.as_buffer() for each in column]  # texts of which one is not UTF-8
+        data[random.randrange(len(data))] = b"a\xff"
+        changed = pa.array([None if each is None else bytes(each) for each in data], pa.binary())
+        return table.set_column(
+            place, name, pa.Array.from_buffers(pa.string(), len(changed), changed.buffers())
+        )
     values = column.to_pylist()
     if not values:
         return table

@@ -310,6 +310,26 @@ def tallies() -> Iterator[bytes]:
     yield from files(ARCHIVES, "*.parquet")
 
 
+def monitors() -> Iterator[bytes]:
+    """States of monitors: each unit, against both, with restarts and without."""
+    import pyarrow as pa
+
+    from calibrant.workflow import monitor
+
+    random = np.random.default_rng(4)
+    score = random.random(60)
+    label = (random.random(60) < score**2).astype(int)
+    day = [f"2026-11-{1 + place // 20:02}" for place in range(60)]
+    table = pa.table(
+        {"score": score, "label": label, "day": day, "cluster": [str(k // 4) for k in range(60)]}
+    )
+    for unit in ("day", "cluster", "item", "dependent-day"):
+        for restart, reference in ((False, None), (True, None), (False, "2026-11-01")):
+            options: dict[str, Any] = {"unit": unit, "restart": restart, "reference": reference}
+            options["against"] = "calibrated" if reference is None else "reference"
+            yield saved(lambda path, given=options: monitor(table, time="day", state=path, **given), "a.json")
+
+
 def protocols() -> Iterator[bytes]:
     """Descriptions of evaluations."""
     yield PROTOCOL.encode()

@@ -218,6 +218,16 @@ def store(path: Path) -> None:
     found.digest()
 
 
+def monitor_state(path: Path) -> None:
+    """A monitor, and what it then says of another day."""
+    from calibrant.workflow.monitoring import opened
+
+    found, _, _ = opened(str(path))
+    found.result().to_tables()
+    with suppress(CalibrantError):
+        found.update("2999-12-31", [0, 1, 1], [0.0, 0.25, 1.0], clusters=["a", "b", "b"])
+
+
 def posteriors(path: Path) -> None:
     """Distributions over antecedents."""
     list(files.read_posteriors(path))
@@ -253,6 +263,9 @@ TARGETS: dict[str, Target] = {
     "models": Target("saved models", (model,), seeds.models, named(".model")),
     "recalibrators": Target("saved recalibrators", (recalibrator,), seeds.recalibrators, named(".json")),
     "tallies": Target("saved tallies", (tally,), seeds.tallies, named(".tally.parquet"), longest=16_384),
+    "monitors": Target(
+        "states of monitors", (monitor_state,), seeds.monitors, named(".json"), longest=16_384
+    ),
     "protocol": Target(
         "TOML of `calibrant protocol`",
         (read_protocol_file,),

@@ -1,89 +1,312 @@
 """Measure the coverage of corrected counts, for the guide.
 
-python scripts/estimate_coverage.py          writes docs/guide/estimate_coverage.md
+python scripts/estimate_coverage.py [CORPORA]     writes docs/guide/estimate_coverage.md
 
-4,000 documents in four periods, of which some are labelled at random; 1,000 corpora a cell, seed 0.
+Corpora of 4,000 documents, of which some are labelled; 300 corpora per cell, 150 for drift, seed 0.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from calibrant.propagate import METHODS, corrected_counts
+from calibrant.propagate import METHODS, RefittedRecalibrator, corrected_counts
+from calibrant.recalibrate import LabelledScores, Platt
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "guide" / "estimate_coverage.md"
 DOCUMENTS = 4000
-LABELS = (60, 200, 800)
-CASES = ("calibrated", "too high", "shifting prior", "rare")
-CORPORA = 1000
+CORPORA = 300
+Z = 1.959964
 
 Floats = NDArray[np.float64]
-Cell = tuple[str, int, str]
+Interval = tuple[float, float] | None
 
 
-def corpus(case: str, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]:
+@dataclass
+class Corpus:
+    """Documents, and which of them have a label."""
+
+    truth: NDArray[np.bool_]
+    score: Floats
+    rows: NDArray[np.int64]
+    given: dict[str, Any] = field(default_factory=dict)
+
+
+def documents(case: str, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]:
     """True labels, scores and periods."""
     period = rng.integers(0, 4, DOCUMENTS)
     if case == "shifting prior":
         truth = rng.random(DOCUMENTS) < np.array([0.1, 0.2, 0.3, 0.4])[period]
         return truth, expit(rng.normal(np.where(truth, 1.0, -1.0), 1)), period
-    z = rng.normal(-4.5 if case == "rare" else -1.5, 1.5, DOCUMENTS)
+    middle, spread = {"rare": (-4.5, 1.5), "sharp": (-8, 6)}.get(case, (-1.5, 1.5))
+    z = rng.normal(middle, spread, DOCUMENTS)
     truth = rng.random(DOCUMENTS) < expit(z)
     return truth, expit(z + (0.0 if case == "calibrated" else 0.7)), period
 
 
-def measured(corpora: int) -> dict[Cell, list[tuple[bool, float]]]:
-    """Whether each interval, of all and of each period, holds the truth; and its width in documents."""
-    found: dict[Cell, list[tuple[bool, float]]] = defaultdict(list)
-    for case in CASES:
-        for labels in LABELS:
-            rng = np.random.default_rng(0)
-            for _ in range(corpora):
-                truth, score, period = corpus(case, rng)
-                rows = rng.choice(DOCUMENTS, labels, replace=False)
-                estimates = corrected_counts(score, rows, truth[rows], periods=period).estimates
-                for one in estimates:
-                    if one.count_low is None or one.count_high is None:
-                        continue
-                    inside = truth if one.period is None else truth[period == int(one.period)]
-                    hit = bool(one.count_low <= inside.sum() <= one.count_high)
-                    place = one.method if one.period is None else f"{one.method} by period"
-                    found[case, labels, place].append((hit, one.count_high - one.count_low))
+def simple(case: str, labels: int, rng: np.random.Generator) -> Corpus:
+    """A simple random sample."""
+    truth, score, period = documents(case, rng)
+    rows = rng.choice(DOCUMENTS, labels, replace=False)
+    return Corpus(truth, score, rows, {"periods": period})
+
+
+def independent(case: str, chances: str, labels: int, rng: np.random.Generator) -> Corpus:
+    """Each document by itself, with a chance that follows its score or has nothing to do with it."""
+    truth, score, _ = documents(case, rng)
+    size = np.where(np.arange(DOCUMENTS) % 2, 8.0, 1.0) if chances == "8 to 1" else score
+    least = 0.2 * labels / DOCUMENTS if chances == "by score" else 0.0
+    chance = np.clip(size / size.sum() * labels, least, 1)
+    rows = np.flatnonzero(rng.random(DOCUMENTS) < chance)
+    return Corpus(truth, score, rows, {"chances": chance[rows]})
+
+
+def fixed(case: str, _: str, labels: int, rng: np.random.Generator) -> Corpus:
+    """As many documents of each of four groups by score, which differ in size."""
+    truth, score, _periods = documents(case, rng)
+    sizes = np.array([2000, 1000, 600, 400])
+    group = np.empty(DOCUMENTS, np.int64)
+    group[np.argsort(score)] = np.repeat(np.arange(4), sizes)
+    drawn = [rng.choice(np.flatnonzero(group == one), labels // 4, replace=False) for one in range(4)]
+    rows = np.concatenate(drawn)
+    return Corpus(truth, score, rows, {"chances": (labels // 4 / sizes)[group[rows]]})
+
+
+def clustered(case: str, sizes: str, clusters: int, rng: np.random.Generator) -> Corpus:
+    """All documents of some clusters, whose log-odds have an effect of standard deviation 1."""
+    possible = {"equal": [20], "unequal": [4, 8, 20, 48], "one dominant": [20]}[sizes]
+    size = rng.choice(possible, DOCUMENTS)
+    if sizes == "one dominant":
+        size[0] = 20 * (clusters - 1)
+    cluster = np.repeat(np.arange(DOCUMENTS), size)[:DOCUMENTS]
+    effect = rng.normal(0, 1, DOCUMENTS)[cluster]
+    z = rng.normal(-4 if case == "rare" else -1.5, 1.5, DOCUMENTS)
+    truth, score = rng.random(DOCUMENTS) < expit(z + effect), expit(z + 0.7)
+    names = np.unique(cluster)
+    chosen = rng.choice(names, clusters, replace=False)
+    if sizes == "one dominant":
+        chosen[0] = 0
+        chosen[1:] = rng.choice(names[1:], clusters - 1, replace=False)
+    rows = np.flatnonzero(np.isin(cluster, chosen))
+    return Corpus(truth, score, rows, {"clusters": cluster[rows]})
+
+
+def weighted_clusters(case: str, _: str, clusters: int, rng: np.random.Generator) -> Corpus:
+    """Whole clusters by themselves, half of them with four times the chance of the others."""
+    found = clustered(case, "equal", 2, rng)
+    cluster = np.repeat(np.arange(DOCUMENTS // 20), 20)
+    chance = np.where(np.arange(DOCUMENTS // 20) % 2, 1.6, 0.4) * clusters / (DOCUMENTS / 20)
+    rows = np.flatnonzero((rng.random(len(chance)) < chance)[cluster])
+    found.rows, found.given = rows, {"clusters": cluster[rows], "chances": chance[cluster[rows]]}
     return found
 
 
-def table(found: dict[Cell, list[tuple[bool, float]]], corpora: int) -> str:
-    """Coverage and mean width as a table."""
-    heads = [f"{labels} labels" for labels in LABELS]
-    lines = [
-        f"Coverage of 95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
-        f"{DOCUMENTS:,} documents; standard error at most {50 / np.sqrt(corpora):.1f} points, near 95 % "
-        f"{100 * np.sqrt(0.95 * 0.05 / corpora):.1f}). Written by `scripts/estimate_coverage.py`.",
-        "",
-        f"| scores | method | {' | '.join(f'{head}, all' for head in heads)} | "
-        f"{' | '.join(f'{head}, a period' for head in heads)} |",
-        "|---|---|" + "---:|" * 6,
-    ]
-    for case in CASES:
-        for method in METHODS:
-            cells = []
-            for place in (method, f"{method} by period"):
-                for labels in LABELS:
-                    values = np.array(found[case, labels, place], np.float64).reshape(-1, 2)
-                    shown = (
-                        f"{100 * values[:, 0].mean():.1f} ({values[:, 1].mean():.0f})" if len(values) else "-"
+def peers(found: Corpus) -> dict[str, Interval]:
+    """Intervals that other software or papers give: of the normal distribution, for independent labels."""
+    y, f = found.truth[found.rows].astype(float), found.score[found.rows]
+    n, size = len(y), len(found.score)
+    if n < 2:
+        return {}
+    if "chances" in found.given:
+        weight = 1 / found.given["chances"]
+        pseudo = found.score.copy()
+        pseudo[found.rows] += weight * (y - f)
+        hajek = float(weight @ y / weight.sum())
+        error = float(np.sqrt((weight**2) @ (y - hajek) ** 2) / weight.sum())
+        own = Z * float(pseudo.std()) / np.sqrt(size)
+        return {
+            "DSL's formula": (float(pseudo.mean()) - own, float(pseudo.mean()) + own),
+            "Hajek": (hajek - Z * error, hajek + Z * error),
+        }
+    rest = np.delete(found.score, found.rows)  # as ppi_py.ppi_mean_ci takes it
+    intervals: dict[str, Interval] = {}
+    for name, factor in (("labels, normal", 0.0), ("ppi_py", 1.0), ("ppi_py, tuned", None)):
+        if factor is None:
+            pooled = np.concatenate([f, rest])
+            factor = float(np.cov(y, f)[0, 1] / ((1 + n / len(rest)) * pooled.var(ddof=1)))
+            factor = min(1.0, max(0.0, factor))
+        mean = factor * rest.mean() + (y - factor * f).mean()
+        error = np.sqrt(factor**2 * rest.var() / len(rest) + (y - factor * f).var() / n)
+        intervals[name] = (float(mean - Z * error), float(mean + Z * error))
+    return intervals
+
+
+def measured(make: Callable[[np.random.Generator], Corpus], corpora: int) -> dict[str, str]:
+    """Coverage in percent and mean width in documents by method, of all documents and of the periods."""
+    rng = np.random.default_rng(0)
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for _ in range(corpora):
+        one = make(rng)
+        share = float(one.truth.mean())
+        given: list[tuple[str, Interval, float]] = [(name, ends, share) for name, ends in peers(one).items()]
+        if len(one.rows):
+            result = corrected_counts(one.score, one.rows, one.truth[one.rows], **one.given)
+            for each in result.estimates:
+                name, aim = each.method, share
+                if each.period is not None:
+                    name, aim = (
+                        f"{each.method} by period",
+                        float(one.truth[one.given["periods"] == int(each.period)].mean()),
                     )
-                    cells.append(shown)
-            lines.append(f"| {case} | `{method}` | {' | '.join(cells)} |")
+                ends = None if each.low is None or each.high is None else (each.low, each.high)
+                given.append((name, ends, aim))
+        for name, ends, aim in given:
+            if ends is None:
+                found[name].append((np.nan, np.nan))
+            else:
+                hit = ends[0] - 1e-12 <= aim <= ends[1] + 1e-12
+                found[name].append((float(hit), (ends[1] - ends[0]) * DOCUMENTS))
+    return {name: shown(np.array(values)) for name, values in found.items()}
+
+
+def shown(values: Floats) -> str:
+    """Coverage, mean width, and what percentage has no interval."""
+    known = values[~np.isnan(values[:, 0])]
+    missing = 100 * (1 - len(known) / len(values))
+    if missing > 99:
+        return "-"
+    text = f"{100 * known[:, 0].mean():.1f} ({known[:, 1].mean():.0f})"
+    return text + (f" *{missing:.0f} % none*" if missing >= 0.5 else "")
+
+
+def table(
+    title: str, heads: list[str], columns: list[str], cells: list[tuple[list[str], dict[str, str]]]
+) -> str:
+    """One row per cell, one column per method."""
+    lines = [
+        title,
+        "",
+        f"| {' | '.join(heads)} | {' | '.join(columns)} |",
+        "|" + "---|" * len(heads) + "---:|" * len(columns),
+    ]
+    for place, found in cells:
+        lines.append(f"| {' | '.join([*place, *(found.get(name, '-') for name in columns)])} |")
     return "\n".join(lines) + "\n"
+
+
+def simple_tables(corpora: int) -> str:
+    """Simple random samples, of all documents and by period."""
+    cells = []
+    for case in ("calibrated", "too high", "shifting prior", "rare", "sharp"):
+        for labels in (60, 200, 800):
+            cells.append(([case, str(labels)], measured(partial(simple, case, labels), corpora)))
+    rest = ["labels, normal", "ppi_py", "ppi_py, tuned"]
+    return (
+        table("**Simple random samples, all documents**", ["scores", "labels"], [*METHODS, *rest], cells)
+        + "\n"
+        + table(
+            "**Simple random samples, each of four periods** (widths in 4,000ths of the period)",
+            ["scores", "labels"],
+            [f"{name} by period" for name in METHODS],
+            cells,
+        )
+    )
+
+
+def unequal_table(corpora: int) -> str:
+    """Known unequal probabilities."""
+    designs: list[tuple[str, str, Callable[..., Corpus]]] = [
+        ("independent", "by score", independent),
+        ("independent", "as score", independent),
+        ("independent", "8 to 1", independent),
+        ("fixed", "by score", fixed),
+    ]
+    cells = []
+    for case in ("too high", "rare"):
+        for design, chances, make in designs:
+            for labels in (60, 200, 800):
+                found = measured(partial(make, case, chances, labels), corpora)
+                cells.append(([case, design, chances, str(labels)], found))
+    columns = ["labels", "dsl", "prior-shift", "DSL's formula", "Hajek"]
+    heads = ["scores", "sampling", "chances", "labels"]
+    return table("**Known unequal probabilities of being labelled**", heads, columns, cells)
+
+
+def cluster_table(corpora: int) -> str:
+    """Few clusters."""
+    cells = []
+    for case in ("too high", "rare"):
+        for sizes in ("equal", "unequal", "one dominant"):
+            for clusters in (5, 12, 30):
+                found = measured(partial(clustered, case, sizes, clusters), corpora)
+                cells.append(([case, sizes, str(clusters)], found))
+        for clusters in (12, 30):
+            found = measured(partial(weighted_clusters, case, "", clusters), corpora)
+            cells.append(([case, "equal, chances 4 to 1", str(clusters)], found))
+    columns = ["labels", "ppi", "ppi++", "dsl", "prior-shift", "labels, normal", "ppi_py", "DSL's formula"]
+    heads = ["scores", "sizes", "clusters"]
+    return table("**Labels of all documents of a few clusters**", heads, columns, cells)
+
+
+def drift_interval(
+    periods: int, sd: float, how: str, rng: np.random.Generator, size: int = 800
+) -> tuple[bool, float]:
+    """Whether the total interval of a new period's count contains it, and its width."""
+    shift = rng.normal(0, sd, periods + 1)
+    period = np.repeat(np.arange(periods), 1000 // periods)
+    score = expit(rng.normal(-1, 1, len(period)))
+    label = rng.random(len(period)) < expit(logit(score) + 0.5 + shift[period])
+    counted = expit(rng.normal(-1, 1, size))
+    truth = int((rng.random(size) < expit(logit(counted) + 0.5 + shift[-1])).sum())
+    options: dict[str, dict[str, Any]] = {
+        "none": {},
+        "stated": {"drift": sd},
+        "estimated": {"periods": period},
+    }
+    dev = LabelledScores(score, label)
+    found = RefittedRecalibrator(Platt(), dev, refits=60, seed=rng, **options[how]).count(counted)
+    assert found.low_total is not None
+    assert found.high_total is not None
+    return found.low_total <= truth <= found.high_total, found.high_total - found.low_total
+
+
+def drift_table(corpora: int) -> str:
+    """Total intervals after a drift between periods."""
+    cells = []
+    hows = [(1, "none"), (1, "stated"), (3, "estimated"), (6, "estimated"), (12, "estimated")]
+    for sd in (0.0, 0.2, 0.5):
+        found = {}
+        for periods, how in hows:
+            rng = np.random.default_rng(0)
+            values = [drift_interval(periods, sd, how, rng) for _ in range(corpora)]
+            label = f"{how}, {periods} labelled period{'s' if periods > 1 else ''}"
+            found[label] = shown(np.array(values, np.float64))
+        cells.append(([f"{sd:g}"], found))
+    title = (
+        f"**Drift between periods** (`low_total`, `high_total` of a period of 800 documents, 1,000 labels, "
+        f"{corpora} corpora; each period's log-odds are shifted by a draw of this standard deviation)"
+    )
+    return table(title, ["drift"], list(cells[0][1]), cells)
+
+
+def page(corpora: int) -> str:
+    """All tables."""
+    head = (
+        f"Coverage of 95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
+        f"{DOCUMENTS:,} documents per cell; standard error {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points "
+        "near 95 %). *none* is the percentage of corpora without an interval. Written by "
+        "`python scripts/estimate_coverage.py`. `labels, normal` is the mean label with a normal interval; "
+        "`ppi_py` is `ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of "
+        "Egami et al. (2023); Hajek is the weighted mean label with a normal interval."
+    )
+    parts = [
+        simple_tables(corpora),
+        unequal_table(corpora),
+        cluster_table(corpora),
+        drift_table(corpora // 2),
+    ]
+    return "\n".join([head + "\n", *parts])
 
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else CORPORA
-    TARGET.write_text(table(measured(number), number), encoding="utf-8")
+    TARGET.write_text(page(number), encoding="utf-8")

@@ -55,7 +55,7 @@ ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 # Studies in the order of the papers, then those of our own methods.
 STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "synthetic", "sparse"]
-STUDY_ORDER += ["coverage", "monitoring", "significance"]
+STUDY_ORDER += ["coverage", "monitoring", "agreement", "significance"]
 
 
 def public_names(module: str) -> list[str]:
@@ -115,7 +115,7 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
-        "1 anything else.",
+        "130 or 143 a command that SIGINT (Ctrl-C) or SIGTERM ended, 1 anything else.",
     ]
     width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
 

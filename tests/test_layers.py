@@ -61,7 +61,7 @@ CONFINED = {
     "starlette": {"web"},
     "uvicorn": {"web"},
 }
-LONGEST_FILE = 400
+LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
 
 

@@ -13,12 +13,15 @@ import pytest
 from numpy.typing import NDArray
 from pyarrow import parquet as pq
 
+from calibrant.cli._measured import plug_in_bias
 from calibrant.cli._report import lines_of
+from calibrant.data import predictions
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
 from calibrant.measure.binning import adaptive_bins
 from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.measure.debiased import debiased_squared_error
+from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.report import page
 from calibrant.results.measured import Measured
 from calibrant.results.measurement import Measurement
@@ -235,12 +238,13 @@ def test_equal_seeds_give_equal_records_on_any_number_of_threads(tmp_path: Path)
     assert measure(path, seed=4, threads=2, **options)["binary"].to_dict() != one
 
 
-def test_a_bin_size_above_a_rare_class_is_cut_to_it() -> None:
+def test_a_bin_size_above_the_pairs_of_a_rare_class_makes_one_bin() -> None:
     columns = {"score": [0.5] * 60, "label": [0, 1] * 30, "class": ["a"] * 50 + ["b"] * 10}
     found = measure(pa.table(columns), event="classwise", bin_size=25)
-    assert [each.binning.size for each in found.events] == [25, 10]
-    with pytest.raises(InputError, match="size is 25, more than the 10 pairs"):
-        measure(pa.table(columns), event="class:b", bin_size=25)
+    assert [(each.binning.size, each.binning.used) for each in found.events] == [(25, 2), (25, 1)]
+    alone = measure(pa.table(columns), event="class:b", bin_size=25)["class:b"]
+    assert alone.binning.used == 1
+    assert alone.rms_calibration_error == pytest.approx(abs(alone.calibration_in_the_large.estimate or 0.0))
 
 
 def test_default_events_follow_the_form_of_the_table() -> None:
@@ -333,6 +337,7 @@ def test_the_order_of_rows_changes_nothing(
     else:
         columns[named] = np.array([f"d{n}" for n in rng.integers(0, 60, 400)])
     if named == "item":
+        columns["item"] = np.array([f"d{n // 2}" for n in range(400)])
         columns["class"] = np.array(list("xy"))[np.arange(400) % 2]
     event = "binary" if named == "cluster" else "pooled"
     one = measure(pa.table(columns), event=event, smooth=True)[event]
@@ -503,7 +508,6 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
         ({"threads": 0}, "threads is 0"),
         ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(--threads\)"),
         ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(--ece-bins\)"),
-        ({"bin_size": 41}, r"bin_size is 41, more than the 40 pairs .*\(--bin-size\)"),
         ({"bin_count": 41}, r"bin_count is 41, more than the 40 pairs .*\(--bins\)"),
     ],
 )
@@ -529,3 +533,35 @@ def test_a_single_source_is_a_report_of_one_model(tmp_path: Path) -> None:
     assert [model.name for model in report(pq.read_table(path)).models] == ["model 1"]
     with pytest.raises(InputError, match="there are no sources: pass a list"):
         report([])
+
+
+def test_gaps_that_cancel_within_wide_bins_are_named_next_to_the_numbers() -> None:
+    # Alternating by 0.1 above and below, ten times in each of the plotted bins.
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.15, 0.85, 8000)
+    y = rng.random(8000) < q + np.where(np.floor(q * 100) % 2 == 0, 0.1, -0.1)
+    table = pd.DataFrame({"score": q, "label": y.astype(int)})
+    found = measure(table, bin_size=2000)["binary"]
+    assert found.interval.low is not None
+    assert found.rms_calibration_error < found.interval.low
+    warning = found.reasons["rms_calibration_error_warning"]
+    assert (
+        f"CalibErr ({found.rms_calibration_error:.4f}) is below the interval of the debiased error" in warning
+    )
+    assert warning in found.warnings()
+    assert plug_in_bias(found) == "below the debiased error: gaps can cancel within a bin"
+    plain = measure(predictions("dated", "naive-bayes"), bin_size=20)["binary"]
+    assert "rms_calibration_error_warning" not in plain.reasons
+    assert plug_in_bias(plain) == "biased upward by noise"
+
+
+def test_verdicts_on_several_models_are_adjusted_for_all_comparisons_of_the_report() -> None:
+    rng = np.random.default_rng(1)
+    p = rng.random(800)
+    label = (rng.random(800) < p).astype(int)
+    tables = [pd.DataFrame({"score": p**power, "label": label}) for power in (1.0, 1.15, 1.6)]
+    found = report(tables, names=["a", "b", "c"])
+    p_values = [each.difference.p_value for each in found.differences]
+    assert [each.adjusted_p_value for each in found.differences] == pytest.approx(adjusted_p_values(p_values))
+    contrast = page(found).sections[0].contrasts[0]
+    assert contrast.notes[0].startswith("Adjusted by Holm's method for the report's 3 comparisons: p")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,13 @@ from calibrant.exceptions import InputError
 T = TypeVar("T", bound=Hashable)
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Check = Callable[[object, str], object]  # of a value and the name of its argument; it raises `InputError`
 
 LARGEST = (1 << 63) - 1  # what arrays of whole numbers hold
-SMALLEST_WEIGHT = 1e-30  # and 1e30 the largest: sixth powers of their sums must not overflow
+MOST_SAMPLES = 10_000_000
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30  # sixth powers of their sums must not overflow
+SUM_TOLERANCE = 0.01  # of the probabilities of an item's classes: those rounded to two digits pass
+LARGEST_RATIO = 1e9  # of two weights: more digits than that are lost when one is subtracted from a sum
 
 
 @dataclass(frozen=True)
@@ -66,26 +70,58 @@ class Pairs:
         )
 
 
-def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
+def as_array(values: Any, name: str, hint: str = "pass one value per row") -> NDArray[Any]:
+    """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.
+
+    A PyTorch tensor is detached from its gradient and copied to the CPU; types that NumPy lacks, such as
+    bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
+
+    Raises
+    ------
+    InputError
+        If it cannot be one: it is ragged, has masked values, or lies on another device.
+
+    Examples
+    --------
+    >>> as_array([1, 0], "y_true"), as_array(["1", 1], "clusters")
+    (array([1, 0]), array(['1', 1], dtype=object))
+    """
     if np.ma.is_masked(values):
         raise InputError(f"{name} has masked values", "drop those rows", code="missing-value")
-    array = np.asarray(values)
+    try:
+        if hasattr(values, "detach") and hasattr(values, "is_floating_point"):
+            values = _of_tensor(values)
+        if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
+            return np.from_dlpack(values)
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not hasattr(values, "__array__"):
+            mixed = np.asarray(values, dtype=object)
+            return array if all(isinstance(each, (str, bytes)) for each in mixed.flat) else mixed
+        return array
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        if "inhomogeneous" in str(error):
+            raise InputError(f"{name} holds lists of different lengths", hint, code="shape") from error
+        message = f"{name} cannot be read as an array ({' '.join(str(error).split())[:80]})"
+        hint = "pass numbers on the CPU; of PyTorch tensors, tensor.detach().cpu()"
+        raise InputError(message, hint, code="dtype") from error
+
+
+def _of_tensor(tensor: Any) -> Any:
+    """A PyTorch tensor without its gradient, on the CPU, of a type that NumPy has."""
+    tensor = tensor.detach().cpu()
+    known = str(tensor.dtype).endswith((".float16", ".float32", ".float64"))
+    return tensor if known or not tensor.is_floating_point() else tensor.float()
+
+
+def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
+    array = as_array(values, name)
     if array.ndim != 1:
         hint = "pass one column, or name the event" if array.ndim == 2 else "pass a 1-D array"
         raise InputError(f"{name} has shape {array.shape}, expected (n,)", hint, code="shape")
     if array.size == 0:
         raise InputError(f"{name} is empty", "pass at least one pair", code="empty")
     return array
-
-
-def not_ragged(values: ArrayLike, name: str, hint: str) -> NDArray[Any]:
-    """Return an array of any shape, or raise where lists of different lengths make none."""
-    try:
-        return np.asarray(values)
-    except ValueError as ragged:
-        message = f"{name} holds lists of different lengths"
-        raise InputError(message, hint, code="shape") from ragged
 
 
 def same_length(name: str, length: int, other: str, other_length: int) -> None:
@@ -99,18 +135,50 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
 
 
 def scores(values: ArrayLike, name: str = "y_prob", *, in_range: bool = True) -> NDArray[np.floating[Any]]:
-    """Return scores as float32 or float64 within [0, 1], contiguous."""
+    """Return scores as float32 or float64 within [0, 1], contiguous, zeros without a sign."""
     array = one_dimensional(values, name)
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers in [0, 1]", code="dtype")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    array = np.ascontiguousarray(array)
-    row = kernels.first_outside_unit_interval(array) if in_range else -1
+    if not in_range:
+        return _floats(array, name)
+    array, row = unit_interval(array, name)
     if row >= 0:
         low, high = np.fmin.reduce(array), np.fmax.reduce(array)
         raise score_error(float(array[row]), row, name, float(low), float(high))
     return array
+
+
+def _floats(array: NDArray[Any], name: str) -> NDArray[np.floating[Any]]:
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers in [0, 1]", code="dtype")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)
+
+
+def unit_interval(array: NDArray[Any], name: str) -> tuple[NDArray[np.floating[Any]], int]:
+    """Return numbers as float32 or float64, contiguous, and the place of the first that is no score.
+
+    Every score enters here, from arrays, files and frames: a score of -0.0 becomes 0.0, since what is behind
+    this works with the bits of scores.
+
+    Returns
+    -------
+    tuple
+        The array, and the index into its flat form of the first value that is not in [0, 1], or -1.
+
+    Examples
+    --------
+    >>> unit_interval(np.array([[0.5, -0.0], [2.0, 1.0]]), "y_prob")
+    (array([[0.5, 0. ],
+           [2. , 1. ]]), 2)
+    """
+    array = _floats(array, name)
+    bits = np.dtype(f"u{array.dtype.itemsize}")
+    largest = np.ones(1, array.dtype).view(bits)[0]
+    place = kernels.first_above(array.reshape(-1).view(bits), largest)
+    if place >= 0:
+        array = array + array.dtype.type(0)  # -0.0 + 0.0 is 0.0; a large array is copied only if it must be
+        place = kernels.first_above(array.reshape(-1).view(bits), largest)
+    return array, int(place)
 
 
 def score_error(value: float, row: int, name: str, low: float, high: float) -> InputError:
@@ -153,41 +221,98 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     return array
 
 
+@dataclass
+class WeightRange:
+    """Smallest and largest positive weight seen so far, over all batches of a table.
+
+    Examples
+    --------
+    >>> seen = WeightRange()
+    >>> seen.add(np.array([0.0, 2.0, 1.0]))
+    >>> seen.least, seen.most
+    (1.0, 2.0)
+    """
+
+    least: float = np.inf
+    most: float = 0.0
+
+    def add(self, weight: Floats, name: str | None = None) -> None:
+        """Check weights, which errors call by a name (None: by their value), and take them in.
+
+        Raises
+        ------
+        InputError
+            Naming the first row whose weight is negative, missing, infinite, outside 1e-30 to 1e30, or more
+            than 1e9 times as large or as small as another's. A weight of 0 is allowed.
+        """
+        least, most = SMALLEST_WEIGHT, LARGEST_WEIGHT
+        bad = np.flatnonzero(~((weight == 0) | ((weight >= least) & (weight <= most))))
+        if len(bad):
+            row, value = int(bad[0]), weight[bad[0]].item()
+            what, hint = "not a finite weight >= 0", "drop the row or repair the weight"
+            if 0 < value < np.inf:
+                what = f"outside {least:g} to {most:g}"
+                hint = "scale the weights so that they lie near 1; only their ratios matter"
+            raise _weight_error(name, row, value, what, hint)
+        used = weight[weight > 0]
+        if not len(used):
+            return
+        low, high = min(self.least, float(used.min())), max(self.most, float(used.max()))
+        if high > LARGEST_RATIO * low:
+            far = np.abs(np.log(used / np.median(used)))
+            row = int(np.flatnonzero(weight > 0)[np.argmax(far)])
+            raise _weight_error(name, row, weight[row].item(), *too_unequal(low, high))
+        self.least, self.most = low, high
+
+
+def too_unequal(low: float, high: float) -> tuple[str, str]:
+    """Say of a weight that others are far smaller or larger, and what to do."""
+    what = (
+        f"too unequal to others: weights from {low:g} to {high:g} differ by a factor above {LARGEST_RATIO:g}"
+    )
+    return what, "repair the weight, or make the smallest ones 0, which leaves their rows out"
+
+
+def _weight_error(name: str | None, row: int, value: float, what: str, hint: str) -> InputError:
+    subject = f"{value!r} is" if name is None else f"{name}[{row}] is {value!r},"
+    return InputError(f"{subject} {what}", hint, code="weight-value", row=row)
+
+
 def weights(values: ArrayLike, name: str = "sample_weight") -> Floats:
-    """Return finite, non-negative weights that are not all zero."""
+    """Return finite, non-negative weights that are not all zero, within the range of `WeightRange`."""
     array = one_dimensional(values, name)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass non-negative numbers", code="dtype")
     array = np.ascontiguousarray(array, dtype=np.float64)
-    bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
-    if len(bad):
-        raise InputError(
-            f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number >= 0",
-            "drop the row or repair the weight",
-            code="weight-value",
-            row=int(bad[0]),
-        )
+    WeightRange().add(array, name)
     if not array.any():
         raise InputError(
             f"{name} is zero everywhere", "leave it out to count every pair once", code="weight-value"
         )
-    used = array[array > 0]
-    if used.min() < SMALLEST_WEIGHT or used.max() > 1 / SMALLEST_WEIGHT:
-        out = (array > 0) & ((array < SMALLEST_WEIGHT) | (array > 1 / SMALLEST_WEIGHT))
-        row = int(np.flatnonzero(out)[0])
-        hint = "scale the weights so that they lie near 1; only their ratios matter"
-        raise InputError(f"{name}[{row}] is {array[row].item()!r}", hint, code="weight-value", row=row)
     return array
 
 
-def cluster_codes(values: ArrayLike, name: str = "clusters") -> tuple[Integers, NDArray[Any]]:
-    """Return int64 codes 0..C-1 and the C cluster names they stand for (in sorted order)."""
+def cluster_codes(
+    values: ArrayLike,
+    name: str = "clusters",
+    *,
+    hint: str = "name the cluster of every pair",
+    code: str = "cluster",
+) -> tuple[Integers, NDArray[Any]]:
+    """Return int64 codes 0..C-1 and the C names they stand for (in sorted order).
+
+    Raises
+    ------
+    InputError
+        Naming the row: a name is missing (None, NaN, NaT, ``pandas.NA``) or is a list, or two names of
+        different types read the same (1 and "1"). Missing names have the ``hint`` and the ``code`` given.
+    """
     array = one_dimensional(values, name)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise InputError(
-            f"{name}[{row}] is missing", "name the cluster of every pair", code="cluster", row=row
-        )
+    if array.dtype.kind in "fcmM":
+        missing = ~np.isfinite(array)  # of times: NaT
+        if missing.any():
+            row = int(np.flatnonzero(missing)[0])
+            raise InputError(f"{name}[{row}] is missing", hint, code=code, row=row)
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         if low >= 0 and high < 4 * len(array) + 64:  # dense integers: no sort needed
@@ -196,17 +321,80 @@ def cluster_codes(values: ArrayLike, name: str = "clusters") -> tuple[Integers, 
             code_of = np.cumsum(used) - 1
             return code_of[array].astype(np.int64, copy=False), names
     if array.dtype.kind == "O":
-        missing = [i for i, value in enumerate(array) if value is None or value != value]
-        if missing:
-            raise InputError(
-                f"{name}[{missing[0]}] is missing",
-                "name the cluster of every pair",
-                code="cluster",
-                row=missing[0],
-            )
-        array = array.astype(str)
+        return _codes_of_objects(array.tolist(), name, hint, code)
     names, codes = np.unique(array, return_inverse=True)
-    return codes.astype(np.int64, copy=False), names
+    codes = codes.astype(np.int64, copy=False)
+    _check_unicode(names, codes, name)
+    return codes, names
+
+
+def _check_unicode(names: NDArray[Any], codes: Integers, name: str) -> None:
+    """Raise where a name has half of a character, which no file and no page can hold."""
+    if names.dtype.kind != "U" or is_unicode("".join(names.tolist())):
+        return
+    bad = next(code for code, text in enumerate(names.tolist()) if not is_unicode(text))
+    row = int(np.flatnonzero(codes == bad)[0])
+    message = f"{name}[{row}] has half of a character (a lone surrogate)"
+    raise InputError(message, "correct it", code="dtype", row=row)
+
+
+def _codes_of_objects(values: list[Any], name: str, hint: str, code: str) -> tuple[Integers, NDArray[Any]]:
+    """Codes of values of any type, which are named by their texts."""
+    place: dict[Any, int] = {}
+    rows: list[int] = []
+    codes = np.empty(len(values), np.int64)
+    for row, value in enumerate(values):
+        if is_missing(value):
+            raise InputError(f"{name}[{row}] is missing", hint, code=code, row=row)
+        try:
+            codes[row] = place.setdefault(value, len(place))
+        except TypeError as error:
+            message = f"{name}[{row}] is of the type {type(value).__name__}, which names nothing"
+            raise InputError(message, "use texts or numbers", code="dtype", row=row) from error
+        if len(place) > len(rows):
+            rows.append(row)
+    texts = [str(value) for value in place]
+    names, order = np.unique(texts, return_inverse=True)
+    if len(names) < len(texts):
+        later = next(i for i, text in enumerate(texts) if text in texts[:i])
+        earlier = texts.index(texts[later])
+        one, two = (f"{name}[{rows[i]}] is {values[rows[i]]!r:.40}" for i in (earlier, later))
+        message = f"{one} and {two}: different values with the same text"
+        raise InputError(message, "write one type of names", code="dtype", row=rows[later])
+    codes = order.astype(np.int64)[codes]
+    _check_unicode(names, codes, name)
+    return codes, names
+
+
+def is_unicode(text: str) -> bool:
+    r"""Return whether a text can be written, which half of a surrogate pair cannot.
+
+    Examples
+    --------
+    >>> is_unicode("caf\u00e9"), is_unicode("\ud800")
+    (True, False)
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or ``pandas.NA``.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing([1])
+    (True, True, False, False)
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
+    except ValueError:  # of an array: each of its values
+        return False
 
 
 def pairs(
@@ -257,24 +445,60 @@ def pairs(
     return Pairs(score, outcome, weight, codes, count)
 
 
-def positive_integer(value: object, name: str, *, largest: int | None = None) -> int:
-    """Return a whole number from 1 to ``largest``, or raise."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} is {value!r}", "give a whole number of at least 1", code="parameter")
+def shown(value: object, most: int = 60) -> str:
+    """Write a value for a message, a long one shortened.
+
+    Examples
+    --------
+    >>> shown("spam"), shown("a long text", most=6)
+    ("'spam'", "'a long...'")
+    """
+    if isinstance(value, str) and len(value) > most:
+        return repr(value[:most] + "...")
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no more than 4300 digits
+        return "a number with thousands of digits"
+    return text if isinstance(value, str) or len(text) <= most else text[:most] + "..."
+
+
+def positive_integer(
+    value: object, name: str, *, largest: int | None = None, least: int = 1, most: int = LARGEST
+) -> int:
+    """Return a whole number from ``least`` to ``largest``, the number of pairs, and to ``most``; or raise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        hint = f"give a whole number of at least {least}"
+        raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
     if largest is not None and value > largest:
         raise InputError(
-            f"{name} is {value}, more than the {largest} pairs", f"give at most {largest}", code="parameter"
+            f"{name} is {shown(value)}, more than the {largest} pairs",
+            f"give at most {largest}",
+            code="parameter",
         )
-    if value > LARGEST:
-        raise InputError(f"{name} is {value:.2e}", f"give at most {LARGEST}", code="parameter")
+    if value > most:
+        raise InputError(f"{name} is {shown(value)}", f"give at most {most:,}", code="parameter")
     return int(value)
+
+
+def sample_count(value: object, name: str = "samples", *, least: int = 1) -> int:
+    """Return a number of random draws, at most 10^7, or raise: more would take hours and add no precision."""
+    return positive_integer(value, name, least=least, most=MOST_SAMPLES)
 
 
 def non_negative(value: object, name: str) -> float:
     """Return a finite number of at least 0, or raise."""
-    numbers = (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not 0 <= value <= sys.float_info.max:
-        raise InputError(f"{name} is {value!r:.40}", "give a finite number of at least 0", code="parameter")
+    found = finite(value, name)
+    if found < 0:
+        raise InputError(f"{name} is {shown(value)}", "give a finite number of at least 0", code="parameter")
+    return found
+
+
+def finite(value: object, name: str) -> float:
+    """Return a finite number, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InputError(f"{name} is {shown(value)}", "give a finite number", code="parameter")
+    if not -sys.float_info.max <= value <= sys.float_info.max:
+        raise InputError(f"{name} is {shown(value)}", "give a finite number", code="parameter")
     return float(value)
 
 
@@ -282,7 +506,7 @@ def positive(value: object, name: str) -> float:
     """Return a finite number above 0, or raise."""
     numbers = (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, numbers) or not 0 < value <= sys.float_info.max:
-        raise InputError(f"{name} is {value!r:.40}", "give a positive, finite number", code="parameter")
+        raise InputError(f"{name} is {shown(value)}", "give a positive, finite number", code="parameter")
     return float(value)
 
 
@@ -302,14 +526,14 @@ def repeated(values: Iterable[T]) -> T:
 def one_of(value: object, options: Sequence[str], name: str) -> None:
     """Raise unless a value is one of some names."""
     if not (isinstance(value, str) and value in options):
-        raise InputError(f"{name} is {value!r:.40}", f"use one of {', '.join(options)}", code="parameter")
+        raise InputError(f"{name} is {shown(value)}", f"use one of {', '.join(options)}", code="parameter")
 
 
 def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
     """Return a number strictly between 0 and 1, or raise."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
         hint = f"give a number between 0 and 1, such as {such_as}"
-        raise InputError(f"{name} is {value!r}", hint, code="parameter")
+        raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
     return float(value)
 
 
@@ -318,3 +542,30 @@ def instance(value: object, kind: type[Any], name: str, hint: str) -> None:
     if not isinstance(value, kind):
         message = f"{name} is of the type {type(value).__name__}, not {kind.__name__}"
         raise InputError(message, hint, code="parameter")
+
+
+def flag(value: object, name: str) -> bool:
+    """Return True or False, or raise."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} is {shown(value)}", "give True or False", code="parameter")
+    return bool(value)
+
+
+def list_of_names(value: object, name: str) -> tuple[str, ...]:
+    """Return different names as texts, or raise."""
+    if not is_list(value):
+        raise InputError(f"{name} is {shown(value)}", "pass a list of names", code="parameter")
+    names = tuple(str(each) for each in cast(Sequence[object], value))
+    if len(set(names)) < len(names):
+        raise InputError(f"{name} names {repeated(names)!r} twice", "pass different names", code="parameter")
+    return names
+
+
+def optional(check: Check) -> Check:
+    """Return a check that takes None as well."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def option(*options: str) -> Check:
+    """Return a check that a value is one of some names."""
+    return lambda value, name: one_of(value, options, name)

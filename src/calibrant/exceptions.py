@@ -7,18 +7,30 @@ Each error has a stable ``code``, a ``message`` that names what is wrong and whe
 from __future__ import annotations
 
 
-def _printable(text: str) -> str:
-    r"""Write what a terminal would obey or cannot show, as files may name it, by its code.
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Replace the characters that a terminal would obey or cannot show by their escapes.
+
+    Parameters
+    ----------
+    text
+        The text, which may contain names from files.
+    keep
+        Characters that are not replaced.
+
+    Returns
+    -------
+    str
+        The text, in which every character can be printed.
 
     Examples
     --------
-    >>> _printable("the column 'a\x1b[2J\ud800'")
+    >>> printable("the column 'a\x1b[2J\ud800'")
     "the column 'a\\x1b[2J\\ud800'"
     """
     if text.isprintable():
         return text
     return "".join(
-        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode()
         for each in text
     )
 
@@ -48,7 +60,7 @@ class CalibrantError(Exception):
         self.code = code
 
     def __str__(self) -> str:
-        return _printable(f"{self.message}: {self.hint}" if self.hint else self.message)
+        return printable(f"{self.message}: {self.hint}" if self.hint else self.message, keep="\n")
 
 
 class InputError(CalibrantError, ValueError):
@@ -91,7 +103,7 @@ class InputError(CalibrantError, ValueError):
         place += [f"row {self.row}"] if self.row is not None else []
         place += [f"column {self.column}"] if self.column is not None else []
         text = super().__str__()
-        return f"{_printable(', '.join(place))}: {text}" if place else text
+        return f"{printable(', '.join(place))}: {text}" if place else text
 
 
 class FormatError(InputError):

@@ -1,14 +1,15 @@
-"""Predictions whose calibration error is known: scores from a Beta, labels from Bernoulli(transform(score)).
+"""Predictions whose calibration error is known: drawn scores, and labels from Bernoulli(transform(score)).
 
-Used to measure what estimates, intervals and tests do. The transforms are those of the thesis and of
-logistic miscalibration; clusters can share labels' noise, and scores.
+Used to measure what estimates, intervals and tests do. Scores come from a Beta or a logit-normal
+distribution, and can be rounded. The transforms are those of the thesis, of logistic miscalibration, and a
+sawtooth. Pairs of one cluster can share the noise of their labels, and their scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,21 +57,138 @@ class Shift:
 
 @dataclass(frozen=True)
 class LogitSlope:
-    """The logit of the score times a slope: above 1 the model is underconfident, below 1 overconfident.
+    """The logit of the score times a slope, plus an intercept.
+
+    With a slope above 1 the model is underconfident, below 1 overconfident.
 
     Examples
     --------
     >>> LogitSlope(2.0)(np.array([0.0, 0.2, 0.5, 1.0])).round(4).tolist()
     [0.0, 0.0588, 0.5, 1.0]
+    >>> LogitSlope(1.0, -1.0)(np.array([0.5])).round(4).tolist()
+    [0.2689]
     """
 
     slope: float
+    intercept: float = 0.0
 
     def __call__(self, score: Floats) -> Floats:
         """Probability of the event at each score."""
         with np.errstate(divide="ignore", over="ignore"):
-            odds = ((1.0 - score) / score) ** self.slope
-            return 1.0 / (1.0 + odds)
+            odds = ((1.0 - score) / score) ** self.slope * np.exp(-self.intercept)
+            probability: Floats = 1.0 / (1.0 + odds)
+        return probability
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The score times a factor: a model that overstates each probability alike.
+
+    Examples
+    --------
+    >>> Scaled(0.5)(np.array([0.2, 0.8])).tolist()
+    [0.1, 0.4]
+    """
+
+    factor: float
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probability of the event at each score."""
+        return self.factor * score
+
+
+@dataclass(frozen=True)
+class Sawtooth:
+    """The score plus a height on every other tooth, minus the height between; cut at 0 and 1.
+
+    Examples
+    --------
+    >>> Sawtooth(0.1, 0.25)(np.array([0.2, 0.4, 0.6, 0.95])).round(2).tolist()
+    [0.3, 0.3, 0.7, 0.85]
+    """
+
+    height: float
+    tooth: float
+
+    def __call__(self, score: Floats) -> Floats:
+        """Probability of the event at each score."""
+        sign = 1.0 - 2.0 * (np.floor(score / self.tooth) % 2)
+        return np.clip(score + self.height * sign, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class BetaScores:
+    """Quantile function of scores from Beta(a, b).
+
+    Examples
+    --------
+    >>> BetaScores(0.5, 0.5)(np.array([0.5])).round(6).tolist()
+    [0.5]
+    """
+
+    a: float
+    b: float
+
+    def __call__(self, u: Floats) -> Floats:
+        """Score at each level u, from 0 to 1."""
+        return beta_quantile(u, self.a, self.b)
+
+
+@dataclass(frozen=True)
+class LogitNormalScores:
+    """Quantile function of scores whose log-odds are normal.
+
+    Examples
+    --------
+    >>> LogitNormalScores(0.0, 2.0)(np.array([0.5])).tolist()
+    [0.5]
+    """
+
+    mean: float
+    sd: float
+
+    def __call__(self, u: Floats) -> Floats:
+        """Score at each level u, from 0 to 1."""
+        from scipy.special import expit, ndtri
+
+        scores: Floats = expit(self.mean + self.sd * ndtri(u))
+        return scores
+
+
+@dataclass(frozen=True)
+class RoundedScores:
+    """Scores rounded to a number of decimal digits.
+
+    Examples
+    --------
+    >>> RoundedScores(BetaScores(1, 1), 1)(np.array([0.51, 0.58])).tolist()
+    [0.5, 0.6]
+    """
+
+    scores: Transform
+    digits: int
+
+    def __call__(self, u: Floats) -> Floats:
+        """Score at each level u, from 0 to 1."""
+        return np.round(self.scores(u), self.digits)
+
+
+@dataclass(frozen=True)
+class TransformedScores:
+    """A transform of scores, as scores.
+
+    Examples
+    --------
+    >>> TransformedScores(BetaScores(1, 1), Scaled(0.5))(np.array([0.5])).tolist()
+    [0.25]
+    """
+
+    scores: Transform
+    transform: Transform
+
+    def __call__(self, u: Floats) -> Floats:
+        """Score at each level u, from 0 to 1."""
+        return self.transform(self.scores(u))
 
 
 @dataclass(frozen=True)
@@ -170,13 +288,16 @@ def sample(
 
 def draw_uniforms(
     n: int,
-    cluster_size: int,
+    cluster_size: int | Sequence[int],
     rng: np.random.Generator,
     *,
     label_correlation: float,
     score_correlation: float,
 ) -> tuple[Floats, Floats, NDArray[np.int64] | None]:
     """Uniform numbers behind scores and labels (a label is 1 where its number is below p), and clusters.
+
+    ``cluster_size`` is one size for all clusters, or the size of each. With a score correlation of 1 all
+    pairs of a cluster have the same score.
 
     Examples
     --------
@@ -189,11 +310,16 @@ def draw_uniforms(
     for value, name in ((label_correlation, "label_correlation"), (score_correlation, "score_correlation")):
         if not 0 <= value <= 1:
             raise InputError(f"{name} is {value}", "give a number from 0 to 1", code="parameter")
-    if n < 1 or cluster_size < 1:
+    if n < 1 or np.min(cluster_size) < 1:
         raise InputError(f"n is {n} and cluster_size {cluster_size}", "give at least 1", code="parameter")
-    if cluster_size == 1:
-        return rng.random(n), rng.random(n), None
-    cluster = np.arange(n, dtype=np.int64) // cluster_size
+    if isinstance(cluster_size, int):
+        if cluster_size == 1:
+            return rng.random(n), rng.random(n), None
+        cluster = np.arange(n, dtype=np.int64) // cluster_size
+    else:
+        cluster = np.repeat(np.arange(len(cluster_size), dtype=np.int64), cluster_size)
+        if len(cluster) != n:
+            raise InputError(f"the clusters have {len(cluster)} pairs, not {n}", "let them add up to n")
     clusters = int(cluster[-1]) + 1
     if score_correlation > 0:
         from scipy.special import ndtr
@@ -223,24 +349,52 @@ def squared_error(a: float, b: float, transform: Transform) -> float:
 
 
 def expectation(a: float, b: float, function: Transform) -> float:
-    """E[function(q)] for q from Beta(a, b), by quadrature over the quantile, piece by piece.
-
-    Pieces end at the scores 0.05, 0.1, 0.5, 0.9 and 0.95, where the thesis' transforms have corners.
+    """E[function(q)] for q from Beta(a, b), by quadrature; see `mean_over`.
 
     Examples
     --------
     >>> round(expectation(2, 2, lambda q: q * (1 - q)), 6)
     0.2
     """
-    from scipy.integrate import quad
-    from scipy.special import betainc
+    return mean_over(BetaScores(a, b), function)
 
-    def integrand(u: float) -> float:
-        return float(function(beta_quantile(np.array([u]), a, b))[0])
 
-    corners = sorted({float(betainc(a, b, q)) for q in (0.05, 0.1, 0.5, 0.9, 0.95)})
-    corners = [0.0, *(u for u in corners if 1e-12 < u < 1 - 1e-12), 1.0]
-    total = 0.0
-    for low, high in pairwise(corners):
-        total += quad(integrand, low, high, epsabs=1e-12, epsrel=1e-10, limit=200)[0]
-    return total
+_PANELS = 40  # halvings towards each end of the quantile
+_POINTS = 4_000  # in each panel
+
+
+def mean_over(scores: Transform, function: Transform) -> float:
+    """E[function(q)] for scores given by their quantile function, such as `LogitNormalScores`.
+
+    A midpoint rule on panels that halve towards both ends, so that it serves rare events, rounded scores and
+    functions with many jumps alike.
+
+    Examples
+    --------
+    >>> round(mean_over(BetaScores(2, 2), lambda q: q * (1 - q)), 6)
+    0.2
+    """
+    points, mass = _midpoints(scores)
+    return float(mass @ function(points))
+
+
+@lru_cache(maxsize=16)
+def _midpoints(scores: Transform) -> tuple[Floats, Floats]:
+    """Scores at the midpoints of all steps of all panels, and the probability of each step."""
+    half = 0.5 ** np.arange(_PANELS, 0, -1)
+    edges = np.concatenate([[0.0], half, 1.0 - half[-2::-1], [1.0]])
+    steps = (np.arange(_POINTS) + 0.5) / _POINTS
+    width = np.diff(edges)[:, None]
+    points = scores((edges[:-1, None] + width * steps).ravel())
+    return points, np.repeat(width.ravel() / _POINTS, _POINTS)
+
+
+def squared_error_of(scores: Transform, transform: Transform) -> float:
+    """The true squared calibration error of scores given by their quantile function.
+
+    Examples
+    --------
+    >>> round(squared_error_of(BetaScores(2, 2), Shift(0.1)) ** 0.5, 4)
+    0.0986
+    """
+    return mean_over(scores, lambda q: (q - transform(q)) ** 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     def call(*arguments: str | Path) -> Ran:
         texts = [str(argument) for argument in arguments]
         monkeypatch.setattr("sys.argv", ["calibrant", *texts])
+        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)  # which a signal replaces
         with pytest.raises(SystemExit) as left:
             main(texts, prog_name="calibrant")
         captured = capsys.readouterr()

@@ -69,7 +69,6 @@ def failing(error: BaseException) -> Callable[..., Any]:
     [
         (RuntimeError("two\nlines"), 1, "calibrant: RuntimeError: two lines (a fault of calibrant"),
         (MemoryError(), 1, "calibrant: not enough memory for this"),
-        (KeyboardInterrupt(), 1, "calibrant: stopped"),
         (MissingExtraError("needs nltk", "install it"), 1, "calibrant: needs nltk: install it"),
         (OSError(28, "No space left on device"), 1, "calibrant: [Errno 28] No space left on device"),
     ],

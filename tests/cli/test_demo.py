@@ -34,7 +34,7 @@ def test_the_demo_needs_nothing_and_tells_its_story_on_one_page(
     ):
         assert part in ran.out
     lines = ran.out.splitlines()
-    assert 40 < len(lines) <= 68
+    assert 40 < len(lines) <= 72
     assert max(map(len, lines)) <= 100
     assert [path.name for path in tmp_path.iterdir()] == ["calibrant-demo.html"]
     page = (tmp_path / "calibrant-demo.html").read_text(encoding="utf-8")

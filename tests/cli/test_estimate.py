@@ -55,8 +55,25 @@ def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, P
     scores, labels = tables
     ran = run("estimate", scores, "--labelled", labels, "--by", "week")
     assert ran.code == 0
-    assert "labels are too few: at least 2 are needed" in ran.out or "interval may be too narrow" in ran.out
+    assert "the scores help little, and the interval is wide" in ran.out
     assert " more: " in ran.out
+
+
+def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    assert "variance of simple random sampling" in run("estimate", scores, "--labelled", labels).out
+    rows = labels.read_text(encoding="utf-8").split()[1:]
+    text = "".join(f"{row},{0.1 + 0.3 * (place % 2)}\n" for place, row in enumerate(rows))
+    labels.write_text(f"item,label,chance\n{text}", encoding="utf-8")
+    out = run("estimate", scores, "--labelled", labels).out
+    assert "chosen independently, with its own chance (detected from the chances" in out
+    out = run("estimate", scores, "--labelled", labels, "--sampling", "independent").out
+    assert "chosen independently" in out
+    assert "detected" not in out
+    ran = run("estimate", scores, "--labelled", labels, "--sampling", "fixed")
+    assert ran.code == 2
+    assert "the probabilities imply 625 documents, and there are 400" in ran.err
+    assert ran.err.count("\n") == 1
 
 
 BAD = {

@@ -125,6 +125,12 @@ def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path
     assert row["low_total"] <= row["low"] < row["mean"] < row["high"] <= row["high_total"]
     (sampled,) = json.loads(run(*asked, "--interval", "samples").stdout)["rows"]
     assert sampled["low_total"] is None
+    shown = run("table", "reuters-21578", "--by", "year", "--country", "IRN", "--drift", "0.2").stdout
+    assert "differ by a normal shift with standard deviation 0.2" in shown
+    assert "as calibrated in every period" in run(*asked[:-1]).stdout
+    wrong = run(*asked, "--drift", "much")
+    assert wrong.exit_code == 2
+    assert "drift is 'much'" in wrong.output
     drawn = run("plot", "reuters-21578-paper", "-o", tmp_path / "x.svg", "--by", "month")
     assert drawn.exit_code == 0, drawn.output
     (nearest,) = json.loads(run("uncertain", "reuters-21578", "--most", "1", "--json").stdout)["rows"]

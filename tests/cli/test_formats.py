@@ -35,7 +35,7 @@ COMMANDS = {
     "plot": "{long.parquet} -o {a.pdf}",
     "fit": "{long.parquet} -o {again.json}",
     "apply": "{platt.json} {long.parquet} -o {mended.parquet}",
-    "agree": "{given.parquet} --samples 100",
+    "agree": "{given.parquet}",
     "compare": "{folds.parquet} --test-train-ratio 0.1",
     "protocol": "{example} -o {b.html}",
     "tag train": "{tagged}/train.conllu --model hmm -o {other-tagger}",

@@ -49,6 +49,13 @@ def test_without_an_alarm_it_says_so(run: Run, stream: Path) -> None:
     assert "at least 100 windows between false alarms" in text
 
 
+def test_the_condition_of_the_promise_is_printed_and_in_the_record(run: Run, stream: Path) -> None:
+    for unit, words in {"day": "do not depend on those of earlier days", "dependent-day": "AR(1)"}.items():
+        options = ["--time", "date", "--unit", unit]
+        assert words in run("monitor", stream, *options).out.splitlines()[1]
+        assert words in json.loads(run("monitor", stream, *options, "--json").out)["condition"]
+
+
 def test_mistakes_are_one_line(run: Run, stream: Path, tmp_path: Path) -> None:
     assert run("monitor", stream).code == 2
     ran = run("monitor", stream, "--time", "day")

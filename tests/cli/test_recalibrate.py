@@ -123,8 +123,21 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
     assert run("fit", tags, "-o", model, "--method", "platt").code == 0
     ran = run("report", tags, "--model", model, "--dev", tags, "--event", "pooled", "-o", page)
     assert (ran.code, ran.err) == (0, "")
-    assert "With the chance of the fit (200 fits to resamples of" in ran.out
-    assert "With the chance of the fit" in page.read_text("utf-8")
+    said = "include the sampling error of the calibration map (the dev set was resampled)"
+    assert f"{said}: 200 maps fitted to resamples of" in ran.out
+    assert said in page.read_text("utf-8")
+    assert "is not the file on which" not in ran.out
+    other = tmp_path / "other.parquet"
+    pq.write_table(pq.read_table(tags).slice(0, 900), other)
+    foreign = run("report", tags, "--model", model, "--dev", other, "--event", "pooled", "-o", page)
+    assert f"{other} is not the file on which the recalibrator was fitted ({tags})" in foreign.out
+    fixed = run("report", tags, "--model", model, "--event", "pooled", "-o", page)
+    said = "treat the calibration map as fixed"
+    assert said in fixed.out
+    assert said in page.read_text("utf-8")
+    again = run("report", tags, "--dev", tags, "--method", "platt", "--event", "pooled", "-o", page)
+    assert again.code == 0
+    assert "maps fitted to resamples" in again.out
 
 
 def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
@@ -245,6 +258,6 @@ def test_a_command_that_is_told_to_end_leaves_nothing_behind(
 
     monkeypatch.setattr("calibrant.workflow._mending.Mending.__call__", end)
     ran = run("apply", tmp_path / "model.json", tags, "-o", tmp_path / "mended.parquet")
-    assert (ran.code, ran.err.strip()) == (1, "calibrant: stopped")
+    assert (ran.code, ran.err.strip()) == (143, "calibrant: stopped")
     assert sorted(tmp_path.iterdir()) == there
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -52,6 +52,18 @@ def test_the_worst_slice_comes_first_and_small_ones_are_named(run: Run, table: P
     assert "1 of 8 slices found to have a calibration error (adjusted p <= 5 %)." in lines
 
 
+def test_a_slice_without_an_interval_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    score = random.random(1000)
+    label = random.random(1000) < score
+    score[:200], label[:200] = 0.02, np.arange(200) < 3
+    columns = {"score": score, "label": label, "tag": ["rare"] * 200 + [*"abcd"] * 200}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    lines = run("slices", tmp_path / "p.parquet", "--by", "tag").out.splitlines()
+    note = "  note: rare: only 3 positives or negatives: the pairs that carry the error may be missing"
+    assert note in lines
+
+
 def test_a_signed_table_tells_over_from_underconfidence(run: Run, table: Path) -> None:
     out = run("slices", table, "--by", "subject", "--rank", "signed", "--adjust", "fcr").out
     row = next(line for line in out.splitlines() if line.startswith("  law"))

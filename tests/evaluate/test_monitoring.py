@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from calibrant._kernels import betting as kernels
 from calibrant.evaluate import CalibrationMonitor
 from calibrant.evaluate._bets import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
+from calibrant.evaluate._monitor_checks import persistent_errors
 from calibrant.evaluate.monitoring import start
 from calibrant.exceptions import InputError
+from calibrant.studies import _dependent_days as dependent
 from calibrant.studies import _streams as simulation
 
 EDGES = np.array([0.3, 0.6])
@@ -26,9 +28,9 @@ EDGES = np.array([0.3, 0.6])
 def factors(residual: Any, score: Any, group: Any, bound: Any) -> Any:
     bets = bets_of(EDGES, np.array(bound, np.float64))
     region = regions_of(np.asarray(score), EDGES)
-    sums = sums_by_group(np.asarray(residual, np.float64), region, np.asarray(group), 3)
+    sums = sums_by_group(np.asarray(residual, np.float64), np.asarray(score), region, np.asarray(group), 3)
     out = np.empty_like(bets.log_prior)
-    kernels.log_factors(*sums, bets.weight, bets.bound, bets.loss, bets.strength, out)
+    kernels.log_factors(*sums, bets.weight, bets.bound, bets.strength, out)
     return np.exp(out), bets
 
 
@@ -94,23 +96,22 @@ def test_the_monitor_is_the_kernel_of_the_simulations() -> None:
     random = np.random.default_rng(3)
     monitor = CalibrationMonitor(unit="item")
     bets = simulation.plain_bets()
-    totals, counts = [], []
+    sums = []
     for day in range(5):
         score = random.random(40)
         label = random.random(40) < score**1.5
         found = monitor.update(day, label, score)
         group = np.arange(40)
-        total, count = sums_by_group(label - score, regions_of(score, bets.edges), group, 8)
-        totals.append(total)
-        counts.append(count)
-    stream = simulation.Stream(np.array(totals), np.array(counts), np.zeros(5))
+        sums.append(sums_by_group(label - score, score, regions_of(score, bets.edges), group, 8))
+    total, scores, count = (np.array(each) for each in zip(*sums, strict=True))
+    stream = simulation.Stream(total, scores, count, np.zeros(5))
     assert found.log10_e * math.log(10) == pytest.approx(simulation.evidence(stream, bets)[-1], rel=1e-12)
 
 
 @pytest.mark.parametrize("unit", ["day", "cluster"])
 def test_false_alarms_are_as_rare_as_promised(unit: str) -> None:
     # 150 streams of 120 daily looks with dependent labels; at 10 % at most 15 are expected.
-    bets = simulation.plain_bets()
+    bets = simulation.plain_bets(unit)
 
     def work(random: np.random.Generator) -> Any:
         stream = simulation.simulate(random, simulation.calibrated, bets.edges, unit=unit, days=120)
@@ -223,11 +224,12 @@ def test_a_state_of_a_reference_keeps_its_bounds() -> None:
         (("2026-11-19", [0, 1], [0.2, 0.9]), "parameter"),
         ((20, [0, 1], [0.2, 0.9]), "parameter"),
         ((None, [0, 1], [0.2, 0.9]), "parameter"),
+        (("2026-11-\ud800", [0, 1], [0.2, 0.9]), "text"),
         (("2026-11-21", [0, 1], [0.2, 1.9]), "score-range"),
         (("2026-11-21", [], []), "empty"),
         (("2026-11-21", [0], [0.2, 0.9]), "length"),
     ],
-    ids=["twice", "older", "number", "nothing", "score", "empty", "length"],
+    ids=["twice", "older", "number", "nothing", "half-character", "score", "empty", "length"],
 )
 def test_a_bad_day_changes_nothing(arguments: Any, code: str) -> None:
     monitor = CalibrationMonitor(unit="item")
@@ -259,7 +261,7 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any]) -> None:
         CalibrationMonitor(**arguments)
 
 
-@pytest.mark.parametrize("state", [None, {"version": 9}, {"version": 1}, {"version": 1, "alpha": 0.1}])
+@pytest.mark.parametrize("state", [None, {"version": 9}, {"version": 2}, {"version": 2, "alpha": 0.1}])
 def test_a_damaged_state_is_one_error(state: Any) -> None:
     with pytest.raises(InputError) as error:
         CalibrationMonitor.from_state(state)
@@ -273,11 +275,135 @@ def test_a_reference_needs_its_units_and_says_where_it_is_blind() -> None:
     assert "no evidence" in few.result().reasons["warning"]
 
 
+@pytest.mark.parametrize("memory", [0.5, 0.9])
+def test_persistent_days_are_warned_of_and_the_monitor_for_them_raises_no_false_alarm(memory: float) -> None:
+    # 30 calibrated streams of 180 days; by day, more than the promised 1 % of them have an alarm.
+    cell = dependent.Cell("", memory, 0.8, items=50)
+    (row,) = dependent.false_alarms(2, 30, (cell,))
+    assert row["unit dependent-day, %"] == 0
+    assert row["warned by unit day, %"] > 70
+    assert memory < 0.9 or row["unit day, %"] > 40
+
+
+def test_independent_days_are_seldom_warned_of() -> None:
+    random = np.random.default_rng(13)
+    n = np.full(60, 100.0)
+    warned = [persistent_errors(random.normal(0, 0.1, 60), n) is not None for _ in range(1000)]
+    assert np.mean(warned) < 0.02
+    assert persistent_errors(np.zeros(9), n[:9]) is None
+    assert persistent_errors(np.zeros(60), n) is None
+
+
+def test_a_change_is_found_where_days_depend_on_each_other() -> None:
+    cell = dependent.Cell("", 0.5, 0.2, days=120)
+    days = dependent.simulate(np.random.default_rng(14), cell, shift=1.5)
+    found = dependent.evidence(days)
+    first = int(np.argmax(found >= math.log(100)))
+    assert dependent.CHANGE <= first < dependent.CHANGE + 30
+
+
+def test_the_monitor_of_dependent_days_names_the_condition_and_the_direction() -> None:
+    random = np.random.default_rng(15)
+    monitor = CalibrationMonitor(unit="dependent-day")
+    for day in range(40):
+        score = random.random(300)
+        found = monitor.update(day, random.random(300) < score - (0.2 if day >= 20 else 0), score)
+    result = monitor.result()
+    assert 20 <= int(result.alarms[0]) < 30
+    assert "AR(1)" in result.condition
+    assert found.leading == "frequencies below the scores"
+    assert "persistence warning" not in result.reasons
+
+
+def test_a_reference_of_dependent_days_tells_the_mean_before_a_change() -> None:
+    random = np.random.default_rng(16)
+
+    def draw(days: int, shift: float) -> tuple[Any, Any, Any]:
+        score = random.uniform(0.2, 0.8, days * 200)
+        return random.random(days * 200) < score - 0.1 - shift, score, np.repeat(np.arange(days), 200)
+
+    label, score, day = draw(40, 0.0)
+    options: Any = {"days": day, "unit": "dependent-day"}
+    same = CalibrationMonitor.against_reference(label, score, **options)
+    worse = CalibrationMonitor.against_reference(label, score, **options)
+    for each in range(30):
+        same.update(each, *draw(1, 0.0)[:2])
+        worse.update(each, *draw(1, 0.15)[:2])
+    assert not same.result().alarms
+    assert worse.result().alarms
+    assert same.threshold == 100
+    with pytest.raises(InputError, match="epsilon has to be 0"):
+        CalibrationMonitor(unit="dependent-day", epsilon=0.1)
+
+
+@pytest.mark.parametrize("against", ["calibrated", "reference"])
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_state_of_dependent_days_goes_through_json(against: str, restart: bool) -> None:
+    random = np.random.default_rng(17)
+
+    def draw() -> tuple[Any, Any]:
+        score = random.random(100)
+        return random.random(100) < score**2, score
+
+    monitor = CalibrationMonitor(unit="dependent-day", restart=restart)
+    if against == "reference":
+        monitor = CalibrationMonitor.against_reference(
+            *draw(), days=np.repeat(np.arange(10), 10), unit="dependent-day", restart=restart
+        )
+    whole = monitor
+    for day in range(12):
+        batch = draw()
+        whole.update(day, *batch)
+        if whole is not monitor:
+            monitor.update(day, *batch)
+        monitor = CalibrationMonitor.from_state(json.loads(json.dumps(monitor.to_state())))
+    assert monitor.result() == whole.result()
+
+
+def damaged(name: str, value: Any) -> Any:
+    def edit(state: dict[str, Any]) -> None:
+        *path, last = name.split(".")
+        place: Any = state
+        for step in path:
+            place = place[int(step) if step.isdigit() else step]
+        place[int(last) if last.isdigit() else last] = value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("log_wealth.0.0", 50.0),
+        ("log_cash", 30.0),
+        ("largest", 40.0),
+        ("largest", -3.0),
+        ("days.0.log10_e", 9.0),
+        ("days.1.alarm", True),
+        ("days.1.n", 0),
+        ("days.1.groups", 7),
+        ("days.1.frequency", 1.5),
+        ("days.1.p_value", -1),
+        ("days.1.day", "\ud800"),
+        ("alarms", ["2026-11-20"]),
+    ],
+)
+def test_a_state_of_impossible_values_is_damaged(name: str, value: Any) -> None:
+    monitor = CalibrationMonitor(unit="item")
+    for day in ("2026-11-20", "2026-11-21"):
+        monitor.update(day, [0, 1], [0.2, 0.9])
+    state = monitor.to_state()
+    damaged(name, value)(state)
+    with pytest.raises(InputError) as error:
+        CalibrationMonitor.from_state(state)
+    assert error.value.code in ("version", "encoding")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["day", "cluster"])
 @pytest.mark.parametrize("alpha", [0.2, 0.05])
 def test_false_alarms_over_a_year_of_daily_looks(unit: str, alpha: float) -> None:
-    bets = simulation.plain_bets()
+    bets = simulation.plain_bets(unit)
 
     def work(random: np.random.Generator) -> Any:
         stream = simulation.simulate(random, simulation.calibrated, bets.edges, unit=unit)

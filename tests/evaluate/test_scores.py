@@ -23,7 +23,7 @@ from calibrant.evaluate import (
 )
 from calibrant.evaluate.decisions import LARGEST_EXACT
 from calibrant.exceptions import InputError
-from calibrant.studies._error_rates import PEAKS, agreement_coverage
+from calibrant.studies.agreement import pair_rows
 
 KEEP, DROP = "keep", "not keep"
 
@@ -73,7 +73,6 @@ def test_a_perfect_score_has_an_interval_that_is_not_a_point() -> None:
     found = classification_scores(["a"] * 20 + ["b"] * 20, ["a"] * 20 + ["b"] * 20)
     assert found.accuracy.low == pytest.approx(0.912, abs=1e-3)
     assert found["a"].precision.low == pytest.approx(0.839, abs=1e-3)
-    assert "Wilson" in found["a"].precision.reasons["note"]
 
 
 def test_clusters_widen_the_interval_of_copies() -> None:
@@ -98,10 +97,10 @@ def test_labels_outside_the_task_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shares", PEAKS, ids=["balanced", "skewed", "rare"])
-def test_intervals_of_kappa_and_f_hold_the_truth_19_times_in_20(shares: tuple[float, ...]) -> None:
-    for rate in agreement_coverage(6, 600, items=200, shares=shares).values():
-        assert 0.92 <= rate <= 0.995  # with 14 items of the rare label, intervals of F are wide
+@pytest.mark.parametrize("name", ["even", "skewed", "rare"])
+def test_intervals_of_kappa_and_f_hold_the_truth_19_times_in_20(name: str) -> None:
+    for row in pair_rows(6, 600, name, items=(200,)):
+        assert 92 <= row["covers"] <= 99
 
 
 # Decisions.

@@ -23,7 +23,12 @@ from calibrant.evaluate import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
-from calibrant.studies._error_rates import fold_error_rates, item_error_rates
+from calibrant.studies._error_rates import (
+    cluster_error_rates,
+    fold_error_rates,
+    item_error_rates,
+    robust_p_value,
+)
 
 # The lecture's F scores of two systems over 2 x 5 folds.
 FIRST = [0.67, 0.63, 0.68, 0.65, 0.69, 0.61, 0.64, 0.67, 0.68, 0.65]
@@ -278,12 +283,88 @@ def test_items_have_no_ratio_and_folds_no_clusters() -> None:
         compare_systems(["a", "b"], [FIRST, SECOND], test_train_ratio=0.25)
     with pytest.raises(InputError, match="folds have no clusters"):
         compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", clusters=range(10))
-    with pytest.raises(InputError, match="same name"):
+    with pytest.raises(InputError, match="twice"):
         compare_systems(["a", "a"], [FIRST, SECOND])
     with pytest.raises(InputError, match="there is no system 'x'"):
         compare_systems(["a", "b"], [FIRST, SECOND], baseline="x")
     with pytest.raises(InputError, match=r"first\[0\] is nan"):
         paired_t_test([math.nan, 1], [1, 2])
+
+
+# Clusters.
+
+
+def test_the_t_test_of_clusters_is_cr2_with_satterthwaites_degrees_of_freedom() -> None:
+    random = np.random.default_rng(12)
+    size = np.array([60, 5, 5, 5, 5, 20])
+    cluster = np.repeat(np.arange(6), size)
+    gap = random.normal(0.1, 1, 100)
+    found = paired_t_test(gap, np.zeros(100), clusters=cluster)
+    # The definition, with matrices: Bell and McCaffrey (2002), working model of independent items.
+    centering = np.eye(100) - np.full((100, 100), 0.01)
+    residual = centering @ gap
+    variance, directions = 0.0, []
+    for name in range(6):
+        own = cluster == name
+        values, vectors = np.linalg.eigh(centering[np.ix_(own, own)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        weight = root @ np.ones(own.sum()) / 100
+        variance += float(weight @ residual[own]) ** 2
+        directions.append(centering[:, own] @ weight)
+    products = np.array(directions) @ np.array(directions).T
+    freedom = np.trace(products) ** 2 / float((products**2).sum())
+    assert found.freedom == pytest.approx(freedom)
+    assert defined(found.t) == pytest.approx(gap.mean() / math.sqrt(variance))
+    assert "6 clusters count as 2.4 equal clusters" in found.reasons["warning"]
+
+
+def test_a_bootstrap_of_few_clusters_is_replaced_by_students_t() -> None:
+    random = np.random.default_rng(13)
+    first, second, cluster = random.random(80), random.random(80), np.repeat(np.arange(8), 10)
+    found = paired_bootstrap(first, second, clusters=cluster)
+    expected = paired_t_test(first, second, clusters=cluster)
+    assert found.method == "t"
+    assert (found.p_value, found.low, found.high) == pytest.approx(
+        (expected.p_value, expected.low, expected.high), rel=1e-4
+    )
+    many = paired_bootstrap(first, second, clusters=np.repeat(np.arange(40), 2))
+    dominant = paired_bootstrap(first, second, clusters=np.repeat(np.arange(41), [40] + [1] * 40))
+    assert (many.method, dominant.method) == ("bootstrap", "t")
+
+
+def test_a_permutation_that_cannot_reject_says_so() -> None:
+    found = paired_permutation([1.0, 2, 3, 4, 5], [0.0] * 5)
+    assert found.p_value == 0.0625
+    assert found.reasons["warning"] == "with 5 units that differ, the smallest possible p-value is 0.0625"
+    assert "warning" not in paired_permutation([1.0, 2, 3, 4, 5, 6], [0.0] * 6).reasons
+
+
+def test_power_with_few_clusters_has_their_degrees_of_freedom() -> None:
+    plain = minimum_detectable_difference(1.0, 60, difference=0.3)
+    few = minimum_detectable_difference(1.0, 60, difference=0.3, freedom=5)
+    assert defined(few.detectable) > 1.1 * defined(plain.detectable)
+    assert few.needed is not None
+    assert plain.needed is not None
+    assert few.needed > plain.needed
+
+
+@pytest.mark.parametrize(("clusters", "sizes"), [(5, "equal"), (8, "one with half"), (40, "one with half")])
+def test_tests_of_few_or_dominant_clusters_hold_their_level(clusters: int, sizes: str) -> None:
+    found = cluster_error_rates(6, 200, clusters=clusters, sizes=sizes)
+    ignorant = found.pop("statsmodels"), found.pop("cluster bootstrap")
+    for name, rate in found.items():
+        assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200), name
+    assert max(ignorant) > 0.07
+
+
+def test_the_peer_of_the_study_is_statsmodels() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    random = np.random.default_rng(14)
+    cluster = np.repeat(np.arange(6), [9, 3, 5, 8, 2, 13])
+    gap = random.normal(0.2, 1, 40)
+    fit = api.OLS(gap, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True)
+    ours = robust_p_value(np.bincount(cluster).astype(float), np.bincount(cluster, gap).astype(float))
+    assert ours == pytest.approx(fit.pvalues[0], rel=1e-6)
 
 
 # How often a test at 5 % finds a difference where there is none.

@@ -15,7 +15,8 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
-from calibrant.io.saved_recalibrators import SavedRecalibrator, _checksum
+from calibrant.io._envelope import checksum
+from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.recalibrate.methods import METHODS
 from calibrant.workflow import apply_recalibrator, fit_recalibrator
 
@@ -113,7 +114,7 @@ def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
         for value in (*VALUES, GONE):
             new = changed(header, place, value)
             if place[0] != "checksum":
-                new["checksum"] = _checksum(new)
+                new["checksum"] = checksum(new)
             path.write_text(json.dumps(new), encoding="utf-8")
             try:
                 check(path, view, tmp_path)
@@ -123,7 +124,7 @@ def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
 
 
 @pytest.mark.parametrize("fit", FITS)
-def test_without_a_new_checksum_every_change_is_refused(fit: str, tmp_path: Path) -> None:
+def test_without_a_newchecksum_every_change_is_refused(fit: str, tmp_path: Path) -> None:
     view, settings = FITS[fit]
     path = tmp_path / "model.json"
     save_recalibrator(fit_recalibrator(TABLES[view], **settings), path)

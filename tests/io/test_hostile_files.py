@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
+from calibrant.io import _log_text as log_text
 from calibrant.io import _packed as packed
 from calibrant.io import _text as text
 from calibrant.io import (
@@ -29,6 +32,7 @@ from calibrant.io import (
     read_class_table,
     read_lexicon,
     read_posteriors,
+    read_tagged,
     save_model,
     save_tally,
 )
@@ -121,8 +125,8 @@ def test_columns_of_lists_stand_once(tmp_path: Path) -> None:
 
 
 def test_a_column_that_names_nothing_is_refused(tmp_path: Path) -> None:
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["a", "b"]))
-    table = pa.table({**ROWS, "item": runs})
+    spans = pa.array([pa.MonthDayNano([1, 2, 3])] * len(ROWS["score"]))
+    table = pa.table({**ROWS, "item": spans})
     (tmp_path / "a.arrow").write_bytes(ipc_bytes(table, stream=False))
     refused(predicted, tmp_path / "a.arrow", "names nothing")
 
@@ -167,6 +171,20 @@ def test_a_model_whose_kind_is_an_array_is_refused(tmp_path: Path) -> None:
     header["state"]["kind"] = header["state"]["start"]
     zipped(tmp_path / "b.model", {**members, "state.json": json.dumps(header).encode()})
     refused(load_model, tmp_path / "b.model", "kind .* unknown")
+
+
+@pytest.mark.parametrize("array", ["start", "transition", "emission"])
+def test_counts_of_a_model_that_no_sum_holds_are_refused(array: str, tmp_path: Path) -> None:
+    save_model(HMMTagger().fit([["I", "see"]], [["PRP", "V"]]), tmp_path / "a.model")
+    with zipfile.ZipFile(tmp_path / "a.model") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    counts = np.load(io.BytesIO(members[f"{array}.npy"]))
+    counts = counts.astype(np.int64)
+    counts.flat[0] = np.iinfo(np.int64).max
+    changed = io.BytesIO()
+    np.save(changed, counts)
+    zipped(tmp_path / "b.model", {**members, f"{array}.npy": changed.getvalue()})
+    refused(load_model, tmp_path / "b.model", "something else than counts")
 
 
 @pytest.mark.parametrize(
@@ -221,6 +239,57 @@ def test_what_unpacks_to_far_more_than_a_text_is_refused(tmp_path: Path) -> None
         refused(load, tmp_path / name, "unpacks to more than")
 
 
+STREAMED: dict[str, Callable[[Path], Any]] = {
+    "tags.tsv.gz": read_tagged,
+    "posteriors.jsonl.gz": lambda path: list(read_posteriors(path)),
+    "samples.jsonl.gz": lambda path: list(log_text.lines(path)),
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("parts", [1, 20], ids=["one part", "many parts"])
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_text_that_is_streamed_unpacks_to_no_more_either(name: str, parts: int, tmp_path: Path) -> None:
+    blank = gzip.compress(b"\n" * (2_000_000 // parts))  # the last part states its own size alone
+    (tmp_path / name).write_bytes(blank * parts)
+    refused(STREAMED[name], tmp_path / name, "unpacks to more than")
+
+
+def test_a_text_in_gzip_that_is_cut_short_is_not_taken_for_a_large_one(tmp_path: Path) -> None:
+    sound = gzip.compress(bytes(np.random.default_rng(0).integers(97, 123, 5_000, np.uint8)))
+    for size in range(3, len(sound), 97):
+        (tmp_path / "a.tsv.gz").write_bytes(sound[:size])
+        refused(read_tagged, tmp_path / "a.tsv.gz", "cut short")
+
+
+PAGES = """
+import resource, sys
+from pathlib import Path
+from calibrant.exceptions import InputError
+from calibrant.io import open_predictions
+
+path, large = Path(sys.argv[1]), bytes.fromhex("feffffff0f")  # 2^31 - 1, as Parquet writes numbers
+sound = path.read_bytes()
+open_predictions(path).read()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for place in range(4, 24):
+    path.write_bytes(sound[:place] + large + sound[place + 1 :])
+    try:
+        open_predictions(path).read()
+    except InputError:
+        pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_the_size_that_a_parquet_page_states_allocates_no_memory(tmp_path: Path) -> None:
+    columns = {"score": ROWS["score"], "label": ROWS["label"]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", use_dictionary=False)
+    program = [sys.executable, "-c", PAGES, str(tmp_path / "a.parquet")]
+    ran = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 200  # MiB
+
+
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
 def test_a_line_without_end_is_refused(name: str, tmp_path: Path) -> None:
@@ -229,7 +298,7 @@ def test_a_line_without_end_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
     refused(predicted, tmp_path / name, "a line of more than")
     (tmp_path / name).write_bytes(gzip.compress(line) if name.endswith("gz") else line)
-    refused(lambda path: list(read_posteriors(path)), tmp_path / name, "a line of more than")
+    refused(lambda path: list(read_posteriors(path)), tmp_path / name, "(a line of|unpacks to) more than")
 
 
 def test_a_million_blank_lines_take_no_time(tmp_path: Path) -> None:
@@ -253,8 +322,8 @@ def test_numbers_that_no_float_holds_are_refused(number: str, tmp_path: Path) ->
 
 
 def test_names_that_no_terminal_should_show_are_written_by_their_codes(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"score": 0.5, "\\ud800\\u001b[2J\\u202e": 1}\n')
-    refused(predicted, tmp_path / "a.jsonl", r"\\ud800\\x1b\[2J\\u202e")
+    (tmp_path / "a.jsonl").write_text('{"score": 0.5, "\\u001b[2J\\u202e": 1}\n')
+    refused(predicted, tmp_path / "a.jsonl", r"\\x1b\[2J\\u202e")
 
 
 @pytest.mark.parametrize(

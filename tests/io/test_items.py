@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv as pa_csv
+from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
+from calibrant.workflow import measure
 
 CLASSES = ("N", "V", "D")
 
@@ -65,7 +69,10 @@ def changed(name: str, value: Any, *, place: int = 34) -> dict[str, list[Any]]:
             {name: values[:-1] for name, values in columns().items()},
             "item i49: it has 2 scores and the items",
         ),
-        (changed("item", "i0"), "item i11: it has 1 scores|item i0: its rows do not stand together"),
+        (
+            changed("item", "i0"),
+            "item i11: it has 1 scores|item 'i0' has class '[NVD]' twice",
+        ),
         (changed("class", "X"), "item i11: its classes are not those of the items before"),
         (changed("score", 1.0), "item i11: its scores add up to 1.* not 1"),
         (changed("cluster", "c9"), "item i11: its rows differ in cluster"),
@@ -78,4 +85,26 @@ def test_rows_that_are_not_whole_items_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
         list(open_predictions(pa.table(rows)).by_item().batches(size))
-    assert caught.value.code == "event"
+    assert caught.value.code in ("event", "duplicate")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "frame"])
+def test_an_item_that_has_a_class_twice_is_refused(ending: str, tmp_path: Path) -> None:
+    rows = {"item": [0, 0, 1, 1, 2, 2], "class": ["a", "b"] * 3, "score": [0.2, 0.8, 0.6, 0.4, 0.3, 0.7]}
+    table = pa.table({**rows, "label": [0, 1, 1, 0, 0, 1]})
+    for doubled in (0, 3, 5):
+        again = pa.concat_tables([table, table.slice(doubled, 1)])
+        pq.write_table(again, tmp_path / "a.parquet")
+        pa_csv.write_csv(again, tmp_path / "a.csv")
+        source = again if ending == "frame" else tmp_path / f"a.{ending}"
+        with pytest.raises(InputError, match=rf"item '?{doubled // 2}'? has class '[ab]' twice") as error:
+            measure(source, event="pooled")
+        assert error.value.code == "duplicate"
+
+
+def test_a_class_that_is_written_again_in_the_next_batch_is_found(tmp_path: Path) -> None:
+    rows = {"item": [0, 0, 1, 1, 1], "class": ["a", "b", "a", "b", "a"], "score": [0.2, 0.8, 0.6, 0.4, 0.3]}
+    pq.write_table(pa.table({**rows, "label": [0, 1, 1, 0, 0]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="item 1 has class 'a' twice"):
+        list(open_predictions(tmp_path / "a.parquet").batches(2, items=True))
+    assert len(open_predictions(tmp_path / "a.parquet").read()) == 5

@@ -22,8 +22,8 @@ def pairs() -> pa.Table:
     draw = np.random.default_rng(8)
     score = np.concatenate([draw.beta(0.3, 1.0, 3000), np.full(400, 0.25)])
     columns = {"score": score, "label": (draw.random(len(score)) < score).astype(np.int8)}
-    columns["class"] = np.array(NAMES)[draw.integers(0, 2, len(score))]
-    columns["item"] = np.arange(len(score)) // 4
+    columns["class"] = np.array(NAMES)[np.arange(len(score)) % 2]
+    columns["item"] = np.arange(len(score)) // 2
     return pa.table(columns)
 
 

@@ -13,7 +13,7 @@ import pytest
 from calibrant import recalibrate
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
-from calibrant.io.saved_recalibrators import _checksum
+from calibrant.io._envelope import checksum
 from calibrant.recalibrate import Isotonic, PerGroup, Temperature, VectorScaling
 from calibrant.recalibrate.methods import METHODS
 
@@ -74,7 +74,7 @@ def edited(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 def write(header: dict[str, Any], path: Path) -> None:
     """Write a header with a checksum that is right."""
-    path.write_text(json.dumps(header | {"checksum": _checksum(header)}), encoding="utf-8")
+    path.write_text(json.dumps(header | {"checksum": checksum(header)}), encoding="utf-8")
 
 
 def deeper(header: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from calibrant.data import STORES, event_store
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import EventStore, StoredCount, StoredDocument, StoredEvidence, StoreWriter
+from calibrant.io import (
+    EventStore,
+    StoredCount,
+    StoredDocument,
+    StoredEvidence,
+    StoreWriter,
+    store_writing,
+)
+from calibrant.io._store_parts import part_digest, read_manifest, write_manifest
 
 SETTINGS = {"samples": 10, "with_text": True, "rules": "default"}
 PART = 3  # documents
@@ -82,6 +93,15 @@ def test_settings_that_cannot_be_read_again_are_not_written(tmp_path: Path) -> N
     assert not (tmp_path / "s").exists()
 
 
+def renamed(store: Path) -> None:
+    """Let the manifest name the parts as they are, as a hand would that changed them on purpose."""
+    manifest = read_manifest(store)
+    assert manifest is not None
+    files = (store / "documents").glob("*.parquet")
+    parts = {file.name: part_digest(file.read_bytes()) for file in files}
+    write_manifest(store, replace(manifest, parts=parts))
+
+
 def without(name: str) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.drop_columns([name])
 
@@ -134,6 +154,7 @@ def test_a_part_that_no_writer_wrote_is_named_and_done_again(
 ) -> None:
     part = store / "documents" / "part-000001.parquet"
     parquet.write_table(damage(parquet.read_table(part)), part)
+    renamed(store)
     found = EventStore(store)
     for name in found.counts().names:
         found.document(name)
@@ -147,12 +168,126 @@ def test_a_part_that_no_writer_wrote_is_named_and_done_again(
         assert (writer.kept, writer.put_aside) == (PART, (str(part),))
 
 
-def test_parts_of_another_writer_of_parquet_are_read(store: Path) -> None:
+def test_parts_of_another_writer_of_parquet_are_read_if_the_manifest_names_them(store: Path) -> None:
     digest = EventStore(store).digest()
     for part in (store / "documents").glob("*.parquet"):
         aside = part.with_suffix(".other")
         duckdb.execute(f"copy (from '{part}') to '{aside}' (format parquet)")
         aside.replace(part)
+    assert all("its digest differs" in problem for problem in EventStore(store).problems)
+    renamed(store)
     found = EventStore(store)
     assert found.digest() == digest
     assert not found.problems
+
+
+def part(store: Path, number: int) -> Path:
+    return store / "documents" / f"part-{number:06}.parquet"
+
+
+@pytest.mark.parametrize("name", ["part-000002.parquet", "part-copy.parquet"])
+def test_a_copy_of_a_part_is_named_and_its_documents_are_counted_once(store: Path, name: str) -> None:
+    before = EventStore(store)
+    shutil.copy(part(store, 0), store / "documents" / name)
+    found = EventStore(store)
+    assert (found.document_count, found.digest()) == (2 * PART, before.digest())
+    (problem,) = found.problems
+    assert f"{name}: this is a copy of part-000000.parquet, and is not counted: move the file" in problem
+    with pytest.raises(FormatError, match="is a copy of"), StoreWriter(store, SETTINGS):
+        pass
+
+
+def test_a_part_over_another_is_not_counted_and_its_documents_are_done_again(store: Path) -> None:
+    shutil.copy(part(store, 0), part(store, 1))
+    found = EventStore(store)
+    assert found.document_count == PART
+    assert "part-000001.parquet: the part has the content of part-000000.parquet" in found.problems[0]
+    with StoreWriter(store, SETTINGS) as writer:
+        assert (writer.kept, writer.put_aside) == (PART, (str(part(store, 1)),))
+
+
+def test_a_part_of_another_store_is_named_and_not_counted(store: Path, tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "other", SETTINGS) as writer:
+        writer.write(StoredDocument("e", date(2001, 1, 1)))
+    shutil.copy(part(tmp_path / "other", 0), part(store, 2))
+    found = EventStore(store)
+    assert found.document_count == 2 * PART
+    assert "the manifest does not name this part" in found.problems[0]
+
+
+def test_a_part_that_is_missing_is_named_and_its_documents_are_done_again(store: Path) -> None:
+    part(store, 0).unlink()
+    found = EventStore(store)
+    assert found.document_count == PART
+    assert "part-000000.parquet: the part is missing" in found.problems[0]
+    with StoreWriter(store, SETTINGS) as writer:
+        assert (writer.kept, writer.put_aside) == (PART, (str(part(store, 0)),))
+        writer.write(StoredDocument("d0", date(2001, 1, 1)))
+    found = EventStore(store)
+    assert not found.problems
+    assert found.document_count == PART + 1
+
+
+@pytest.mark.parametrize("while_writing", ["write_manifest", "writing"])
+def test_a_run_that_ends_between_manifest_and_part_loses_that_part_alone(
+    store: Path, while_writing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with StoreWriter(store, SETTINGS, part=1) as writer:
+        monkeypatch.setattr(store_writing, while_writing, fails)
+        with pytest.raises(KeyboardInterrupt):
+            writer.write(StoredDocument("e", date(2001, 1, 1)))
+        monkeypatch.undo()
+    found = EventStore(store)
+    assert not found.problems
+    assert found.document_count == 2 * PART
+    with StoreWriter(store, SETTINGS) as writer:
+        assert (writer.kept, writer.put_aside) == (2 * PART, ())
+        writer.write(StoredDocument("e", date(2001, 1, 1)))
+        writer.finish()
+    found = EventStore(store)
+    assert (found.document_count, found.problems) == (2 * PART + 1, ())
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda parts: {"part-000000.parquet": "x"}, "is not a part with its digest"),
+        (lambda parts: {"../part-000000.parquet": "0" * 64}, "is not a part with its digest"),
+        (lambda parts: dict.fromkeys(parts, "0" * 64), "two parts have the same content"),
+        (lambda parts: list(parts), "parts is of another type"),
+    ],
+    ids=["digest", "folder", "double", "list"],
+)
+def test_a_manifest_of_impossible_parts_is_named(store: Path, edit: Any, words: str) -> None:
+    manifest = store / "manifest.json"
+    values = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**values, "parts": edit(values["parts"])}))
+    with pytest.raises(FormatError, match=words):
+        EventStore(store)
+
+
+def test_a_document_in_two_parts_that_the_manifest_names_is_refused(store: Path) -> None:
+    table = parquet.read_table(part(store, 0))
+    parquet.write_table(table.slice(0, 2), part(store, 2))
+    renamed(store)
+    with pytest.raises(FormatError, match=r"part-000002.*document 'd0' is also in part-000000"):
+        EventStore(store).counts()
+
+
+def test_a_store_of_version_1_is_refused_in_one_line(store: Path) -> None:
+    manifest = store / "manifest.json"
+    values = json.loads(manifest.read_text())
+    del values["parts"]
+    manifest.write_text(json.dumps({**values, "version": 1}))
+    with pytest.raises(FormatError, match=r"version 1, whose manifest does not name its parts.*new folder"):
+        EventStore(store)
+
+
+def test_the_stores_that_ship_name_their_parts() -> None:
+    for name in STORES:
+        store = EventStore(event_store(name))
+        assert store.parts
+        assert not store.problems

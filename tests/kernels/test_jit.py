@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import calibrant._kernels._jit as jit_module
 
@@ -32,13 +39,25 @@ print(twice(1), sum(twice.stats.cache_hits.values()))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path: Path) -> None:
-    folder = tmp_path / "calibrant" / "_kernels"
+PACKAGE = Path(jit_module.__file__).parent.parent
+# The administrator can write read-only folders, except without these capabilities.
+UNPRIVILEGED = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+
+
+def installed(site: Path) -> Path:
+    """A package of two kernels, one of which calls the other."""
+    folder = site / "calibrant" / "_kernels"
     folder.mkdir(parents=True)
     for package in (folder, folder.parent):
         (package / "__init__.py").touch()
     shutil.copy(jit_module.__file__, folder / "_jit.py")
     (folder / "outer.py").write_text(OUTER)
+    (folder / "inner.py").write_text(INNER.format(step=1))
+    return site
+
+
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path: Path) -> None:
+    folder = installed(tmp_path) / "calibrant" / "_kernels"
 
     def run(step: int) -> str:
         (folder / "inner.py").write_text(INNER.format(step=step))
@@ -53,3 +72,109 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path: Path
         return done.stdout.strip()
 
     assert [run(1), run(1), run(5), run(5)] == ["3 0", "3 1", "11 0", "11 1"]
+
+
+@pytest.fixture
+def site() -> Iterator[Path]:
+    """A folder with a read-only package; beside it a read-only ``home``, and ``tmp``."""
+    if UNPRIVILEGED and shutil.which(UNPRIVILEGED[0]) is None:
+        pytest.skip("the administrator can write read-only folders, and there is no setpriv to prevent it")
+    with tempfile.TemporaryDirectory() as parent:
+        Path(parent, "home").mkdir(mode=0o555)
+        Path(parent, "tmp").mkdir()
+        Path(parent, "tmp").chmod(0o1777)
+        yield read_only(installed(Path(parent, "site")))
+
+
+def read_only(site: Path) -> Path:
+    for path in site.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o555)
+    return site
+
+
+def unprivileged(site: Path, program: str = RUN, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program as a user who can write nothing but the temporary folder."""
+    folders = {"PYTHONPATH": site, "HOME": site.parent / "home", "TMPDIR": site.parent / "tmp"}
+    return subprocess.run(
+        [*UNPRIVILEGED, sys.executable, "-c", program],
+        cwd="/proc",  # which nobody can write
+        env={"PATH": os.environ["PATH"], **{name: str(path) for name, path in folders.items()}, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_a_writable_package_or_home_kernels_are_cached_in_a_private_folder(site: Path) -> None:
+    folder = site.parent / "tmp" / f"calibrant-{os.getuid()}"
+    runs = [unprivileged(site) for _ in range(2)]
+    assert [ran.stdout for ran in runs] == ["3 0\n", "3 1\n"]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    told = [line for line in runs[0].stderr.splitlines() if "compiling" not in line]
+    assert len(told) == 1
+    assert str(folder) in told[0]
+    assert "NUMBA_CACHE_DIR" in told[0]
+    assert runs[1].stderr == ""
+
+
+def test_a_cache_directory_that_is_set_is_used(site: Path) -> None:
+    folder = site.parent / "tmp" / "own"
+    runs = [unprivileged(site, NUMBA_CACHE_DIR=str(folder)) for _ in range(2)]
+    assert [ran.stdout for ran in runs] == ["3 0\n", "3 1\n"]
+    assert [path.name for path in (site.parent / "tmp").iterdir()] == ["own"]
+
+
+def test_kernels_are_not_compiled_where_numba_is_told_so(site: Path) -> None:
+    program = "from calibrant._kernels.outer import twice\nprint(twice(1), type(twice).__name__)"
+    ran = unprivileged(site, program, NUMBA_DISABLE_JIT="1")
+    assert (ran.stdout, ran.stderr) == ("3 function\n", "")
+
+
+@pytest.mark.parametrize("how", ["foreign", "open", "link", "file", "unsticky", "read-only"])
+def test_a_folder_that_another_user_could_change_is_not_used(site: Path, how: str) -> None:
+    temporary = site.parent / "tmp"
+    folder = temporary / f"calibrant-{os.getuid()}"
+    if how == "foreign":
+        if os.getuid() != 0:
+            pytest.skip("only the administrator can give a folder to another user")
+        folder.mkdir()
+        folder.chmod(0o777)
+        os.chown(folder, 65534, 65534)
+    elif how == "open":
+        folder.mkdir()
+        folder.chmod(0o770)
+    elif how == "link":
+        (temporary / "other").mkdir(mode=0o700)
+        folder.symlink_to(temporary / "other")
+    elif how == "file":
+        folder.touch()
+    elif how == "unsticky":
+        temporary.chmod(0o777)
+    program = "import tempfile; tempfile.tempdir = '/proc'\n" + RUN if how == "read-only" else RUN
+    ran = unprivileged(site, program)
+    assert ran.stdout == "3 0\n"
+    told = [line for line in ran.stderr.splitlines() if "compiled anew" in line]
+    assert len(told) == 1
+    assert "NUMBA_CACHE_DIR" in told[0]
+    assert not [path for path in temporary.rglob("*") if path.suffix in (".nbi", ".nbc")]
+
+
+def test_commands_work_in_a_read_only_container(site: Path) -> None:
+    def calibrant(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = f"import sys; sys.argv[1:] = {arguments!r}; from calibrant.__main__ import run; run()"
+        return unprivileged(whole, program)
+
+    whole = site.parent / "whole"
+    shutil.copytree(PACKAGE, whole / "calibrant", ignore=shutil.ignore_patterns("__pycache__"))
+    read_only(whole)
+    table = site.parent / "dev.csv"
+    table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 20, encoding="utf-8")
+    measured = calibrant("measure", str(table), "--json")
+    assert measured.returncode == 0, measured.stderr
+    assert json.loads(measured.stdout)["n"] == 60
+    assert all(line.startswith("calibrant: ") for line in measured.stderr.splitlines())
+    assert measured.stderr.count("NUMBA_CACHE_DIR") == 1
+    missing = calibrant("measure", str(site / "missing.csv"))
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == f"calibrant: {site}/missing.csv: no such file: check the path\n"

@@ -13,7 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calibrant._checks import pairs
 from calibrant.exceptions import InputError
-from calibrant.measure import binning
+from calibrant.measure import binning, calibration_interval
 from calibrant.measure.binning import (
     adaptive,
     adaptive_bins,
@@ -48,7 +48,6 @@ def test_without_ties_bins_are_those_of_algorithm_1(seed: int, n: int, size: int
     rng = np.random.default_rng(seed)
     score = rng.permutation(np.linspace(0, 1, n + 2)[1:-1])
     label = rng.random(n) < 0.4
-    size = min(size, n)
     bins = adaptive(pairs(label, score), size=size)
     expected = algorithm_1(label, score, size)
     assert bins.n.tolist() == [len(part) for part in expected]
@@ -215,10 +214,19 @@ def test_two_hundred_wrong_at_a_tenth_and_at_one() -> None:
     assert rms(adaptive_bins(label, score, size=200)) == pytest.approx(np.sqrt(0.505))
 
 
-@pytest.mark.parametrize("size", [0, -1, 4, 2.5, True])
-def test_a_bin_size_below_one_or_above_n_is_refused(size: int) -> None:
+@pytest.mark.parametrize("size", [0, -1, 2.5, True])
+def test_a_bin_size_below_one_is_refused(size: int) -> None:
     with pytest.raises(InputError, match="size is"):
         adaptive_bins([0, 1, 1], [0.1, 0.2, 0.3], size=size)
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5]])
+def test_fewer_pairs_than_the_bin_size_are_one_bin(weight: list[float] | None) -> None:
+    bins = adaptive_bins([0, 1, 1], [0.1, 0.2, 0.3], size=4, sample_weight=weight)
+    assert bins.n.tolist() == [3.0]
+    assert bins.size == 4
+    interval = calibration_interval([0, 1, 1], [0.1, 0.2, 0.3], method="sampling", bin_size=4)
+    assert interval.bins == 1
 
 
 @pytest.mark.parametrize(

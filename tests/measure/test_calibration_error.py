@@ -181,8 +181,8 @@ def test_unusable_bins_are_refused() -> None:
         rms_calibration_error([0, 1], [0.1, 0.9], **wrong)
     with pytest.raises(InputError, match="bins of equal width"):
         expected_calibration_error([0, 1], [0.1, 0.9], bin_size=10)
-    with pytest.raises(InputError, match="more than the 2 pairs"):
-        rms_calibration_error([0, 1], [0.1, 0.9], bin_size=10)
+    with pytest.raises(InputError, match="2 pairs for 10 bins"):
+        rms_calibration_error([0, 1], [0.1, 0.9], bin_count=10)
 
 
 def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from calibrant.measure import (
     marginal_calibration_error,
     rms_calibration_error,
     shared_calibration_error,
+    with_verdicts,
 )
+from calibrant.results import MarginalChange
 
 Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -306,7 +309,7 @@ def test_the_paired_interval_is_that_of_two_models() -> None:
     for clusters in (cluster, None):
         _, smce = calibration_changes(y, q, after, tag, clusters=clusters, threshold=0)
         expected = error_difference(pairs(y, q, clusters=clusters), pairs(y, after, clusters=clusters))
-        assert smce.difference == expected
+        assert smce.difference == replace(expected, calibration_map="fixed")
     assert smce.relative_change == pytest.approx(
         rms_calibration_error(y, after, bin_count=10) / rms_calibration_error(y, q, bin_count=10) - 1
     )
@@ -422,3 +425,50 @@ def test_no_tags_and_no_separator_are_refused() -> None:
         by_part([])
     with pytest.raises(InputError, match="separator is empty"):
         by_part(["N"], "")
+
+
+def changes_with(*p_values: float | None) -> list[MarginalChange]:
+    """Improvements with these p-values."""
+    y, tags = [0, 1] * 50, ["N"] * 100
+    (one,) = calibration_changes(y, [0.3] * 100, [0.5] * 100, tags, class_mean=False)
+    assert one.difference is not None
+    return [replace(one, difference=replace(one.difference, p_value=p)) for p in p_values]
+
+
+def test_verdicts_hold_the_probability_of_any_false_one() -> None:
+    # Holm's method: 0.01 * 4, 0.015 * 3, 0.03 * 2, which ends it; the one without a p-value does not count.
+    found = with_verdicts(changes_with(0.04, 0.01, None, 0.015, 0.03))
+    adjusted = [each.adjusted_p_value for each in found]
+    assert adjusted == [pytest.approx(0.06), 0.04, None, pytest.approx(0.045), pytest.approx(0.06)]
+    assert [each.verdict == "better" for each in found] == [False, True, False, True, False]
+    assert {each.verdict for each in found} == {"better", "inconclusive"}
+    assert with_verdicts(()) == ()
+
+
+def test_of_groups_without_a_change_few_tables_have_a_verdict() -> None:
+    # All scores are 0.05 too high before and 0.05 too low after: no group's error changes.
+    groups = {name: [name] for name in "ABCDEF"}
+    single, adjusted = 0, 0
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        p = 0.1 + 0.8 * rng.beta(2, 2, 1800)
+        y, tag = rng.random(1800) < p, np.repeat(list(groups), 300)
+        changes = calibration_changes(y, p + 0.05, p - 0.05, tag, groups, threshold=0, class_mean=False)
+        p_values = [each.difference.p_value for each in changes if each.difference is not None]
+        single += any(value is not None and value < 0.05 for value in p_values)
+        adjusted += any(each.verdict != "inconclusive" for each in with_verdicts(changes))
+    assert single >= 8
+    assert adjusted <= 6
+
+
+def test_verdicts_on_few_positives_or_clusters_carry_a_warning() -> None:
+    (many,) = changes_with(0.01)
+    for before, said in (
+        (replace(many.before, n=1000, positives=20), "only 20 positives"),
+        (replace(many.before, n=1000, positives=990), "only 10 negatives"),
+        (replace(many.before, n=1000, positives=400, clusters=12), "only 12 clusters"),
+    ):
+        (found,) = with_verdicts([replace(many, before=before)])
+        assert found.reasons["verdict_warning"].startswith(said)
+    (found,) = with_verdicts([replace(many, before=replace(many.before, n=1000, positives=400))])
+    assert "verdict_warning" not in found.reasons

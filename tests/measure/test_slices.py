@@ -369,3 +369,25 @@ def test_tallies_with_and_without_clusters_do_not_mix() -> None:
         slice_errors({("a",): one, ("b",): other})
     with pytest.raises(InputError, match="different numbers of keys"):
         slice_errors({("a",): one, ("b", "c"): one})
+
+
+def test_simultaneous_intervals_of_rare_events_hold_together() -> None:
+    z = np.linspace(-21, 7, 4001)
+    density = np.exp(-(((z + 7) / 2) ** 2) / 2)
+    gap = 1 / (1 + np.exp(-z)) - 1 / (1 + np.exp(-(0.6 * z - 2)))
+    theta = float(np.sum(density * gap**2) / density.sum())
+    random = np.random.default_rng(29)
+    held = 0
+    for _ in range(15):
+        tallies = {}
+        for key in range(12):
+            odds = random.normal(-7, 2, 2000)
+            y = random.random(2000) < 1 / (1 + np.exp(-(0.6 * odds - 2)))
+            tallies[(str(key),)] = Tally.from_arrays(y_true=y, y_prob=1 / (1 + np.exp(-odds)))
+        rows = slice_errors(tallies, by=["key"]).rows
+        for row in rows:
+            assert (row.squared.low is None) == (row.positives < 10)
+            assert row.squared.low is not None or "positives or negatives" in row.squared.reasons["low"]
+        given = [row.squared for row in rows if row.squared.low is not None]
+        held += all((each.low or 0) <= theta <= (each.high or 0) for each in given)
+    assert held >= 13

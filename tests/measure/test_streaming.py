@@ -100,7 +100,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "label": ({"y_true": [0, 2], "y_prob": [0.2, 0.3]}, "label-value"),
     "length": ({"y_true": [0, 1, 1], "y_prob": [0.2, 0.3]}, "length"),
     "weight": ({"y_true": [0, 1], "y_prob": [0.2, 0.3], "sample_weight": [1, -1]}, "weight-value"),
-    "ragged": ({"y_true": [0, 1], "y_prob": [[0.2], [0.3, 0.4]]}, "dtype"),
+    "ragged": ({"y_true": [0, 1], "y_prob": [[0.2], [0.3, 0.4]]}, "shape"),
     "missing": ({"y_true": [0, 1], "y_prob": None}, "shape"),
     "some clusters": ({"y_true": [0, 1], "y_prob": [0.2, 0.3], "clusters": ["a", "b"]}, "cluster"),
 }

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.measure import calibration_changes, debiased_squared_error
+from calibrant.measure._tails import quantile
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,
@@ -16,6 +19,8 @@ from calibrant.recalibrate import (
     Shared,
     resampled_changes,
 )
+from calibrant.recalibrate.changes import with_map_error
+from calibrant.results import ErrorInterval
 
 GROUPS = [["N", "V"], ["A", "UH"]]
 
@@ -44,17 +49,18 @@ def test_the_change_itself_is_that_of_the_map_of_all_of_dev_above_the_threshold(
     after = np.where(q >= 0.1, model.transform(q, tag), q)
     expected = calibration_changes(test.labels, q, after, tag, GROUPS, clusters=test.clusters, threshold=0.1)
     found = resampled_changes(PerGroup(Platt(), GROUPS), dev, test, GROUPS, threshold=0.1, draws=20)
-    assert tuple(one.change for one in found) == expected
+    assert tuple(replace(one.change, difference=one.fixed) for one in found) == expected
     assert [one.change.before.group for one in found] == [None, None, "1", "2"]
 
 
 def test_the_interval_adds_the_variance_over_maps() -> None:
     dev, test = labelled(600, 2, classes=False), labelled(600, 3, classes=False)
     row = row_of(Platt(), dev, test, threshold=0, draws=30)
-    own = (row["debiased_mse_high"] - row["debiased_mse_low"]) / 2
-    half = (row["resampled_mse_high"] - row["resampled_mse_low"]) / 2
-    assert half**2 == pytest.approx(own**2 + (1.959964 * row["deviation"]) ** 2, rel=1e-6)
-    middle = (row["resampled_mse_high"] + row["resampled_mse_low"]) / 2
+    own = (row["fixed_mse_high"] - row["fixed_mse_low"]) / 2
+    half = (row["debiased_mse_high"] - row["debiased_mse_low"]) / 2
+    assert half**2 == pytest.approx(own**2 + (quantile(0.95, 60) * row["deviation"]) ** 2, rel=1e-6)
+    assert row["calibration_map"] == "resampled"
+    middle = (row["debiased_mse_high"] + row["debiased_mse_low"]) / 2
     assert middle == pytest.approx(row["debiased_mse_difference"])
 
 
@@ -103,7 +109,7 @@ def test_the_same_seed_gives_the_same_numbers_and_progress_is_told() -> None:
     assert told == [("resampling", done, 20) for done in range(1, 21)]
     (row,) = run(3)[1].to_rows()
     assert row["measure"] == "smce"
-    assert row["resampled_mse_low"] < row["debiased_mse_low"]
+    assert row["debiased_mse_low"] < row["fixed_mse_low"]
 
 
 def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() -> None:
@@ -116,19 +122,72 @@ def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() ->
     test = LabelledScores(q, y, tag, np.arange(600) // 10)
     found = resampled_changes(PerGroup(Platt(), groups), dev, test, groups, draws=100)
     assert 0 < found[0].failed < 20
-    assert found[0].mse_low is not None
+    assert found[0].map_deviation is not None
     rare = LabelledScores(q, np.where(tag == "N", y, np.arange(600) == 9), tag, np.arange(600) // 10)
     few = resampled_changes(PerGroup(Platt(), groups), rare, test, groups, draws=20)
-    assert few[0].mse_low is None
-    assert "could not be fitted" in few[0].reasons["mse_low"]
+    assert few[0].map_deviation is None
+    assert "could not be fitted" in few[0].reasons["map_deviation"]
+    assert few[0].change.difference == few[0].fixed
+    assert few[0].fixed is not None
+    assert few[0].fixed.calibration_map == "fixed"
 
 
 def test_a_group_without_scores_has_no_interval() -> None:
     dev, test = labelled(300, 13), labelled(300, 14)
     found = resampled_changes(Shared(Isotonic()), dev, test, [*GROUPS, ["X"]], draws=20)
-    assert found[-1].mse_low is None
-    assert found[-1].reasons["mse_low"] == "the change itself is undefined"
-    assert found[0].mse_low is not None
+    assert found[-1].map_deviation is None
+    assert found[-1].reasons["map_deviation"] == "the change itself is undefined"
+    assert found[0].map_deviation is not None
+
+
+def test_the_interval_covers_the_effect_of_the_method_where_the_one_of_a_fixed_map_does_not() -> None:
+    # Calibrated scores, which a map fitted to 200 pairs makes worse by this on average.
+    effect, covered = -0.0016, {"fixed": 0, "resampled": 0}
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        q = rng.beta(0.5, 0.5, 1200)
+        y = rng.random(1200) < q
+        dev, test = LabelledScores(q[:200], y[:200]), LabelledScores(q[200:], y[200:])
+        (found,) = resampled_changes(Platt(), dev, test, threshold=0, draws=20, seed=seed)
+        for each, kind in ((found.change.difference, "resampled"), (found.fixed, "fixed")):
+            assert each is not None
+            assert each.mse_low is not None
+            assert each.mse_high is not None
+            covered[kind] += each.mse_low <= effect <= each.mse_high
+    assert covered["fixed"] <= 22
+    assert covered["resampled"] >= 28
+
+
+def test_intervals_of_the_roots_follow_from_those_of_the_squares() -> None:
+    dev, test = labelled(1500, 20, classes=False), labelled(3000, 21, classes=False)
+    (found,) = resampled_changes(Isotonic(), dev, test, threshold=0, draws=20)
+    change, fixed = found.change.difference, found.fixed
+    assert change is not None
+    assert fixed is not None
+    assert change.rms_low is not None
+    assert change.rms_high is not None
+    assert change.rms_difference is not None
+    assert change.rms_low < change.rms_difference < change.rms_high
+    assert change.relative_low is not None
+    assert change.relative_high is not None
+    assert change.relative_change is not None
+    assert -1 <= change.relative_low < change.relative_change < change.relative_high
+    before = ErrorInterval("inverted", 0.975, "rms", 0.1, 0.1, 0.1, 0.01, 0.0, 20, 5, 100)
+    known = replace(fixed, mse_difference=0.0036, mse_low=0.0036, mse_high=0.0036)
+    exact = with_map_error(known, 0, before, test=0, dev=0)
+    assert (exact.rms_low, exact.rms_high) == pytest.approx((0.02, 0.02))
+    assert (exact.relative_low, exact.relative_high) == pytest.approx((-0.2, -0.2))
+    unknown = with_map_error(fixed, 1e-4, replace(before, low=0.0), test=0, dev=0)
+    assert unknown.relative_low is None
+    assert "may be 0" in unknown.reasons["relative_low"]
+    assert math.isfinite(unknown.rms_high or math.nan)
+
+
+def test_few_clusters_of_dev_are_named() -> None:
+    dev, test = labelled(80, 22, classes=False), labelled(500, 23, classes=False)
+    (found,) = resampled_changes(Platt(), dev, test, threshold=0, draws=20)
+    assert found.dev_clusters == 8
+    assert found.reasons["warning"].startswith("few clusters of dev (effective number 8.0)")
 
 
 def test_bad_arguments_are_refused() -> None:

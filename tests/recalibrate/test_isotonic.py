@@ -90,5 +90,5 @@ def test_separable_labels_give_a_jump() -> None:
 
 
 def test_an_unknown_choice_is_refused_at_fit() -> None:
-    with pytest.raises(InputError, match="between is 'cubic': give linear or steps"):
+    with pytest.raises(InputError, match="between is 'cubic': use one of linear, steps"):
         Isotonic().set_params(between="cubic").fit([0.1, 0.9], [0, 1])

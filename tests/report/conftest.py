@@ -71,7 +71,8 @@ def one() -> Report:
 def two() -> Report:
     """The same beside a calibrated model, with a known difference."""
     found = report(binary(2.0, 1.0), names=["sharp", "calibrated"], command=COMMAND)
-    return replace(found, differences=(ModelDifference("binary", "sharp", "calibrated", DIFFERENCE),))
+    difference = ModelDifference("binary", "sharp", "calibrated", DIFFERENCE, DIFFERENCE.p_value)
+    return replace(found, differences=(difference,))
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ def test_an_error_without_an_interval_says_why() -> None:
 def test_a_handful_of_pairs_is_warned_of() -> None:
     tiny = pd.DataFrame({"score": [0.2, 0.9, 0.5], "label": [0, 1, 1]})
     made = page(report([tiny], names=["tiny"]))
-    assert "only 3 pairs" in made.sections[0].cards[0].warnings[0]
+    assert any("only 3 pairs" in each for each in made.sections[0].cards[0].warnings)
     assert "only 3 pairs" in made.to_html()
 
 
@@ -75,18 +75,18 @@ def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> No
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "verdict"),
+    ("change", "adjusted", "verdict"),
     [
-        (0.002, 0.006, "calibrated is better calibrated than sharp."),
-        (-0.006, -0.002, "sharp is better calibrated than calibrated."),
-        (-0.002, 0.006, "These data do not tell sharp and calibrated apart."),
+        (0.004, 0.03, "calibrated is better calibrated than sharp."),
+        (-0.004, 0.03, "sharp is better calibrated than calibrated."),
+        (0.004, 0.06, "The comparison of sharp and calibrated is inconclusive."),
     ],
 )
-def test_the_better_model_is_named_only_if_the_interval_excludes_zero(
-    two: Report, low: float, high: float, verdict: str
+def test_the_better_model_is_named_only_if_the_adjusted_p_value_is_small(
+    two: Report, change: float, adjusted: float, verdict: str
 ) -> None:
-    found = replace(two.differences[0].difference, mse_low=low, mse_high=high)
-    difference = ModelDifference("binary", "sharp", "calibrated", found)
+    found = replace(two.differences[0].difference, mse_difference=change)
+    difference = ModelDifference("binary", "sharp", "calibrated", found, adjusted)
     contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
     assert contrast.verdict == verdict
 
@@ -95,7 +95,7 @@ def test_a_difference_without_an_interval_says_why(two: Report) -> None:
     found: ErrorDifference = replace(
         two.differences[0].difference, mse_low=None, mse_high=None, reasons={"mse_low": "one cluster"}
     )
-    difference = ModelDifference("binary", "sharp", "calibrated", found)
+    difference = ModelDifference("binary", "sharp", "calibrated", found, None)
     contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
     assert contrast.verdict == "The difference has no interval: one cluster."
     assert contrast.interval == "undefined"

@@ -9,10 +9,8 @@ import pytest
 
 from calibrant.report import StoryPage, story_page
 from calibrant.results.demonstration import Demonstration
-from calibrant.results.groups import GroupedChanges, MarginalChange
+from calibrant.results.groups import GroupedChanges, MarginalChange, Verdict
 from calibrant.workflow import demonstrate
-
-LOW_HIGH = {"better": (1e-4, 3e-4), "worse": (-3e-4, -1e-4), "open": (-1e-4, 1e-4)}
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +23,9 @@ def story(found: Demonstration) -> StoryPage:
     return story_page(found)
 
 
-def having(change: MarginalChange, verdict: str) -> MarginalChange:
-    """The same change with a paired interval that says this."""
-    assert change.difference is not None
-    low, high = LOW_HIGH[verdict]
-    return replace(change, difference=replace(change.difference, mse_low=low, mse_high=high))
+def having(change: MarginalChange, verdict: Verdict) -> MarginalChange:
+    """The same change with this verdict."""
+    return replace(change, verdict=verdict)
 
 
 def retold(
@@ -47,29 +43,31 @@ def retold(
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        ("better", "Better, by more than chance."),
-        ("worse", "Worse, by more than chance."),
-        ("open", "These data do not tell whether that is more than chance."),
+        ("better", "It is better: the change is larger than sampling error explains."),
+        ("worse", "It is worse: the change is larger than sampling error explains."),
+        ("inconclusive", "The change is inconclusive: sampling error explains it as well."),
     ],
 )
-def test_mended_is_said_only_where_the_paired_interval_excludes_zero(
-    found: Demonstration, verdict: str, said: str
+def test_the_change_of_all_tags_has_the_verdict_of_the_record(
+    found: Demonstration, verdict: Verdict, said: str
 ) -> None:
     shared = found.tagger.shared_changes
     words = retold(found, shared=replace(shared, total=having(shared.total, verdict)))
     assert said in words
-    assert sum(words.count(other) for other in ("Better, by", "Worse, by", "do not tell whether")) == 1
+    assert words.count("sampling error explains") == 1
 
 
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        ("better", "One map for all mends them too."),
+        ("better", "One map for all makes them better too."),
         ("worse", "One map for all makes them worse."),
-        ("open", "Whether one map for all mends them is not told."),
+        ("inconclusive", "Whether one map for all makes them better is inconclusive."),
     ],
 )
-def test_what_one_map_does_to_the_rarest_is_computed(found: Demonstration, verdict: str, said: str) -> None:
+def test_what_one_map_does_to_the_rarest_is_computed(
+    found: Demonstration, verdict: Verdict, said: str
+) -> None:
     shared = found.tagger.shared_changes
     last = shared.groups[-1]
     changed = replace(last, change=having(last.change, verdict))
@@ -79,12 +77,19 @@ def test_what_one_map_does_to_the_rarest_is_computed(found: Demonstration, verdi
 
 def test_groups_that_are_better_are_counted(found: Demonstration) -> None:
     grouped = found.tagger.grouped_changes
-    first, *others = grouped.groups
-    changed = replace(first, change=having(first.change, "open"))
-    was = retold(found)
-    now = retold(found, grouped=replace(grouped, groups=(changed, *others)))
-    assert "makes 6 of 6 groups better" in was
-    assert "makes 5 of 6 groups better" in now
+    for count in (6, 5):
+        groups = [
+            replace(group, change=having(group.change, "better" if place < count else "inconclusive"))
+            for place, group in enumerate(grouped.groups)
+        ]
+        now = retold(found, grouped=replace(grouped, groups=tuple(groups)))
+        assert f"makes {count} of 6 groups better" in now
+
+
+def test_the_table_of_groups_explains_its_verdicts(story: StoryPage) -> None:
+    note = story.steps[3].after[0]
+    assert "Holm's method for the 7 comparisons of a calibration map" in note
+    assert "include the sampling error of the calibration map" in note
 
 
 def test_the_price_is_named_only_where_there_is_one(found: Demonstration) -> None:

@@ -76,7 +76,8 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
-        InputError, match="the studies are coreference, counts, coverage, events, monitoring, sentiment"
+        InputError,
+        match="the studies are agreement, coreference, counts, coverage, events, monitoring, sentiment",
     ):
         run("sentimental")
 

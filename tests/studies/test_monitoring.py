@@ -11,6 +11,7 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.studies import _dated_tweets as tweets
+from calibrant.studies import _dependent_days as dependent
 from calibrant.studies import _streams as simulation
 from calibrant.studies.monitoring import figures, monitoring
 
@@ -23,13 +24,21 @@ def test_false_alarms_are_within_the_promise_and_a_daily_test_cries_wolf() -> No
     rows = RECORD["tables"]["false_alarms"]
     assert len(rows) == 12
     assert all(row["monitor"] <= row["alpha, %"] for row in rows)
-    assert all(row["at most (95 %)"] <= row["alpha, %"] for row in rows)
     assert all(row["daily test"] > 90 for row in rows if row["daily test"] is not None)
 
 
 def test_run_lengths_are_as_promised_and_broken_assumptions_show() -> None:
     assert all(row["at least (95 %)"] >= row["promised"] for row in RECORD["tables"]["run_lengths"])
     assert all(row["streams with a false alarm, %"] > 10 for row in RECORD["tables"]["broken"])
+
+
+def test_dependent_days_break_the_promise_of_days_and_keep_that_of_dependent_days() -> None:
+    rows = {row["days"]: row for row in RECORD["tables"]["dependent_days"]}
+    assert list(rows) == [cell.name for cell in dependent.CELLS]
+    assert all(row["unit dependent-day, %"] <= 1 for name, row in rows.items() if "beyond" not in name)
+    persistent = rows["AR(0.9) day effects, 0.5 logits"]
+    assert persistent["unit day, %"] > 40
+    assert persistent["warned by unit day, %"] > 80
 
 
 def test_large_changes_are_found_sooner_than_small_ones() -> None:
@@ -49,7 +58,7 @@ def test_the_tweets_tell_a_model_that_was_never_calibrated_from_one_that_changes
 def test_a_small_run_has_every_table_and_its_figures() -> None:
     study = monitoring(streams=2)
     assert study.tables.keys() == RECORD["tables"].keys()
-    for name in ("false_alarms", "delays", "run_lengths", "broken"):
+    for name in ("false_alarms", "delays", "run_lengths", "broken", "dependent_days", "dependent_delays"):
         assert [list(row) for row in study.tables[name]] == [list(row) for row in RECORD["tables"][name]]
     assert list(figures(study)) == ["delays"]
     assert study.tables["tweets"] == [{"model": tweets.NOT_READ}]

@@ -18,6 +18,7 @@ from hypothesis import strategies as some
 from starlette.types import ASGIApp, Message
 
 from calibrant.web import Explorer, application
+from calibrant.web._guard import WrongTokens
 
 HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
@@ -55,7 +56,9 @@ def statuses(answered: bytes) -> list[int]:
     return [int(status) for status in STATUS.findall(answered)]
 
 
-def asked(app: ASGIApp, path: str, query: bytes, *headers: tuple[bytes, bytes]) -> tuple[int, str]:
+def asked(
+    app: ASGIApp, path: str, query: bytes, *headers: tuple[bytes, bytes], client: str = "192.0.2.1"
+) -> tuple[int, str]:
     """Status and text, without a socket between."""
     messages: list[Message] = []
     raw = path.encode("utf-8", "surrogateescape")
@@ -69,6 +72,7 @@ def asked(app: ASGIApp, path: str, query: bytes, *headers: tuple[bytes, bytes]) 
         "query_string": query,
         "headers": headers or ((b"host", b"127.0.0.1:8765"),),
         "server": ("127.0.0.1", 8765),
+        "client": (client, 50_000),
     }
 
     async def receive() -> Message:
@@ -320,6 +324,59 @@ def test_those_who_say_nothing_keep_nobody_waiting(port: int) -> None:
     finally:
         for each in waiting:
             each.close()
+
+
+@pytest.mark.parametrize(
+    "first", [b"", b"GET / HTTP/1.1\r\nHost: ", b"GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET"]
+)
+def test_a_connection_that_does_not_ask_in_time_is_closed(
+    explorer: Explorer,
+    serve: Callable[..., AbstractContextManager[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    first: bytes,
+) -> None:
+    monkeypatch.setattr("calibrant.web._connections.SECONDS_TO_ASK", 0.3)
+    with serve(explorer) as port, socket.create_connection(("127.0.0.1", port), SECONDS) as connection:
+        connection.sendall(first)
+        started = time.monotonic()
+        with suppress(OSError):  # closed while this sends
+            while time.monotonic() - started < SECONDS:
+                connection.sendall(b"a")
+                connection.settimeout(0.05)
+                with suppress(TimeoutError):
+                    if not connection.recv(1 << 16):
+                        break
+        assert time.monotonic() - started < SECONDS
+
+
+TOKEN = "a-token-that-is-long-enough"
+
+
+def test_guesses_of_the_token_are_slowed_down(explorer: Explorer) -> None:
+    app = application(explorer, host="0.0.0.0", token=TOKEN)
+    right = (b"authorization", f"Bearer {TOKEN}".encode())
+    host = (b"host", b"127.0.0.1")
+    found = [asked(app, "/", f"token=guess-{number}".encode())[0] for number in range(20)]
+    assert found == [401] * 6 + [429] * 14
+    assert asked(app, "/", b"", host, right)[0] == 429  # else guesses could be told apart
+    assert asked(app, "/", b"", host)[0] == 401
+    assert asked(app, "/", b"", host, right, client="192.0.2.7")[0] == 200
+
+
+def test_waits_after_wrong_tokens_grow_end_and_are_forgotten() -> None:
+    now = [0.0]
+    wrong = WrongTokens(clock=lambda: now[0])
+    waits = []
+    for _ in range(16):
+        wrong.add("2001:db8::1")
+        waits.append(wrong.wait("2001:db8::ffff"))  # of the same network
+    assert waits == [0.0] * 5 + [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0] + [60.0] * 4
+    assert wrong.wait("2001:db8:0:1::1") == 0
+    now[0] = 60.0
+    assert wrong.wait("2001:db8::1") == 0
+    now[0] = 700.0
+    wrong.add("2001:db8::1")
+    assert wrong.wait("2001:db8::1") == 0
 
 
 NAMES = some.sampled_from(

@@ -449,7 +449,7 @@ def test_a_window_no_array_can_hold_is_refused(posteriors: Path, tmp_path: Path)
         lambda: evaluate_coreference(posteriors, window=1 << 63),
         lambda: CoreferenceModel(window=1 << 63),
     ):
-        with pytest.raises(InputError, match=r"window is 9.22e\+18"):
+        with pytest.raises(InputError, match="window is 9223372036854775808"):
             act()
 
 

@@ -276,11 +276,12 @@ def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
 
 
 def test_raw_text_needs_a_parser(tmp_path: Path, small_model: Path) -> None:
-    pytest.importorskip("spacy")
-    with pytest.raises(InputError, match=r"raw text, and there is no parser.*--parser"):
+    with pytest.raises(InputError, match=r"raw text, and there is no parser.*--parser") as caught:
         extract_events(raw(tmp_path), tmp_path / "s", coref=small_model)
+    assert str(caught.value).startswith(f"{tmp_path}/docs.jsonl, line 1: document 'a' is raw text")
     found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=small_model)
     assert found.skipped == 1  # what cannot count needs none
+    pytest.importorskip("spacy")
     with pytest.raises(InputError, match="no such spaCy pipeline"):
         extract_events(raw(tmp_path), tmp_path / "u", coref=small_model, parser="no_such_parser")
 

@@ -137,6 +137,45 @@ def test_labelled_documents_give_the_interval_with_shared_doubt(store: Path) -> 
         event_table(store, interval="samples", dev=dev)
 
 
+def test_a_drift_between_periods_widens_the_total_interval(store: Path) -> None:
+    random = np.random.default_rng(2)
+    score = random.random(400)
+    columns = {"score": score, "label": (random.random(400) < score).astype(int)}
+    dev = pa.table(columns)
+    dated = pa.table({**columns, "date": [f"{2000 + k % 5}-03-01" for k in range(400)]})
+    periods = pa.table({**columns, "period": [k % 4 for k in range(400)]})
+    plain = event_table(store, by="year", dev=dev)
+    assert plain.drift is None
+    assert "as calibrated in every period" in plain.conditions[0]
+    assert plain.conditions[0] in plain.to_tables()[0].notes
+    assert event_table(store, by="year").conditions == ()
+    for given, drift, found in ((dev, 0.7, None), (dated, "estimate", 5), (periods, "estimate", 4)):
+        table = event_table(store, by="year", dev=given, drift=drift)
+        assert table.drift is not None
+        assert table.drift.periods == found
+        assert f"standard deviation {table.drift.sd:.2g}" in table.conditions[0]
+        for row, before in zip(table.rows, plain.rows, strict=True):
+            assert (row.mean, row.low) == (before.mean, before.low)
+            assert (row.high_total or 0) >= (before.high_total or 0) - 1
+        assert sum(row.high_total or 0 for row in table.rows) > sum(row.high_total or 0 for row in plain.rows)
+
+
+def test_a_drift_that_cannot_be_known_is_refused(store: Path) -> None:
+    columns = {"score": np.linspace(0.1, 0.9, 60), "label": np.arange(60) % 2}
+    with pytest.raises(InputError, match="which need labels"):
+        event_table(store, drift=0.2)
+    with pytest.raises(InputError, match="the labelled documents have no periods"):
+        event_table(store, dev=pa.table(columns), drift="estimate")
+    with pytest.raises(InputError, match="drift is 'guess'"):
+        event_table(store, dev=pa.table(columns), drift="guess")
+    with pytest.raises(InputError, match="the labels are of 2 periods"):
+        event_table(store, dev=pa.table({**columns, "period": np.arange(60) % 2}), drift="estimate")
+    with pytest.raises(InputError, match="'May' is no date"):
+        event_table(store, dev=pa.table({**columns, "date": ["May"] * 60}), drift="estimate")
+    with pytest.raises(InputError, match="drift is -1"):
+        event_table(store, dev=pa.table(columns), drift=-1)
+
+
 def test_one_wrong_label_at_a_score_of_one_does_not_settle_the_recalibration(store: Path) -> None:
     random = np.random.default_rng(1)
     score = np.append(random.random(400), 1.0)

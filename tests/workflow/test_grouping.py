@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from calibrant import InputError
-from calibrant.measure.groups import calibration_changes
+from calibrant.measure.groups import calibration_changes, with_verdicts
 from calibrant.report import page
-from calibrant.report._groups import group_verdict, verdict_of
+from calibrant.report._groups import group_part, group_verdict
 from calibrant.workflow import fit_recalibrator, group_changes, report
 
 COUNTS = {"N": 700, "V": 250, "X": 50}
@@ -53,7 +53,8 @@ def test_changes_are_those_of_the_mended_scores(dev: pd.DataFrame, test: pd.Data
         clusters=test["cluster"],
         threshold=0.0,
     )
-    assert [found.total, *(group.change for group in found.groups)] == list(expected[1:])
+    assert [found.total, *(group.change for group in found.groups)] == list(with_verdicts(expected[1:]))
+    assert {each.difference.calibration_map for each in expected if each.difference} == {"fixed"}
     assert [(group.classes, group.share) for group in found.groups] == [(("N", "V"), 0.95), (("X",), 0.05)]
 
 
@@ -61,27 +62,31 @@ def test_a_map_a_group_mends_the_rare_class_and_one_map_harms_the_frequent_ones(
     dev: pd.DataFrame, test: pd.DataFrame
 ) -> None:
     each = group_changes(test, fit_recalibrator(dev, group=GROUP))
-    assert verdict_of(each.groups[1].change) == "better"
-    assert "1 has a smaller error than before" in group_verdict(each)
+    assert each.groups[1].change.verdict == "better"
+    assert "1 is better" in group_verdict(each)
     one = group_changes(test, fit_recalibrator(dev), group=GROUP)
-    assert [verdict_of(group.change) for group in one.groups] == ["worse", "better"]
-    assert group_verdict(one).endswith("1 has a larger one.")
+    assert [group.change.verdict for group in one.groups] == ["worse", "better"]
+    assert group_verdict(one) == "After recalibration, of 2 groups 1 is better, 1 is worse."
 
 
-def test_what_excludes_zero_is_better_or_worse_and_nothing_else(
+def test_intervals_include_the_sampling_error_of_the_map_where_dev_is_given(
     dev: pd.DataFrame, test: pd.DataFrame
 ) -> None:
-    for change in (
-        group.change
-        for saved in (fit_recalibrator(dev), fit_recalibrator(dev, group=GROUP))
-        for group in group_changes(test, saved, group=GROUP).groups
-    ):
-        paired = change.difference
-        assert paired is not None
-        assert paired.mse_low is not None
-        assert paired.mse_high is not None
-        expected = "better" if paired.mse_low > 0 else "worse" if paired.mse_high < 0 else "open"
-        assert verdict_of(change) == expected
+    saved = fit_recalibrator(dev, group=GROUP, method="platt")
+    fixed, resampled = (group_changes(test, saved, dev=again, draws=20) for again in (None, dev))
+    for one, other in zip(fixed.groups, resampled.groups, strict=True):
+        narrow, wide = one.change.difference, other.change.difference
+        assert narrow is not None
+        assert wide is not None
+        assert (narrow.calibration_map, wide.calibration_map) == ("fixed", "resampled")
+        assert narrow.mse_difference == pytest.approx(wide.mse_difference)
+        assert (wide.mse_low or 0) < (narrow.mse_low or 0)
+    part = group_part(resampled)
+    assert part.table.note.endswith(
+        "include the sampling error of the calibration map (the dev set was resampled)."
+    )
+    assert "treat the calibration map as fixed" in group_part(fixed).table.note
+    assert "Holm's method for the 3 comparisons" in part.table.note
 
 
 def test_groups_by_frequency_are_counted_where_no_counts_are_given(

@@ -14,6 +14,7 @@ import pytest
 
 from calibrant.evaluate import CalibrationMonitor
 from calibrant.exceptions import InputError
+from calibrant.io._envelope import checksum
 from calibrant.results import Monitoring
 from calibrant.workflow import Columns, monitor
 
@@ -199,12 +200,13 @@ def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str,
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "no state of a monitor"),
-        ("[]", "no state of a monitor"),
-        ('{"version": 7}', "version 7"),
-        ('{"version": 1, "monitor": {"version": 1}}', "damaged"),
+        ("{", "damaged or cut short"),
+        ("[]", "no saved state of a monitor"),
+        ('{"version": 1, "monitor": {}}', "no saved state of a monitor"),
+        ('{"format": "calibrant monitor", "schema_version": 7}', "version 7"),
+        ('{"format": "calibrant monitor", "schema_version": 2, "checksum": "0"}', "damaged"),
     ],
-    ids=["json", "list", "version", "damaged"],
+    ids=["json", "list", "older", "version", "checksum"],
 )
 def test_a_bad_state_is_named(tmp_path: Path, content: str, words: str) -> None:
     state = tmp_path / "state.json"
@@ -227,16 +229,20 @@ def test_a_bad_state_is_named(tmp_path: Path, content: str, words: str) -> None:
         ("monitor", "looks", -3),
         ("monitor", "days", []),
         ("monitor", "alarms", ["never"]),
+        (None, "rows", {"2026-03-01": 60, "2026-03-02": 61}),
     ],
-    ids=["settings", "rows", "no rows", "alpha", "cash", "bound", "looks", "days", "alarms"],
+    ids=["settings", "rows", "no rows", "alpha", "cash", "bound", "looks", "days", "alarms", "other rows"],
 )
+@pytest.mark.parametrize("sealed", [False, True], ids=["edited", "sealed"])
 def test_a_state_that_contradicts_itself_is_damaged(
-    tmp_path: Path, part: str | None, name: str, value: Any
+    tmp_path: Path, part: str | None, name: str, value: Any, sealed: bool
 ) -> None:
     state = tmp_path / "state.json"
     monitor(pa.table(table(2)), time="day", state=state)
     saved = json.loads(state.read_text())
     (saved if part is None else saved[part])[name] = value
+    if sealed:
+        saved["checksum"] = checksum(saved)
     state.write_text(json.dumps(saved))
     with pytest.raises(InputError, match="damaged") as error:
         monitor(pa.table(table(3)), time="day", state=state)

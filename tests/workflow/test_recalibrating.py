@@ -417,7 +417,9 @@ def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.Monke
 def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
     tables = [binary(500, seed) if view == "binary" else long(300, seed) for seed in (30, 31)]
     model = fit_recalibrator(tables[0], method="platt", threshold=0.02)
-    found = report(tables[1], model=model, dev=tables[0], event=None if view == "binary" else "pooled")
+    event = None if view == "binary" else "pooled"
+    found = report(tables[1], model=model, dev=tables[0], event=event)
+    without = report(tables[1], model=model, event=event)
     data = []
     for table in tables:
         names = ("score", "label", "class", "cluster")
@@ -425,14 +427,50 @@ def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
         kept = {name: column[columns["score"] >= 0.02] for name, column in columns.items()}
         data.append(LabelledScores(kept["score"], kept["label"], kept.get("class"), kept.get("cluster")))
     alone: Any = Platt() if view == "binary" else Shared(Platt())
-    expected = resampled_changes(alone, data[0], data[1], threshold=0.02)
-    assert [each.change.before.measure for each in found.resampled] == (
-        ["smce"] if view == "binary" else ["mce", "smce"]
-    )
+    expected = resampled_changes(alone, data[0], data[1], threshold=0.02, class_mean=False)
+    assert [each.change.before.measure for each in found.resampled] == (["smce"])
     for mine, theirs in zip(found.resampled, expected, strict=True):
-        assert mine.mse_low == pytest.approx(theirs.mse_low, abs=1e-12)
-        assert mine.mse_high == pytest.approx(theirs.mse_high, abs=1e-12)
-    assert sum("chance of the fit" in note for note in found.notes) == len(expected)
+        assert mine.map_deviation == pytest.approx(theirs.map_deviation, abs=1e-12)
+    (difference,) = (each.difference for each in found.differences)
+    assert difference.calibration_map == "resampled"
+    assert sum("include the sampling error of the calibration map" in note for note in found.notes) == 1
+    (fixed,) = (each.difference for each in without.differences)
+    assert fixed.calibration_map == "fixed"
+    assert (difference.mse_low or 0) < (fixed.mse_low or 0)
+    assert (difference.p_value or 0) > (fixed.p_value or 0)
+    assert any(
+        note.startswith("Intervals of the change treat the calibration map as fixed")
+        for note in without.notes
+    )
+
+
+def test_a_report_fits_a_method_to_dev_itself() -> None:
+    dev, test = binary(500, 33), binary(500, 34)
+    found = report(test, dev=dev, method="platt")
+    expected = report(test, dev=dev, model=fit_recalibrator(dev, method="platt"))
+    assert found.differences == expected.differences
+    assert found.resampled == expected.resampled
+    with pytest.raises(InputError, match="a method is given without dev data"):
+        report(test, method="platt")
+    with pytest.raises(InputError, match="a method is given and a recalibrator"):
+        report(test, dev=dev, method="platt", model=fit_recalibrator(dev))
+
+
+def test_scores_below_the_threshold_of_the_map_thin_out_its_sampling_error() -> None:
+    dev, test = binary(500, 35), binary(500, 36)
+    found = report(test, dev=dev, model=fit_recalibrator(dev, method="platt", threshold=0.5))
+    ((changed,), (difference,)) = found.resampled, [each.difference for each in found.differences]
+    share = float(np.mean(np.asarray(test["score"]) >= 0.5))
+    (own,) = report(test, model=fit_recalibrator(dev, method="platt", threshold=0.5)).differences
+    low, high = own.difference.mse_low, own.difference.mse_high
+    assert low is not None
+    assert high is not None
+    assert difference.mse_low is not None
+    assert difference.mse_high is not None
+    assert changed.map_deviation is not None
+    added = 1.959964 * share * changed.map_deviation
+    half = (difference.mse_high - difference.mse_low) / 2
+    assert half == pytest.approx(np.hypot((high - low) / 2, added), rel=1e-3)
 
 
 def test_dev_has_to_go_with_the_recalibrator() -> None:

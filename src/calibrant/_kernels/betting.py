@@ -1,9 +1,10 @@
 """Bets against calibration: how wealth changes at a look, and along a whole stream of looks.
 
-A look has sums of ``y - q`` and counts by group (what is independent) and region (of scores). A direction k
-has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of ``w (y - q) - |w| bound``, of
-which the null says that it is at most 0 on average. How far below 0 ``z`` can be is known before the labels,
-so that the factors ``1 + strength z / furthest`` are never negative, and have mean at most 1.
+A look has sums of ``y - q``, of ``q``, and counts by group (what is independent) and region (of scores). A
+direction k has a weight in [-1, 1] for each region; its bet is on ``z``, a group's mean of
+``w (y - q) - |w| bound``, of which the null says that it is at most 0 on average. How far below 0 ``z`` can
+be follows from the scores, which are known before the labels, so that the factors
+``1 + strength z / furthest`` are never negative, and have mean at most 1.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ TINY, HUGE = 1e-100, 1e100
 
 @jit
 def log_factors(
-    total: Floats, count: Floats, weight: Floats, bound: Floats, loss: Floats, strength: Floats, out: Floats
+    total: Floats, score: Floats, count: Floats, weight: Floats, bound: Floats, strength: Floats, out: Floats
 ) -> None:
-    """Log of what each direction and strength makes of one unit; ``bound`` and ``loss`` are (2, regions).
+    """Log of what each direction and strength makes of one unit; ``bound`` is (2, regions).
 
-    Their first row is for weights above 0, which bet on frequencies above the scores.
+    Its first row is for weights above 0, which bet on frequencies above the scores.
     """
     groups, regions = total.shape
     product = np.empty(len(strength))
@@ -38,9 +39,11 @@ def log_factors(
             for b in range(regions):
                 w = weight[k, b]
                 if w != 0.0 and count[g, b] > 0.0:
-                    side = 0 if w > 0.0 else 1
                     size += count[g, b]
-                    possible += count[g, b] * abs(w) * (loss[side, b] + bound[side, b])
+                    if w > 0.0:
+                        possible += w * (score[g, b] + bound[0, b] * count[g, b])
+                    else:
+                        possible -= w * (count[g, b] - score[g, b] + bound[1, b] * count[g, b])
             if size > 0.0:
                 largest = max(largest, possible / size)
         out[k] = 0.0
@@ -104,10 +107,10 @@ def invest(log_wealth: Floats, log_cash: float, log_prior: Floats, looks: int, r
 @jit
 def stream(
     total: Floats,
+    score: Floats,
     count: Floats,
     weight: Floats,
     bound: Floats,
-    loss: Floats,
     strength: Floats,
     log_prior: Floats,
     log_wealth: Floats,
@@ -123,7 +126,7 @@ def stream(
     factor = np.empty_like(log_wealth)
     for t in range(len(total)):
         log_cash = invest(log_wealth, log_cash, log_prior, t, restart)
-        log_factors(total[t], count[t], weight, bound, loss, strength, factor)
+        log_factors(total[t], score[t], count[t], weight, bound, strength, factor)
         log_wealth += factor
         evidence[t] = log_sum(log_wealth, log_cash)
         if evidence[t] >= threshold:

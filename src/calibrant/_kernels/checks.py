@@ -12,17 +12,21 @@ _BLOCK = 4096
 
 
 @jit
-def first_outside_unit_interval(score: NDArray[Any]) -> int:
-    """Index of the first score that is not in [0, 1] (NaN included), or -1."""
-    n = len(score)
+def first_above(bits: NDArray[Any], largest: Any) -> int:
+    """Index of the first unsigned integer above ``largest``, or -1.
+
+    The bits of the floating point numbers in [0, 1] are the integers from those of 0.0 to those of 1.0: NaN,
+    infinity and all numbers with a sign, -0.0 among them, lie above.
+    """
+    n = len(bits)
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
         bad = 0
         for i in range(start, stop):  # no branch inside, so that it vectorises
-            bad += not (score[i] >= 0.0 and score[i] <= 1.0)
+            bad += bits[i] > largest
         if bad:
             for i in range(start, stop):
-                if not (score[i] >= 0.0 and score[i] <= 1.0):
+                if bits[i] > largest:
                     return i
     return -1
 

@@ -23,24 +23,32 @@ def pack(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
 
 
 @jit
-def sum_whole_ties(packed: Integers, size: int, first_key: Integers, sums: Floats) -> int:
-    """Close a bin once it has ``size`` pairs, never inside a tie; a short last bin joins the one before.
+def sum_whole_ties(
+    packed: Integers, size: int, least: int, edge_key: Integers, first_key: Integers, sums: Floats
+) -> int:
+    """Close a bin at ``size`` pairs, or at ``least`` pairs where a section of the score ends; never in a tie.
 
-    Fills ``first_key`` and ``sums`` (bins, [n, positives, sum q, sum q^2, sum q y]) and returns the
-    number of bins.
+    Sections begin at 0 and at the ascending keys ``edge_key``. Fills ``first_key`` and ``sums`` (bins,
+    [n, positives, sum q, sum q^2, sum q y]) and returns the number of bins. A last bin with fewer than
+    ``least`` pairs joins the one before.
     """
     n = len(packed)
     value = np.empty(1, np.float64)
     bits = value.view(np.int64)
     used = 0
+    section = 0
+    begun = 0  # section in which the bin begins
     i = 0
     while i < n:
-        if used == 0 or sums[used - 1, 0] >= size:
-            first_key[used] = packed[i] >> 1
+        key = packed[i] >> 1
+        while section < len(edge_key) and edge_key[section] <= key:
+            section += 1
+        if used == 0 or sums[used - 1, 0] >= (size if section == begun else least):
+            begun = section
+            first_key[used] = key
             sums[used, :] = 0.0
             used += 1
         b = used - 1
-        key = packed[i] >> 1
         count = 0
         positives = 0
         while i < n and packed[i] >> 1 == key:
@@ -54,22 +62,29 @@ def sum_whole_ties(packed: Integers, size: int, first_key: Integers, sums: Float
         sums[b, 2] += count * q
         sums[b, 3] += count * q * q
         sums[b, 4] += positives * q
-    if used > 1 and sums[used - 1, 0] < size:
+    if used > 1 and sums[used - 1, 0] < least:
         sums[used - 2] += sums[used - 1]
         used -= 1
     return used
 
 
 @jit
-def bins_of_rows(low: Floats, n: Integers, size: int, row_bin: NDArray[np.int32]) -> int:
+def bins_of_rows(
+    low: Floats, n: Integers, size: int, least: int, edge: Floats, row_bin: NDArray[np.int32]
+) -> int:
     """The same rule on the rows of a tally, ordered by score; rows of equal ``low`` are one tie."""
     rows = len(low)
     used = 0
     filled = 0
     before = 0
+    section = 0
+    begun = 0
     i = 0
     while i < rows:
-        if used == 0 or filled >= size:
+        while section < len(edge) and edge[section] <= low[i]:
+            section += 1
+        if used == 0 or filled >= (size if section == begun else least):
+            begun = section
             used += 1
             before = i
             filled = 0
@@ -78,10 +93,83 @@ def bins_of_rows(low: Floats, n: Integers, size: int, row_bin: NDArray[np.int32]
             filled += n[i]
             row_bin[i] = used - 1
             i += 1
-    if used > 1 and filled < size:
+    if used > 1 and filled < least:
         row_bin[before:] = used - 2
         used -= 1
     return used
+
+
+@jit
+def group_sections(
+    n: Floats, section: Integers, part: Integers, width: float, least: float, group: NDArray[np.int32]
+) -> None:
+    """Group adjoining bins: close at ``width`` pairs, or at ``least`` pairs where a section ends.
+
+    Bins of different parts never share a group. A last group of a part that has fewer than ``least`` pairs
+    joins the one before.
+    """
+    used = 0
+    first = 0  # of the group
+    filled = 0.0
+    opened = 0  # first group of this part
+    for b in range(len(n) + 1):
+        ended = b == len(n) or (b > 0 and part[b] != part[b - 1])
+        if ended:
+            if filled < least and used > opened:
+                group[first:b] = used - 1
+                used -= 1
+            if b == len(n):
+                break
+            used += 1
+            opened = used
+            first = b
+            filled = 0.0
+        elif b > 0 and (filled >= width or (filled >= least and section[b] != section[first])):
+            used += 1
+            first = b
+            filled = 0.0
+        group[b] = used
+        filled += n[b]
+
+
+@jit
+def join_thin(
+    start: Integers,
+    unit: Integers,
+    unit_weight: Floats,
+    alone: Floats,
+    weight: Floats,
+    units: int,
+    least: float,
+    group: NDArray[np.int32],
+) -> None:
+    """Join adjoining bins until each has ``least`` effective units, (sum W_c)^2 / sum W_c^2.
+
+    Bin b's units are ``unit[start[b]:start[b + 1]]`` with their weights; ``alone`` adds the squared weights
+    of units that are in this bin only. A last bin that stays thin joins the one before.
+    """
+    inside = np.zeros(units)
+    used = 0
+    first = 0
+    whole = 0.0
+    squares = 0.0
+    for b in range(len(weight)):
+        group[b] = used
+        whole += weight[b]
+        squares += alone[b]
+        for i in range(start[b], start[b + 1]):
+            w = unit_weight[i]
+            squares += w * (2.0 * inside[unit[i]] + w)
+            inside[unit[i]] += w
+        if whole * whole >= least * squares:
+            for i in range(start[first], start[b + 1]):
+                inside[unit[i]] = 0.0
+            used += 1
+            first = b + 1
+            whole = 0.0
+            squares = 0.0
+    if first < len(weight) and used > 0:
+        group[first:] = used - 1
 
 
 @jit

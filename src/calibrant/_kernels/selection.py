@@ -41,15 +41,15 @@ def write_rows(
 ) -> int:
     """As `write_keys`, for the rows of the root: in 32 bits, which halves the traffic.
 
-    Returns the number of scores that are not in [0, 1].
+    Returns the number of scores that are not in [0, 1], or that are -0.0.
     """
     bits = buffer.view(np.int64)
     bad = 0
     for i in range(len(score)):
         q = np.float64(score[i])
-        least = min(q, 1.0 - q)
-        buffer[i] = least
-        bad += not (least >= 0.0)  # NaN included
+        buffer[i] = min(q, 1.0 - q)
+    for i in range(len(score)):
+        bad += bits[i] < 0 or bits[i] > HALF_BITS  # of a number in [0, 1/2]; -0.0 and NaN are not
     for i in range(len(score)):
         from_half = HALF_BITS - bits[i]
         key = from_half if np.float64(score[i]) >= 0.5 else -from_half
@@ -72,7 +72,7 @@ def score_of_key(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
 def count_root(score: NDArray[Any], low: int, shift: int, count: NDArray[np.uint32]) -> int:
     """Add the number of scores in each row of the root to ``count``; the end rows take what lies beyond.
 
-    Returns the number of scores that are not in [0, 1]: the check costs a pass of its own elsewhere.
+    Returns the number of scores that are not in [0, 1] or are -0.0: the check costs a pass elsewhere.
     """
     n = len(score)
     bad = 0

@@ -10,6 +10,7 @@ import click
 
 from calibrant.cli import _text as text
 from calibrant.cli._options import LEVEL, SEED, added
+from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
     from calibrant.results.events import EventTable, ExtractedEvents, UncertainDocuments
@@ -23,7 +24,7 @@ LEFT_OUT = (
 TOTAL_LEFT_OUT = (
     "mean, sd and intervals are of probabilities that labelled documents recalibrated, 1-best is not; the "
     "interval with shared doubt (low_total, high_total) holds how well the recalibrator is known too; errors "
-    "of the parser, lexicon and rules, and a drift away from the labelled documents, are in none"
+    "of the parser, lexicon and rules are in none"
 )
 
 COUNTRY = click.option(
@@ -57,6 +58,12 @@ _TABLE = (
         "show how far counts are in doubt by that.  [default: for a store that ships, those that ship]",
     ),
     SEED,
+    click.option(
+        "--drift",
+        metavar="SD",
+        help="Standard deviation, in log-odds, by which probabilities shift from period to period, or "
+        "estimate: from the column period or date of --dev. Widens the interval with shared doubt.",
+    ),
 )
 
 
@@ -86,7 +93,15 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     dev = options["dev"]
     if options["interval"] != "samples":  # which cannot be recalibrated
         dev = labels_of(store, dev)
-    return {**options, "countries": options["countries"] or None, "dev": dev}
+    drift = options["drift"]
+    if drift not in (None, "estimate"):
+        try:
+            drift = float(drift)
+        except ValueError:
+            message = f"drift is {drift!r}"
+            hint = "give a number of log-odds such as 0.2, or estimate"
+            raise InputError(message, hint, code="parameter") from None
+    return {**options, "countries": options["countries"] or None, "dev": dev, "drift": drift}
 
 
 def run_lines(found: ExtractedEvents) -> list[str]:
@@ -139,7 +154,7 @@ def table_lines(found: EventTable) -> list[str]:
     empty = len(found.rows) - len(shown)
     if empty:
         lines.append(f"  and {text.count(empty)} cells without a document that may count (--json has them)")
-    lines += ["", LEFT_OUT if not found.recalibrated else TOTAL_LEFT_OUT]
+    lines += ["", LEFT_OUT if not found.recalibrated else TOTAL_LEFT_OUT, *found.conditions]
     if not found.finished:
         lines.append("note: the run that made this store is not at its end")
     return lines + [f"note: {problem}" for problem in found.problems]

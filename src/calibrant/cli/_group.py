@@ -60,6 +60,13 @@ class CommandGroup(click.Group):
         command: click.Command = import_module(self._modules[cmd_name]).command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -69,41 +76,49 @@ class CommandGroup(click.Group):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else."""
+        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else, 130 or 143 stopped."""
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+        received: list[int] = []
         try:
-            with _terminable():
+            with _stoppable(received):
                 code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
             sys.stdout.flush()
         except BrokenPipeError:
             # The reader has had enough; what the interpreter flushes at exit must go somewhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
+            # A library that a signal interrupts while it is imported or compiles may raise any error.
+            if received or isinstance(error, (KeyboardInterrupt, click.Abort)):
+                _say("stopped")
+                sys.exit(128 + (received[0] if received else signal.SIGINT))
             _fail(error)
-        except KeyboardInterrupt:
-            _say("stopped")
-            sys.exit(1)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Let a request to end (SIGTERM) end the command as Ctrl-C does: what was half written is removed."""
+def _stoppable(received: list[int]) -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _interrupt)
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        received.append(number)
+        sys.unraisablehook = lambda unraisable: None  # of objects that the signal left half made
+        raise KeyboardInterrupt
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: each for number, each in handlers.items() if each not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _fail(error: Exception) -> NoReturn:
@@ -114,9 +129,6 @@ def _fail(error: Exception) -> NoReturn:
         import traceback
 
         traceback.print_exc()
-    if isinstance(error, click.Abort):
-        _say("stopped")
-        sys.exit(1)
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx is not None else "calibrant"
         _say(f"{error.format_message()} (see `{command} --help`)")
@@ -137,6 +149,6 @@ def _fail(error: Exception) -> NoReturn:
 
 
 def _say(message: str) -> None:
-    from calibrant.cli._text import printable
+    from calibrant.exceptions import printable
 
     click.echo(f"calibrant: {printable(' '.join(message.split()))}", err=True)

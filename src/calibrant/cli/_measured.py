@@ -50,7 +50,11 @@ def numbers(found: Measurement) -> list[str]:
         ),
         ("  its square, signed", text.number(found.debiased_mse), ""),
         ("  test of calibration", "", text.p_value(found.test.p_value)),
-        ("CalibErr (RMS, plug-in on the bins)", text.number(found.rms_calibration_error), "biased upward"),
+        (
+            "CalibErr (RMS, plug-in on the bins)",
+            text.number(found.rms_calibration_error),
+            plug_in_bias(found),
+        ),
         ("  its square", text.number(found.calibration_mse), ""),
         ("Largest gap of a bin", text.number(found.max_calibration_error), ""),
         (
@@ -87,6 +91,13 @@ def numbers(found: Measurement) -> list[str]:
     lines = [f"Event {found.event}", *text.labelled(rows)]
     notes = text.notes(found.interval.reasons, found.test.reasons, found.reasons)
     return [*lines, *(f"  {note}" for note in notes)]
+
+
+def plug_in_bias(found: Measurement) -> str:
+    """Name the bias of the plug-in error that shows in these data."""
+    if found.debiased_rms is not None and found.rms_calibration_error < found.debiased_rms:
+        return "below the debiased error: gaps can cancel within a bin"
+    return "biased upward by noise"
 
 
 def below(floor: NoiseFloor) -> str:

@@ -28,6 +28,7 @@ def fitted_lines(found: FittedRecalibrator, source: str) -> list[str]:
         rows.append(("threshold", f"{found.threshold:g}", "scores below it took no part and stay"))
     notes = [f"note: {note}" for note in found.notes]
     output = shlex.quote(found.output or "model.json")
+    dev = "" if found.view == "wide" or source == "-" else f" --dev {shlex.quote(source)}"
     return [
         *text.labelled(rows),
         *notes,
@@ -35,7 +36,7 @@ def fitted_lines(found: FittedRecalibrator, source: str) -> list[str]:
         f"Wrote {found.output} after {found.seconds:.1f} s",
         "",
         "Next, on other data than it was fitted on",
-        f"  calibrant report TEST --model {output} -o report.html    before and after",
+        f"  calibrant report TEST --model {output}{dev} -o report.html    before and after",
         f"  calibrant apply {output} TEST -o OUT    write mended scores",
     ]
 

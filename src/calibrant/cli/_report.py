@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from calibrant.cli import _text as text
 from calibrant.report._groups import group_part
-from calibrant.results.drawing import Report, TaskErrors
+from calibrant.results.drawing import ModelDifference, Report, TaskErrors
+from calibrant.results.groups import MAPS
 from calibrant.results.slices import root
 
 MOST_TASKS = 10
+WIDTH = 100
 
 
 def lines_of(report: Report) -> list[str]:
@@ -37,8 +41,8 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", *_changes(report, level)]
     if report.groups is not None:
         part = group_part(report.groups)
-        points = "Group by group, in percentage points with their intervals"
-        lines += ["", points, *text.table([part.table.head, *part.table.rows]), f"  {part.verdict}"]
+        lines += ["", "Group by group", *text.table([part.table.head, *part.table.rows])]
+        lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference = found.difference
         lines += [
@@ -50,9 +54,20 @@ def lines_of(report: Report) -> list[str]:
                 f"undefined ({difference.reasons.get('p_value', 'the data do not say')})"
                 if difference.p_value is None
                 else text.p_value(difference.p_value)
-            ),
+            )
+            + _adjusted(found, len(report.differences)),
         ]
     return lines + ([""] if report.notes else []) + [f"note: {note}" for note in report.notes]
+
+
+def _adjusted(found: ModelDifference, several: int) -> str:
+    """Add the adjusted p-value where there are several comparisons, and how intervals treat a map."""
+    said = ""
+    if several > 1 and found.adjusted_p_value is not None:
+        said = f", after Holm's method {text.p_value(found.adjusted_p_value)}"
+    if found.difference.calibration_map is not None:
+        said += f"; the intervals {MAPS[found.difference.calibration_map]}"
+    return said
 
 
 def _tasks(tasks: TaskErrors) -> list[str]:
@@ -95,7 +110,12 @@ def _changes(report: Report, level: str) -> list[str]:
                 else f"[{_share(change.relative_low)}, {_share(change.relative_high)}]",
             ]
         )
-    return [f"Squared error (debiased) before and after {report.recalibrator}", *text.table(rows)]
+    maps = dict.fromkeys(MAPS[found.difference.calibration_map] for found in report.differences)
+    return [
+        f"Squared error (debiased) before and after {report.recalibrator}",
+        *text.table(rows),
+        *wrap(f"Intervals of the change {', or '.join(maps)}.", WIDTH, initial_indent="  "),
+    ]
 
 
 def _share(change: float | None) -> str:

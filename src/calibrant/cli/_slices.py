@@ -116,7 +116,11 @@ def _left_out(table: SliceTable) -> list[str]:
 
 
 def _notes(table: SliceTable, measured: list[SliceErrors]) -> list[str]:
-    reasons: dict[str, str] = {}
+    slices: dict[str, list[str]] = {}
     for row in measured:
-        reasons |= {reason: name for name, reason in ranked(row, table.rank).reasons.items()}
-    return [f"  note: {reason}" for reason in reasons]
+        for reason in dict.fromkeys(ranked(row, table.rank).reasons.values()):
+            slices.setdefault(reason, []).append(_short(row.name))
+    return [
+        f"  note: {reason}" if len(names) > MOST_NAMED else f"  note: {', '.join(names)}: {reason}"
+        for reason, names in slices.items()
+    ]

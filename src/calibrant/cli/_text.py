@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from calibrant.results._words import count, counted, number, percent, printable
+from calibrant.exceptions import printable
+from calibrant.results._words import count, counted, number, percent
 
 __all__ = [
     "between",

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import LEVEL, SEED, Printing, printing
+from calibrant.cli._options import LEVEL, Printing, printing
 
 if TYPE_CHECKING:
-    from calibrant.results import Agreement, ResampledEstimate
+    from calibrant.results import Agreement, IntervalEstimate
 
 MOST_CELLS = 12
 
@@ -26,7 +26,7 @@ MOST_CELLS = 12
 @click.option(
     "--cluster",
     metavar="NAME",
-    help="Column of what items belong to, such as a document; intervals then resample that.  "
+    help="Column of what items belong to, such as a document; its items may depend on each other.  "
     "[default: cluster]",
 )
 @click.option(
@@ -50,10 +50,6 @@ MOST_CELLS = 12
     help="How many of the items with the least agreement to list.",
 )
 @LEVEL
-@click.option(
-    "--samples", type=click.IntRange(min=100), default=2000, show_default=True, help="Resamples of intervals."
-)
-@SEED
 @printing
 def command(file: str, labels: str | None, printing: Printing, **options: Any) -> None:
     """Say how far annotators (people or systems) agree on the items of FILE.
@@ -84,13 +80,18 @@ def lines_of(found: Agreement, file: str) -> list[str]:
         interval = f"{text.percent(found.level)} interval {text.between(value.low, value.high)}"
         reason = value.reasons.get("estimate") or value.reasons.get("low")
         rows.append((shown, text.number(value.estimate), reason or interval))
-    units = f"{text.counted(found.clusters, 'cluster')}" if found.clusters else "items"
     lines = [head + gaps, "", *text.labelled(rows, indent=0), "", *_pairs(found), *_classes(found)]
     lines += [*_annotators(found), *_disputed(found)]
-    return [*lines, f"Intervals: {found.samples:,} resamples of {units}, seed {found.seed}"]
+    kind = f" of {text.counted(found.clusters, 'cluster')}" if found.clusters else ""
+    of_all = [{"warning": found.reasons["warning"]}] if "warning" in found.reasons else []
+    reasons = {shown: getattr(found, name).reasons for name, shown in COEFFICIENTS.items()}
+    warned = {shown: own["warning"] for shown, own in reasons.items() if "warning" in own}
+    if warned and not of_all:
+        of_all = [{"warning": f"{', '.join(warned)}: {next(iter(warned.values()))}"}]
+    return [*lines, f"Intervals: goodness-of-fit test{kind}", *text.notes(*of_all)]
 
 
-def _with(value: ResampledEstimate) -> list[str]:
+def _with(value: IntervalEstimate) -> list[str]:
     from calibrant.cli import _text as text
 
     return [text.number(value.estimate), text.between(value.low, value.high)]

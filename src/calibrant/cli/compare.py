@@ -133,14 +133,17 @@ def _pair(found: Comparison, pair: SystemPair) -> list[str]:
             )
         )
         rows.append(("", "", f"{interval} {text.between(test.corrected_low, test.corrected_high)}"))
-    for name, resampled in (("bootstrap", pair.bootstrap), ("permutation", pair.permutation)):
-        if resampled is not None:
-            limits = (
-                f", interval {text.between(resampled.low, resampled.high)}"
-                if resampled.low is not None
-                else ""
-            )
-            rows.append((name, "", text.p_value(resampled.p_value) + limits))
+    for resampled in (pair.bootstrap, pair.permutation):
+        if resampled is None or resampled.method == "t":  # the t-test above is the same
+            continue
+        name = resampled.method
+        if resampled.p_value is None:
+            rows.append((name, "-", resampled.reasons["p_value"]))
+            continue
+        remark = text.p_value(resampled.p_value)
+        if resampled.low is not None:
+            remark += f", interval {text.between(resampled.low, resampled.high)}"
+        rows.append((name, "", ": ".join([remark, *filter(None, [resampled.reasons.get("warning")])])))
     if pair.mcnemar is not None:
         only = f"{pair.mcnemar.first_only} against {pair.mcnemar.second_only} right alone"
         rows.append(("McNemar", "", f"{text.p_value(pair.mcnemar.p_value)}, {only}"))

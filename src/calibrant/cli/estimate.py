@@ -47,6 +47,14 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
     show_default=True,
     help="What is estimated: the number in these documents, or in what they were drawn from.",
 )
+@click.option(
+    "--sampling",
+    type=click.Choice(["detect", "fixed", "independent"]),
+    default="detect",
+    show_default=True,
+    help="How documents with unequal chances were chosen: a fixed number of each group with one chance, or "
+    "each document independently; detect concludes it from the chances.",
+)
 @LEVEL
 @click.option("--score", metavar="NAME", default="score", show_default=True, help="Column of probabilities.")
 @click.option("--label", metavar="NAME", default="label", show_default=True, help="Column of labels.")
@@ -76,6 +84,7 @@ def _lines(found: CorrectedCounts) -> list[str]:
     lines = [
         f"{found.documents:,} documents, {found.labelled:,} of them labelled; intervals of {share}, "
         f"of the {found.population}",
+        _sampling(found),
         "",
     ]
     rows = [["period", "method", "labels", "documents", "count", "interval", "share"]]
@@ -89,6 +98,17 @@ def _lines(found: CorrectedCounts) -> list[str]:
     return lines + (["", *notes] if notes else [])
 
 
+def _sampling(found: CorrectedCounts) -> str:
+    design = {
+        "simple": "simple random sampling, in each period",
+        "fixed": "a fixed number of labels for each group of documents with one chance",
+        "independent": "each document was chosen independently, with its own chance",
+    }[found.sampling]
+    clusters = "" if found.clusters is None else f"; labels in {found.clusters:,} clusters"
+    detected = " (detected from the chances; state it with --sampling)" if found.sampling_detected else ""
+    return f"variance of {design}{detected}{clusters}"
+
+
 def _where(names: list[str]) -> str:
     return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 
@@ -98,8 +118,10 @@ def _row(one: CorrectedMean) -> list[str]:
 
     period = "all" if one.period is None else one.period
     labels = "-" if one.method == "uncorrected" else f"{one.labelled:,}"
-    if one.count is None or one.count_low is None or one.count_high is None:
+    if one.count is None:
         return [period, one.method, labels, f"{one.documents:,}", "-", "-", "-"]
-    interval = f"[{one.count_low:,.1f}, {one.count_high:,.1f}]"
+    interval = "-"
+    if one.count_low is not None and one.count_high is not None:
+        interval = f"[{one.count_low:,.1f}, {one.count_high:,.1f}]"
     share = text.number(one.mean)
     return [period, one.method, labels, f"{one.documents:,}", f"{one.count:,.1f}", interval, share]

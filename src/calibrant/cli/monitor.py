@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--unit",
-    type=click.Choice(["day", "cluster", "item"]),
+    type=click.Choice(["day", "cluster", "item", "dependent-day"]),
     default="day",
     show_default=True,
-    help="What is independent given the past. day: nothing within a window. cluster and item see a fault "
-    "much sooner, if it is true.",
+    help="What is independent given the past. day: windows, not the labels of one. cluster and item find a "
+    "change much sooner, if it is true. dependent-day: nothing; errors may persist for days.",
 )
 @click.option("--restart", is_flag=True, help="Start again after each alarm.")
 @click.option("--event", metavar="EVENT", help="binary, class:NAME, or of a wide table top or pooled.")
@@ -69,9 +69,9 @@ if TYPE_CHECKING:
 def command(predictions: str, output: str | None, printing: Printing, **options: Any) -> None:
     """Watch whether the labels in PRED go on as the scores say.
 
-    PRED is a table as for calibrant measure, with a column of time. However often one looks, there is ever a
-    false alarm with probability ALPHA at most. What each --unit needs, and what late labels do, is in the
-    guide, docs/guide/monitoring.md.
+    PRED is a table as for calibrant measure, with a column of time. However often you look, the probability
+    that there is ever a false alarm is at most ALPHA, under the condition of the --unit, which is printed.
+    The guide, docs/guide/monitoring.md, explains the conditions and what late labels do.
     """
     from calibrant.workflow import monitor
 
@@ -85,7 +85,8 @@ def lines_of(found: Monitoring, file: str) -> list[str]:
     from calibrant.cli import _text as text
 
     against = "calibrated scores" if found.against == "calibrated" else "the reference period"
-    lines = [f"{file}: {text.counted(len(found.days), 'window')} against {against}; {_promise(found)}", ""]
+    lines = [f"{file}: {text.counted(len(found.days), 'window')} against {against}; {_promise(found)}"]
+    lines += [f"Condition: {found.condition}", ""]
     rows = [["window", "n", "score", "frequency", "error", "95 % interval", "log10 e", ""]]
     for day in found.days:
         rows.append(

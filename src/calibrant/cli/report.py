@@ -8,6 +8,7 @@ import click
 
 from calibrant.cli._options import Printing, measuring, printing, settings_of
 from calibrant.cli._progress import Progress
+from calibrant.recalibrate.methods import METHODS, Name
 
 
 @click.command(
@@ -32,8 +33,13 @@ from calibrant.cli._progress import Progress
 @click.option(
     "--dev",
     metavar="FILE",
-    help="The table that MODEL was fitted on: fit again to resamples of it, for an interval on the change "
-    "that counts the chance of the fit as well.",
+    help="The table on which the recalibrator is fitted. It is resampled, so that intervals of the change "
+    "include the sampling error of the calibration map; without it they treat the map as fixed.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    help="Instead of --model: fit a recalibrator to the table of --dev, as calibrant fit does.",
 )
 @click.option(
     "--group",
@@ -56,6 +62,7 @@ def command(
     names: tuple[str, ...],
     model: str | None,
     dev: str | None,
+    method: Name | None,
     group: str | None,
     groups: int | None,
     counts: str | None,
@@ -82,6 +89,7 @@ def command(
             predictions,
             names=names or None,
             model=model,
+            method=method,
             dev=dev,
             group=group,
             groups=groups,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,26 @@ from calibrant.cli._options import Printing, printing
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
 )
+@click.option(
+    "--cells",
+    metavar="NAMES",
+    help="Run only these groups of cells, separated by commas (study coverage).  [default: all]",
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(min=1),
+    help="Draws per cell (study coverage).  [default: the cell's own number]",
+)
 @printing
-def command(name: str, data: Path | None, output: Path | None, seed: int | None, printing: Printing) -> None:
+def command(
+    name: str,
+    data: Path | None,
+    output: Path | None,
+    seed: int | None,
+    cells: str | None,
+    replications: int | None,
+    printing: Printing,
+) -> None:
     """Run the experiment NAME again and print the paper's numbers beside ours.
 
     Studies: sentiment, synthetic and others; a wrong name lists them all.
@@ -43,6 +62,11 @@ def command(name: str, data: Path | None, output: Path | None, seed: int | None,
 
     study = _load(name)
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
+    for option, value in (("cells", cells and cells.split(",")), ("replications", replications)):
+        if value is not None:
+            if option not in signature(study.run).parameters:
+                raise click.UsageError(f"The study {name} has no option --{option}.")
+            options[option] = value
     if output is not None and not output.is_dir():
         raise click.UsageError(f"{output} is not a folder: make it, or name another.")
     if hasattr(study, "plan"):  # of what is slow, what is there already

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.evaluate._resampling import Statistic, Units
+from calibrant.evaluate._score_interval import Cells, Statistic, with_possible
 from calibrant.evaluate.ratings import Ratings
 
 DISTANCES = ("nominal", "ordinal", "interval", "ratio")
 ONE_LABEL = "by chance alone all would agree: only one label is used"
 NO_PAIR = "no item has two labels"
 NOT_TWO = "it is of two annotators; by_pair has it for each pair"
+MOST_POSSIBLE = 20  # labels: of more, patterns without items have the most frequent one
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,45 @@ class Patterns:
         paired: NDArray[np.bool_] = self.given >= 2
         return paired
 
-    def units(self, sums: Floats, cluster: Integers | None, clusters: int) -> Units:
-        """Units of resampling, from the sums of each pattern."""
-        if cluster is None:
-            return Units(sums, self.number)
-        total = np.empty((clusters, sums.shape[1]))
-        for column in range(sums.shape[1]):
-            total[:, column] = np.bincount(cluster, sums[self.pattern, column], minlength=clusters)
-        return Units(total, np.ones(clusters, np.int64))
+    def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
+        """Cells of the items, from what an item of each pattern adds."""
+        item = None if cluster is None else self.pattern
+        # Items with one label are neither agreement nor disagreement.
+        equal = np.where(self.pairable, equal_pairs(self.counts), np.nan)
+        return Cells(with_possible(rows, self.number, equal), self.number, item, cluster)
+
+    def with_possible(self) -> Patterns:
+        """Add patterns without items: all labels equal, and every division between two labels."""
+        given = self.given[self.number > 0].max(initial=0.0)
+        if given < 2:
+            return self
+        labels = self.counts.shape[1]
+        most = int(np.argmax(self.number @ self.counts))
+        pairs = np.array(
+            [
+                (one, other)
+                for one in range(labels)
+                for other in range(labels)
+                if labels <= MOST_POSSIBLE or one in (other, most) or other == most
+            ]
+        )
+        unit = np.eye(labels)
+        first, second = unit[pairs[:, 0]], unit[pairs[:, 1]]
+        possible = np.vstack([(given - less) * first + less * second for less in range(1, int(given))])
+        known = {row.tobytes() for row in self.counts}
+        new = np.array([row for row in possible if row.tobytes() not in known]).reshape(-1, labels)
+        new = np.unique(new, axis=0)
+        number = np.append(self.number, np.zeros(len(new), np.int64))
+        return Patterns(np.vstack([self.counts, new]), self.pattern, number)
+
+    def of_label(self, label: int) -> Patterns:
+        """Patterns of one label against all others."""
+        own, given = self.counts[:, label].astype(np.int64), self.given.astype(np.int64)
+        code, place = np.unique(given * (given.max(initial=0) + 1) + own, return_inverse=True)
+        counts = np.zeros((len(code), 2))
+        counts[place] = np.column_stack([own, given - own])
+        number = np.bincount(place, self.number, minlength=len(code)).astype(np.int64)
+        return Patterns(counts, place[self.pattern], number)
 
 
 def patterns_of(ratings: Ratings) -> Patterns:
@@ -121,9 +153,9 @@ def chance_statistics(labels: int) -> dict[str, Statistic]:
         return beyond_chance(raw(totals), chance)
 
     return {
-        "raw_agreement": Statistic(raw, (0,), NO_PAIR),
-        "fleiss_kappa": Statistic(fleiss, (), ONE_LABEL),
-        "gwet_ac1": Statistic(ac1, (), ONE_LABEL),
+        "raw_agreement": quotient([1], [0], NO_PAIR),
+        "fleiss_kappa": Statistic(fleiss, ONE_LABEL),
+        "gwet_ac1": Statistic(ac1, ONE_LABEL),
     }
 
 
@@ -167,7 +199,7 @@ def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Stati
         value: Floats = 1 - (n.sum(axis=1) - 1) * ratio(observed, expected)
         return value
 
-    return Statistic(alpha, (), ONE_LABEL)
+    return Statistic(alpha, ONE_LABEL)
 
 
 def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
@@ -195,9 +227,9 @@ def two_statistics(weight: Floats) -> dict[str, Statistic]:
         return beyond_chance(ratio(totals[:, 1], n), (share**2).sum(axis=1))
 
     return {
-        "raw_agreement": Statistic(lambda totals: ratio(totals[:, 1], totals[:, 0]), (0,), NO_PAIR),
-        "cohen_kappa": Statistic(cohen, (), ONE_LABEL),
-        "scott_pi": Statistic(scott, (), ONE_LABEL),
+        "raw_agreement": quotient([1], [0], NO_PAIR),
+        "cohen_kappa": Statistic(cohen, ONE_LABEL),
+        "scott_pi": Statistic(scott, ONE_LABEL),
     }
 
 
@@ -210,27 +242,38 @@ def agreement_weights(labels: int, weights: str | None) -> Floats:
 
 
 def class_sums(patterns: Patterns) -> Floats:
-    """Columns by label: equal pairs, it against all others; share; pairs of it; counts. Then two for all."""
-    given, pairable = patterns.given[:, None], patterns.pairable[:, None]
-    own, rest = patterns.counts, given - patterns.counts
-    pairs = np.maximum(given * (given - 1), 1)
-    equal = (own * (own - 1) + rest * (rest - 1)) / pairs
+    """Columns, of the first of two labels: equal pairs; share; pairs of it; count; pairable; labelled."""
+    given, own = patterns.given, patterns.counts[:, 0]
     specific = own * (own - 1) / np.maximum(given - 1, 1)
-    blocks = [equal * pairable, own / np.maximum(given, 1), specific * pairable, own * pairable]
-    return np.column_stack([*blocks, patterns.pairable, patterns.given > 0])
+    columns = [
+        equal_pairs(patterns.counts) * patterns.pairable,
+        own / np.maximum(given, 1),
+        specific * patterns.pairable,
+        own * patterns.pairable,
+        patterns.pairable,
+        given > 0,
+    ]
+    return np.column_stack(columns).astype(np.float64)
 
 
-def class_statistics(label: int, labels: int) -> dict[str, Statistic]:
-    """Specific agreement, and kappa against all others, of one label."""
+def class_statistics() -> dict[str, Statistic]:
+    """Specific agreement, and kappa against all others, of one label; from `class_sums`."""
 
     def kappa(totals: Floats) -> Floats:
-        share = ratio(totals[:, labels + label], totals[:, -1])
-        return beyond_chance(ratio(totals[:, label], totals[:, -2]), share**2 + (1 - share) ** 2)
-
-    def specific(totals: Floats) -> Floats:
-        return ratio(totals[:, 2 * labels + label], totals[:, 3 * labels + label])
+        share = ratio(totals[:, 1], totals[:, 5])
+        return beyond_chance(ratio(totals[:, 0], totals[:, 4]), share**2 + (1 - share) ** 2)
 
     return {
-        f"specific_agreement {label}": Statistic(specific, (3 * labels + label,), "the label is not given"),
-        f"kappa {label}": Statistic(kappa, (), "the label is given always or never"),
+        "specific_agreement": quotient([2], [3], "the label is not given"),
+        "kappa": Statistic(kappa, "the label is given always or never"),
     }
+
+
+def quotient(above: ArrayLike, below: ArrayLike, undefined: str) -> Statistic:
+    """Quotient of two sums of columns."""
+    numerator, denominator = np.asarray(above, np.int64), np.asarray(below, np.int64)
+    return Statistic(
+        lambda totals: ratio(totals[:, numerator].sum(axis=1), totals[:, denominator].sum(axis=1)),
+        undefined,
+        (numerator, denominator),
+    )

@@ -13,6 +13,7 @@ Integers = NDArray[np.int64]
 
 EDGES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
 STRENGTHS = tuple(0.015 * 2.0**k for k in range(7))  # shares of the largest bet that cannot ruin
+DAY_STRENGTHS = (0.15, 0.4, 0.8, 0.99)  # with one bet per day, smaller bets win nothing within years
 SHAPES_SHARE = 0.5  # of the wealth, on directions that go over all regions
 HALVINGS = 40
 LEAST_LOSS = 0.01  # an upper bound may not promise more than this above what is possible
@@ -34,6 +35,8 @@ class Bets:
         (2, regions) largest mean of y - q, and of q - y, that the null allows.
     loss
         (2, regions) the most that y - q, and q - y, can be below 0.
+    strength
+        Fractions of the largest bet that cannot ruin.
     log_prior
         (directions, strengths) how wealth is spread.
     """
@@ -43,14 +46,11 @@ class Bets:
     names: tuple[str, ...]
     bound: Floats
     loss: Floats
+    strength: Floats
     log_prior: Floats
 
-    @property
-    def strength(self) -> Floats:
-        return np.array(STRENGTHS)
 
-
-def bets_of(edges: Floats, bound: Floats) -> Bets:
+def bets_of(edges: Floats, bound: Floats, strengths: tuple[float, ...] = STRENGTHS) -> Bets:
     """Bets on single regions, both ways, and on all of them: too high or low, too extreme or timid."""
     ends = np.concatenate([[0.0], edges, [1.0]])
     regions = len(ends) - 1
@@ -69,10 +69,11 @@ def bets_of(edges: Floats, bound: Floats) -> Bets:
             single[f"frequency below {place}"] = -np.eye(regions)[b]
     share = SHAPES_SHARE if single else 1.0
     prior = np.repeat([share / len(shapes), (1 - share) / max(1, len(single))], [len(shapes), len(single)])
-    log_prior = np.repeat(np.log(prior / len(STRENGTHS))[:, None], len(STRENGTHS), axis=1)
+    log_prior = np.repeat(np.log(prior / len(strengths))[:, None], len(strengths), axis=1)
     names = (*shapes, *single)
     weight = np.array([*shapes.values(), *single.values()])
-    return Bets(edges, weight, names, np.maximum(bound, LEAST_LOSS - loss), loss, log_prior)
+    least = np.maximum(bound, LEAST_LOSS - loss)
+    return Bets(edges, weight, names, least, loss, np.array(strengths), log_prior)
 
 
 def regions_of(score: NDArray[np.floating], edges: Floats) -> Integers:
@@ -80,13 +81,17 @@ def regions_of(score: NDArray[np.floating], edges: Floats) -> Integers:
     return np.searchsorted(edges, score.astype(np.float64), side="left")
 
 
-def sums_by_group(residual: Floats, region: Integers, group: Integers, regions: int) -> tuple[Floats, Floats]:
-    """(groups, regions) sums of residuals and counts."""
-    groups = int(group.max()) + 1
+def sums_by_group(
+    residual: Floats, score: Floats, region: Integers, group: Integers, regions: int
+) -> tuple[Floats, Floats, Floats]:
+    """(groups, regions) sums of residuals and of scores, and counts."""
+    shape = int(group.max()) + 1, regions
     cell = group * regions + region
-    total: Floats = np.bincount(cell, residual, minlength=groups * regions).astype(np.float64)
-    count: Floats = np.bincount(cell, minlength=groups * regions).astype(np.float64)
-    return total.reshape(groups, regions), count.reshape(groups, regions)
+    total, scores, count = (
+        np.bincount(cell, weights, minlength=shape[0] * regions).astype(np.float64).reshape(shape)
+        for weights in (residual, score, None)
+    )
+    return total, scores, count
 
 
 def reference_bounds(total: Floats, count: Floats, edges: Floats, risk: float) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant._rng import Seed, generator_of, number
 from calibrant.evaluate import _agreement_sums as sums
-from calibrant.evaluate._resampling import SAMPLES, Statistic, Units, by_cluster, estimates
+from calibrant.evaluate._score_interval import Cells, estimates, warning_of, with_possible
 from calibrant.evaluate.ratings import Ratings
 from calibrant.exceptions import InputError
 from calibrant.results.agreement import PairAgreement
-from calibrant.results.resampled import ResampledEstimate
 
 Weights = Literal["linear", "quadratic"]
 
@@ -72,8 +70,6 @@ def pair_agreement(
     weights: Weights | None = None,
     clusters: ArrayLike | None = None,
     level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: Seed = 0,
 ) -> PairAgreement:
     """How far two annotators agree, on the items that both labelled.
 
@@ -83,7 +79,7 @@ def pair_agreement(
         Labels.
     first, second
         Positions of the two among ``ratings.annotators``.
-    weights, clusters, level, samples, seed
+    weights, clusters, level
         As in `agreement`.
 
     Raises
@@ -104,43 +100,24 @@ def pair_agreement(
     0.667
     """
     _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
-    if not (0 <= first < len(ratings.annotators) and 0 <= second < len(ratings.annotators)):
+    first = _checks.positive_integer(first, "first", least=0)
+    second = _checks.positive_integer(second, "second", least=0)
+    if max(first, second) >= len(ratings.annotators):
         message = f"annotators {first} and {second} are asked for, and there are {len(ratings.annotators)}"
         raise InputError(message, "count from 0", code="parameter")
-    cluster, count = cluster_codes(clusters, len(ratings.items))
-    return pair_of(ratings, first, second, weights, Resampling(cluster, count, level, samples, number(seed)))
+    return pair_of(ratings, first, second, weights, cluster_codes(clusters, len(ratings.items)), level)
 
 
-class Resampling:
-    """How intervals are made, the same for all coefficients."""
-
-    def __init__(
-        self, cluster: Integers | None, clusters: int, level: float, samples: int, seed: int
-    ) -> None:
-        self.cluster, self.clusters = cluster, clusters
-        self._level, self._samples, self._seed = level, samples, seed
-
-    def __call__(
-        self, units: Units, statistics: Mapping[str, Statistic], name: str
-    ) -> dict[str, ResampledEstimate]:
-        rng = generator_of(self._seed, name)
-        return estimates(units, statistics, self._level, self._samples, rng)
-
-    def items(self, values: Floats) -> Units:
-        """Units from the sums (items, columns)."""
-        return by_cluster(values, self.cluster, self.clusters)
-
-
-def cluster_codes(clusters: ArrayLike | None, items: int) -> tuple[Integers | None, int]:
+def cluster_codes(clusters: ArrayLike | None, items: int) -> Integers | None:
     if clusters is None:
-        return None, 0
-    codes, names = _checks.cluster_codes(clusters)
+        return None
+    codes, _ = _checks.cluster_codes(clusters)
     _checks.same_length("clusters", len(codes), "the items", items)
-    return codes, len(names)
+    return codes
 
 
 def pair_of(
-    ratings: Ratings, first: int, second: int, weights: Weights | None, resample: Resampling
+    ratings: Ratings, first: int, second: int, weights: Weights | None, cluster: Integers | None, level: float
 ) -> PairAgreement:
     if weights is not None:
         _checks.one_of(weights, ("linear", "quadratic"), "weights")
@@ -148,26 +125,44 @@ def pair_of(
     weight = sums.agreement_weights(labels, weights)
     one, other = ratings.by(first), ratings.by(second)
     counts = _confusion(one, other, labels)
-    names = ratings.annotators[first], ratings.annotators[second]
     statistics = sums.two_statistics(weight)
     if counts.sum() == 0:
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
-    if resample.cluster is None:
-        row, column = np.nonzero(counts)
-        units = Units(sums.two_sums(row, column, weight), counts[row, column])
-        if not len(row):
-            units = Units(np.zeros((1, 3 + 2 * labels)), np.ones(1, np.int64))
-    else:
-        units = resample.items(sums.two_sums(one, other, weight))
-    found = resample(units, statistics, f"pair {names[0]} {names[1]}")
+    cells = pair_cells(one, other, counts, weight, cluster)
+    found = estimates(cells, statistics, level)
+    warning = warning_of(cells)
     return PairAgreement(
-        *names,
+        ratings.annotators[first],
+        ratings.annotators[second],
         items=int(counts.sum()),
         confusion=tuple(tuple(line) for line in counts.tolist()),
         raw_agreement=found["raw_agreement"],
         cohen_kappa=found["cohen_kappa"],
         scott_pi=found["scott_pi"],
+        reasons={} if warning is None else {"warning": warning},
     )
+
+
+def pair_cells(
+    one: Integers, other: Integers, counts: Integers, weight: Floats, cluster: Integers | None
+) -> Cells:
+    """Cells of the confusion matrix; of many labels, empty ones only with the most frequent label."""
+    labels = len(counts)
+    used = counts > 0
+    if labels <= sums.MOST_POSSIBLE:
+        used[:] = True
+    else:
+        most = int(np.argmax(counts.sum(axis=0) + counts.sum(axis=1)))
+        np.fill_diagonal(used, True)
+        used[most], used[:, most] = True, True
+    row, column = np.nonzero(used)
+    rows = with_possible(sums.two_sums(row, column, weight), counts[row, column], 1.0 * (row == column))
+    if cluster is None:
+        return Cells(rows, counts[row, column])
+    place = np.full((labels, labels), -1)
+    place[row, column] = np.arange(len(row))
+    item = np.where((one >= 0) & (other >= 0), place[one, other], -1)
+    return Cells(rows, counts[row, column], item, cluster)
 
 
 def _confusion(first: Integers, second: Integers, labels: int) -> Integers:

@@ -1,4 +1,4 @@
-"""Intervals that resample items or clusters, from sums over them; no loop over items and resamples.
+"""Resampling of items or clusters, from sums over them; no loop over items and resamples.
 
 A statistic is a function of totals over units (items, or clusters of items). Units that are alike are held
 once, with their number, so that a resample is one multinomial draw, and all resamples one matrix product.
@@ -7,22 +7,19 @@ once, with their number, so that a resample is one multinomial draw, and all res
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._checks import Floats, Integers, positive_integer, proportion
-from calibrant.exceptions import InputError
-from calibrant.measure.bin_intervals import wilson
-from calibrant.results.resampled import ResampledEstimate
+from calibrant._checks import Floats, Integers, sample_count
+from calibrant.evaluate._student import effective_number
 
 SAMPLES = 2000
 FEWEST_SAMPLES = 100
 _NUMBERS_A_CHUNK = 1 << 21
-SAME = "every resample gives the same value, so resampling says nothing about its error"
-WILSON = "every resample gives the same value; the interval is Wilson's, of the units that could differ"
 ONE_UNIT = "an interval needs two or more units"
+FEWEST_UNITS = 30  # effective ones; with fewer, resampled differences spread too little
 OFTEN_UNDEFINED = "it is undefined in more than half of the resamples"
 
 
@@ -36,10 +33,18 @@ class Units:
         (rows, columns) what each unit adds to the totals.
     count
         (rows,) units that are alike.
+    size
+        (rows,) items of each cluster; None where units are items.
     """
 
     sums: Floats
     count: Integers
+    size: Floats | None = None
+
+    @property
+    def effective(self) -> float:
+        """Number of units of equal size that give as much information."""
+        return float(self.number) if self.size is None else effective_number(self.size)
 
     @property
     def number(self) -> int:
@@ -53,25 +58,6 @@ class Units:
         return totals
 
 
-@dataclass(frozen=True)
-class Statistic:
-    """A function of totals.
-
-    Attributes
-    ----------
-    value
-        From totals (draws, columns) to values (draws,), NaN where undefined.
-    trials
-        For a proportion: columns of which one is positive in units that have a part in it. Empty for others.
-    undefined
-        Why it is undefined, where it is.
-    """
-
-    value: Callable[[Floats], Floats]
-    trials: tuple[int, ...] = ()
-    undefined: str = "it is 0 / 0"
-
-
 def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:
     """Units from the sums (n, columns) of items: the items themselves, or their clusters."""
     if cluster is None:
@@ -79,7 +65,7 @@ def by_cluster(sums: Floats, cluster: Integers | None, count: int) -> Units:
     total = np.empty((count, sums.shape[1]))
     for column in range(sums.shape[1]):
         total[:, column] = np.bincount(cluster, sums[:, column], minlength=count)
-    return Units(total, np.ones(count, np.int64))
+    return Units(total, np.ones(count, np.int64), np.bincount(cluster, minlength=count).astype(np.float64))
 
 
 def alike(sums: Floats) -> Units:
@@ -90,10 +76,7 @@ def alike(sums: Floats) -> Units:
 
 def check_samples(samples: object) -> int:
     """Return a number of resamples, or raise."""
-    found = positive_integer(samples, "samples")
-    if found < FEWEST_SAMPLES:
-        raise InputError(f"samples is {found}", f"give at least {FEWEST_SAMPLES}", code="parameter")
-    return found
+    return sample_count(samples, least=FEWEST_SAMPLES)
 
 
 def resampled_totals(units: Units, samples: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -103,56 +86,6 @@ def resampled_totals(units: Units, samples: int, rng: np.random.Generator) -> It
     for start in range(0, samples, step):
         draws = min(step, samples - start)
         yield rng.multinomial(units.number, share, size=draws) @ units.sums
-
-
-def estimates(
-    units: Units, statistics: Mapping[str, Statistic], level: float, samples: int, rng: np.random.Generator
-) -> dict[str, ResampledEstimate]:
-    """Each statistic with its interval, all from the same resamples.
-
-    References
-    ----------
-    .. [1] Efron (1987). Better bootstrap confidence intervals. Journal of the American Statistical
-       Association 82, 171-185.
-    """
-    level, samples = proportion(level, "level"), check_samples(samples)
-    draws: dict[str, list[Floats]] = {name: [] for name in statistics}
-    if units.number > 1:
-        for totals in resampled_totals(units, samples, rng):
-            for name, statistic in statistics.items():
-                draws[name].append(statistic.value(totals))
-    return {
-        name: _estimate(units, statistic, np.concatenate(draws[name] or [np.empty(0)]), level)
-        for name, statistic in statistics.items()
-    }
-
-
-def _estimate(units: Units, statistic: Statistic, draws: Floats, level: float) -> ResampledEstimate:
-    value = float(statistic.value(units.totals[None])[0])
-    number = units.number
-    if np.isnan(value):
-        reasons = dict.fromkeys(("estimate", "standard_error", "low", "high"), statistic.undefined)
-        return ResampledEstimate(None, None, None, None, level, number, reasons)
-
-    def without(reason: str) -> ResampledEstimate:
-        reasons = dict.fromkeys(("standard_error", "low", "high"), reason)
-        return ResampledEstimate(value, None, None, None, level, number, reasons)
-
-    if number < 2:
-        return without(ONE_UNIT)
-    defined = draws[~np.isnan(draws)]
-    if 2 * len(defined) < len(draws):
-        return without(OFTEN_UNDEFINED)
-    if np.ptp(defined) <= 1e-12:
-        if not statistic.trials:
-            return without(SAME)
-        trials = float(units.count[(units.sums[:, statistic.trials] > 0).any(axis=1)].sum())
-        low, high = wilson(np.array([value]), np.array([trials]), level)
-        reasons = {"standard_error": SAME, "note": WILSON}
-        return ResampledEstimate(value, None, float(low[0]), float(high[0]), level, number, reasons)
-    left_out = statistic.value(units.totals - units.sums)
-    low_high = accelerated(value, defined, left_out, units.count, level)
-    return ResampledEstimate(value, float(defined.std(ddof=1)), *low_high, level, number)
 
 
 def expanded(level: float, units: int) -> tuple[float, float]:

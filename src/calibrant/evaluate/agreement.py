@@ -1,7 +1,7 @@
 """Agreement of annotators: raw, Cohen's kappa, Scott's pi, Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
 
-All are functions of sums over items, so intervals resample items (or clusters of them) without a loop
-over items. An item without a label of some annotator counts with the labels that it has.
+All are functions of sums over items, so that intervals need only the counts of items on which the same labels
+were given. An item without a label of some annotator counts with the labels that it has.
 """
 
 from __future__ import annotations
@@ -14,17 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._rng import Seed, number
+from calibrant._checks import Integers
 from calibrant.evaluate import _agreement_sums as sums
-from calibrant.evaluate._pair_agreement import (
-    Resampling,
-    Weights,
-    cluster_codes,
-    confusion,
-    pair_agreement,
-    pair_of,
-)
-from calibrant.evaluate._resampling import SAMPLES, Statistic
+from calibrant.evaluate._pair_agreement import Weights, cluster_codes, confusion, pair_agreement, pair_of
+from calibrant.evaluate._score_interval import cells_of, estimates, warning_of
 from calibrant.evaluate.ratings import Ratings
 from calibrant.exceptions import InputError
 from calibrant.results.agreement import (
@@ -34,7 +27,7 @@ from calibrant.results.agreement import (
     DisputedItem,
     PairAgreement,
 )
-from calibrant.results.resampled import ResampledEstimate
+from calibrant.results.interval_estimate import IntervalEstimate
 
 Distance = Literal["nominal", "ordinal", "interval", "ratio"]
 MOST_ANNOTATORS = 12
@@ -53,8 +46,6 @@ def agreement(
     clusters: ArrayLike | None = None,
     disputed: int = 10,
     level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: Seed = 0,
 ) -> Agreement:
     """How far annotators agree, in all, by pair, by label and by annotator.
 
@@ -73,15 +64,11 @@ def agreement(
         Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its
         square.
     clusters
-        (items,) what items belong to (documents, say), which is then resampled instead of items.
+        (items,) what items belong to, such as documents. Items of one cluster may depend on each other.
     disputed
         How many of the items with the least agreement are listed.
     level
         Nominal coverage of the intervals.
-    samples
-        Resamples behind each interval.
-    seed
-        Integer, generator or None.
 
     Returns
     -------
@@ -110,18 +97,17 @@ def agreement(
     """
     _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
     _checks.one_of(distance, sums.DISTANCES, "distance")
+    disputed = _checks.positive_integer(disputed, "disputed", least=0)
     if len(ratings.annotators) < 2:
         message = f"there is one annotator, {ratings.annotators[0]!r}"
         raise InputError(message, "agreement needs two or more", code="empty")
     if len(ratings.labels) > MOST_LABELS:
         message = f"there are {len(ratings.labels):,} labels, more than {MOST_LABELS:,}"
         raise InputError(message, "name the column of labels, or merge rare ones", code="input")
-    cluster, cluster_count = cluster_codes(clusters, len(ratings.items))
-    seeded = number(seed)
-    common = Resampling(cluster, cluster_count, level, samples, seeded)
+    cluster = cluster_codes(clusters, len(ratings.items))
     patterns = sums.patterns_of(ratings)
-    of_all = _of_all(ratings, patterns, distance, common)
-    pairs = _pairs(ratings, weights, common)
+    of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
+    pairs = _pairs(ratings, weights, cluster, level)
     few = len(ratings.annotators) <= MOST_ANNOTATORS
     of_two = pairs[0] if len(ratings.annotators) == 2 else None
     given = patterns.given[patterns.pattern]
@@ -141,82 +127,72 @@ def agreement(
         distance=distance,
         weights=weights,
         by_pair=pairs,
-        by_class=_classes(ratings, patterns, common),
-        by_annotator=_annotators(ratings, patterns, distance, common),
+        by_class=_classes(ratings, patterns, cluster, level),
+        by_annotator=_annotators(ratings, patterns, distance, cluster, level),
         disputed=_disputed(ratings, patterns, disputed),
         level=level,
-        samples=samples,
-        seed=seeded,
-        clusters=cluster_count or None,
-        reasons={} if few else {"by_pair": MANY},
+        clusters=None if cluster is None else int(cluster.max()) + 1,
+        reasons=({} if few else {"by_pair": MANY}) | ({} if warning is None else {"warning": warning}),
     )
 
 
 def _of_all(
-    ratings: Ratings, patterns: sums.Patterns, distance: Distance, resample: Resampling
-) -> dict[str, ResampledEstimate]:
-    """Coefficients of any number of annotators, from the same resamples."""
+    ratings: Ratings,
+    patterns: sums.Patterns,
+    distance: Distance,
+    cluster: Integers | None,
+    level: float,
+) -> tuple[dict[str, IntervalEstimate], str | None]:
+    """Coefficients of any number of annotators, and a warning where clusters are few."""
     labels = len(ratings.labels)
     numbers = ratings.numbers() if distance in ("interval", "ratio") else None
-    chance, alpha = sums.chance_sums(patterns), sums.alpha_sums(patterns, distance, numbers)
-    units = patterns.units(np.column_stack([chance, alpha]), resample.cluster, resample.clusters)
-    width = chance.shape[1]
-    statistics = {
-        name: _moved(statistic, slice(0, width)) for name, statistic in sums.chance_statistics(labels).items()
-    }
-    statistics["krippendorff_alpha"] = _moved(
-        sums.alpha_statistic(labels, distance, numbers), slice(width, None)
-    )
+    chance = patterns.cells(sums.chance_sums(patterns), cluster)
+    alpha = patterns.cells(sums.alpha_sums(patterns, distance, numbers), cluster)
+    statistics = sums.chance_statistics(labels)
+    statistics["krippendorff_alpha"] = sums.alpha_statistic(labels, distance, numbers)
     if not patterns.pairable.any():
         statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
-    return resample(units, statistics, "all")
+    of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
+    return estimates(chance, statistics, level) | estimates(alpha, of_alpha, level), warning_of(chance)
 
 
-def _moved(statistic: Statistic, columns: slice) -> Statistic:
-    """A statistic of some of the columns; those of a proportion stand first."""
-    return replace(statistic, value=lambda totals: statistic.value(totals[:, columns]))
-
-
-def _not_two(level: float, of_all: dict[str, ResampledEstimate]) -> ResampledEstimate:
+def _not_two(level: float, of_all: dict[str, IntervalEstimate]) -> IntervalEstimate:
     units = of_all["raw_agreement"].units
-    return ResampledEstimate(None, None, None, None, level, units, {"estimate": sums.NOT_TWO})
+    return IntervalEstimate(None, None, None, None, level, units, {"estimate": sums.NOT_TWO})
 
 
-def _pairs(ratings: Ratings, weights: Weights | None, resample: Resampling) -> tuple[PairAgreement, ...]:
+def _pairs(
+    ratings: Ratings, weights: Weights | None, cluster: Integers | None, level: float
+) -> tuple[PairAgreement, ...]:
     if len(ratings.annotators) > MOST_ANNOTATORS:
         return ()
     pairs = combinations(range(len(ratings.annotators)), 2)
-    return tuple(pair_of(ratings, one, other, weights, resample) for one, other in pairs)
+    return tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in pairs)
 
 
-def _classes(ratings: Ratings, patterns: sums.Patterns, resample: Resampling) -> tuple[ClassAgreement, ...]:
-    labels = len(ratings.labels)
-    units = patterns.units(sums.class_sums(patterns), resample.cluster, resample.clusters)
-    statistics: dict[str, Statistic] = {}
-    for label in range(labels):
-        statistics |= sums.class_statistics(label, labels)
-    found = resample(units, statistics, "classes")
-    given = units.totals[3 * labels : 4 * labels]
-    return tuple(
-        ClassAgreement(
-            name,
-            int(given[label]),
-            found[f"specific_agreement {label}"],
-            found[f"kappa {label}"],
-        )
-        for label, name in enumerate(ratings.labels)
-    )
+def _classes(
+    ratings: Ratings, patterns: sums.Patterns, cluster: Integers | None, level: float
+) -> tuple[ClassAgreement, ...]:
+    found = []
+    for label, name in enumerate(ratings.labels):
+        own = patterns.of_label(label).with_possible()
+        cells = own.cells(sums.class_sums(own), cluster)
+        each = estimates(cells, sums.class_statistics(), level)
+        found.append(ClassAgreement(name, int(cells.totals[3]), each["specific_agreement"], each["kappa"]))
+    return tuple(found)
 
 
 def _annotators(
-    ratings: Ratings, patterns: sums.Patterns, distance: Distance, resample: Resampling
+    ratings: Ratings,
+    patterns: sums.Patterns,
+    distance: Distance,
+    cluster: Integers | None,
+    level: float,
 ) -> tuple[AnnotatorAgreement, ...]:
     pattern = patterns.pattern[ratings.item]
     given = patterns.given[pattern]
     alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
-    together = Statistic(
-        lambda totals: sums.ratio(totals[:, 1], totals[:, 0]), (0,), "nobody else labelled these items"
-    )
+    together = sums.quotient([1], [0], "nobody else labelled these items")
     found = []
     for code, name in enumerate(ratings.annotators):
         own = ratings.annotator == code
@@ -229,7 +205,7 @@ def _annotators(
                 name,
                 items=int(own.sum()),
                 missing=len(ratings.items) - int(own.sum()),
-                agreement=resample(resample.items(values), {"": together}, f"annotator {name}")[""],
+                agreement=estimates(cells_of(values, cluster), {"": together}, level)[""],
                 alpha_without=alpha,
                 shares=dict(zip(ratings.labels, share.tolist(), strict=True)),
                 reasons={} if why is None else {"alpha_without": why},
@@ -254,7 +230,7 @@ def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tupl
 def _disputed(ratings: Ratings, patterns: sums.Patterns, most: int) -> tuple[DisputedItem, ...]:
     """The items with the least agreement; of equal ones those with more labels, then the first."""
     equal = np.where(patterns.pairable, sums.equal_pairs(patterns.counts), 1)[patterns.pattern]
-    order = np.lexsort((-patterns.given[patterns.pattern], equal))[: max(0, most)]
+    order = np.lexsort((-patterns.given[patterns.pattern], equal))[:most]
     shown = order[equal[order] < 1]
     starts = np.searchsorted(ratings.item, shown), np.searchsorted(ratings.item, shown, side="right")
     return tuple(

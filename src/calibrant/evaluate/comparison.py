@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant._rng import Seed, number
-from calibrant.evaluate._resampling import SAMPLES
+from calibrant.evaluate._resampling import SAMPLES, check_samples
 from calibrant.evaluate._student import ALTERNATIVES, Alternative
 from calibrant.evaluate.significance import (
     NO_RATIO,
@@ -113,6 +113,9 @@ def compare_systems(
     _checks.one_of(unit, ("fold", "item"), "unit")
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
     _checks.proportion(power, "power", such_as=0.8)
+    higher_is_better = _checks.flag(higher_is_better, "higher_is_better")
+    samples = check_samples(samples)
+    systems = _checks.list_of_names(systems, "systems")
     table = _table(systems, scores)
     repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table.shape[1])
     if unit == "fold" and clusters is not None:
@@ -141,6 +144,8 @@ def compare_systems(
     means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
     reasons = {"test_train_ratio": why} if ratio is None else {}
     reasons |= {"warning": TOO_SURE} if unit == "fold" else {}
+    few = means[0].reasons.get("warning")
+    reasons |= {} if few is None else {"warning": few}
     reasons |= {"pairs": ONE_SYSTEM} if len(table) == 1 else {}
     return Comparison(
         unit=unit,
@@ -162,12 +167,12 @@ def compare_systems(
 
 
 def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
-    array = _checks.not_ragged(scores, "scores", "give each system a score of each fold or item")
+    array = _checks.as_array(scores, "scores", "give each system a score of each fold or item")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"scores has dtype {array.dtype}", "pass numbers", code="dtype")
     if array.ndim != 2 or not array.size or len(array) != len(systems):
         message = f"scores has shape {array.shape} and there are {len(systems)} systems"
         raise InputError(message, "expected (systems, n)", code="shape")
-    if len(set(systems)) < len(systems):
-        raise InputError("two systems have the same name", "rename one", code="duplicate")
     return np.asarray(array, np.float64)
 
 
@@ -195,8 +200,9 @@ def _known_ratio(
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    if baseline not in systems:
-        message = f"there is no system {baseline!r}"
+    given: object = baseline
+    if not isinstance(given, str) or given not in systems:
+        message = f"there is no system {_checks.shown(given)}"
         raise InputError(message, f"the systems are {', '.join(systems[:20])}", code="parameter")
     base = list(systems).index(baseline)
     return [(code, base) for code in range(len(systems)) if code != base]
@@ -301,6 +307,7 @@ def _resampled(
             power=power,
             level=test.level,
             alternative=alternative,
+            freedom=test.freedom,
         )
     else:
         reasons["detectable"] = test.reasons["t"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import positive_integer, proportion
+from calibrant._checks import proportion, sample_count
 from calibrant._rng import Seed, generator
 from calibrant.evaluate._coreference_counts import COUNTED, Overlap, counts, overlap
 from calibrant.evaluate._resampling import expanded
@@ -113,7 +113,7 @@ def coreference_scores(
     >>> round(found.b_cubed.f1.estimate, 3), found.muc.f1.estimate
     (0.667, 0.0)
     """
-    share, times = proportion(level, "level"), positive_integer(samples, "samples")
+    share, times = proportion(level, "level"), sample_count(samples)
     compared = _compared(
         gold_mentions, gold_clusters, predicted_mentions, predicted_clusters, names, singletons
     )

@@ -44,11 +44,11 @@ def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> ND
     >>> most_probable([[0.2, 0.8], [0.6, 0.4]], ["keep", "drop"]).tolist()
     ['drop', 'keep']
     """
-    array = _checks.not_ragged(y_prob, "y_prob", "give a row an item")
+    array = _checks.as_array(y_prob, "y_prob", "give a row an item")
     if array.ndim != 2 or not array.size:
         raise InputError(f"y_prob has shape {array.shape}", "expected (n, classes)", code="shape")
-    _checks.scores(array.ravel())
-    best: NDArray[Any] = array.argmax(axis=1)
+    prob: NDArray[Any] = _checks.scores(array.ravel()).reshape(array.shape)
+    best: NDArray[Any] = prob.argmax(axis=1)
     if classes is None:
         return best
     _checks.same_length("classes", len(classes), "each row of y_prob", array.shape[1])
@@ -155,7 +155,7 @@ def expected_f_decision(
     ratio = Fraction(_checks.non_negative(beta, "beta") ** 2).limit_denominator(64)
     if not 0 < ratio <= 64:
         raise InputError(f"beta is {beta}", "give a number from 0.125 to 8", code="parameter")
-    score, code = _by_document(y_prob, np.zeros(len(np.asarray(y_prob))) if documents is None else documents)
+    score, code = _by_document(y_prob, np.zeros(np.size(y_prob)) if documents is None else documents)
     order = np.lexsort((-score, code))
     kept = np.zeros(len(score), np.bool_)
     for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from calibrant.results.significance import Detectable
 NEVER = "the differences have no spread"
 NO_NEED = "there is no difference to be found"
 MOST_PAIRS = 10**9
+Power = Callable[[float, int], float]
 
 __all__ = ["minimum_detectable_difference"]
 
@@ -26,6 +28,7 @@ def minimum_detectable_difference(
     power: float = 0.8,
     level: float = 0.95,
     alternative: Alternative = "two-sided",
+    freedom: float | None = None,
 ) -> Detectable:
     """What difference a paired t-test on ``n`` items can show, and how many items would settle one.
 
@@ -41,6 +44,9 @@ def minimum_detectable_difference(
         Wanted probability that the test finds it.
     level, alternative
         Of the test.
+    freedom
+        Degrees of freedom of the test on ``n`` items, which grow in proportion to the items. None: n - 1.
+        Items in clusters have fewer.
 
     Raises
     ------
@@ -60,8 +66,18 @@ def minimum_detectable_difference(
     deviation = _checks.non_negative(standard_deviation, "standard_deviation")
     if _checks.positive_integer(n, "n") < 2:
         raise InputError("n is 1", "a test needs two items or more", code="parameter")
+    if difference is not None:
+        difference = _checks.finite(difference, "difference")
+    if freedom is not None:
+        freedom = _checks.positive(freedom, "freedom")
     reasons: dict[str, str] = {}
-    effect = _effect(n, power, level, alternative)
+    share = 1.0 if freedom is None else freedom / (n - 1)
+
+    def found(size: float, pairs: int) -> float:
+        """Power of a test of so many pairs, for a difference in standard deviations."""
+        return _power(size, pairs, share * (pairs - 1), level, alternative)
+
+    effect = _effect(n, power, found)
     needed = None
     if difference is not None:
         wrong_side = {"greater": difference <= 0, "less": difference >= 0, "two-sided": difference == 0}
@@ -70,7 +86,7 @@ def minimum_detectable_difference(
         elif deviation == 0:
             reasons |= dict.fromkeys(("needed", "more"), NEVER)
         else:
-            needed = _needed(abs(difference) / deviation, power, level, alternative)
+            needed = _needed(abs(difference) / deviation, power, found)
             if needed is None:
                 reasons |= dict.fromkeys(("needed", "more"), f"more than {MOST_PAIRS:,} items")
     return Detectable(
@@ -87,12 +103,12 @@ def minimum_detectable_difference(
     )
 
 
-def _effect(n: int, power: float, level: float, alternative: str) -> float:
+def _effect(n: int, power: float, found: Power) -> float:
     """Difference, in standard deviations, that n pairs show with that power."""
     from scipy.optimize import brentq
 
     def lacking(effect: float) -> float:
-        return _power(effect, n, level, alternative) - power
+        return found(effect, n) - power
 
     largest = 1.0
     while lacking(largest) < 0:
@@ -100,24 +116,24 @@ def _effect(n: int, power: float, level: float, alternative: str) -> float:
     return float(brentq(lacking, 0, largest, xtol=1e-10))
 
 
-def _needed(effect: float, power: float, level: float, alternative: str) -> int | None:
+def _needed(effect: float, power: float, found: Power) -> int | None:
     """Smallest number of pairs that show an effect with that power."""
     low, high = 1, 2
-    while _power(effect, high, level, alternative) < power:
+    while found(effect, high) < power:
         low, high = high, 2 * high
         if high > MOST_PAIRS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _power(effect, middle, level, alternative) >= power else (middle, high)
+        low, high = (low, middle) if found(effect, middle) >= power else (middle, high)
     return high
 
 
-def _power(effect: float, n: int, level: float, alternative: str) -> float:
+def _power(effect: float, n: int, freedom: float, level: float, alternative: str) -> float:
     """Probability that a test of n pairs finds an effect, in standard deviations of the differences."""
     from scipy.special import ndtr
 
-    freedom, centre = n - 1, effect * math.sqrt(n)
+    centre = effect * math.sqrt(n)
     critical = critical_value(level, freedom, alternative)
     two = alternative == "two-sided"
     if freedom > 1000 or centre > 30:  # there the noncentral t is normal to four digits

@@ -1,4 +1,4 @@
-"""Accuracy, precision, recall and F of a system's labels, with intervals that resample items or clusters."""
+"""Accuracy, precision, recall and F of a system's labels, with intervals."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant._rng import Seed, generator_of, number
-from calibrant.evaluate._agreement_sums import ratio
-from calibrant.evaluate._resampling import SAMPLES, Statistic, Units, by_cluster, estimates
+from calibrant.evaluate._agreement_sums import quotient, ratio
+from calibrant.evaluate._score_interval import Cells, Statistic, estimates, warning_of
 from calibrant.evaluate.ratings import Ratings, text
 from calibrant.exceptions import InputError
 from calibrant.results.classification import Classification, ClassScore
@@ -33,8 +32,6 @@ def classification_scores(
     averaged: Sequence[Any] | None = None,
     clusters: ArrayLike | None = None,
     level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: Seed = 0,
 ) -> Classification:
     """Accuracy, and precision, recall and F of each class and on average.
 
@@ -48,9 +45,9 @@ def classification_scores(
     averaged
         Classes that micro and macro scores are over; None: all.
     clusters
-        (n,) what items belong to, resampled instead of items.
-    level, samples, seed
-        Of the intervals.
+        (n,) what items belong to, such as documents. Items of one cluster may depend on each other.
+    level
+        Nominal coverage of the intervals.
 
     Raises
     ------
@@ -74,13 +71,13 @@ def classification_scores(
         raise InputError(message, f"the classes are {', '.join(names)}", code="class-unknown")
     k = len(names)
     confusion = np.bincount(pred * k + true, minlength=k * k).reshape(k, k)
-    units, count = _units(true, pred, k, confusion, clusters)
+    cells = score_cells(true, pred, k, confusion, clusters)
+    warning = warning_of(cells)
     chosen = np.array([names.index(name) for name in wanted])
-    statistics = _averages(k, chosen)
+    statistics = averages(k, chosen)
     for code in range(k):
-        statistics |= _of_class(k, code)
-    seeded = number(seed)
-    found = estimates(units, statistics, level, samples, generator_of(seeded, "scores"))
+        statistics |= of_class(k, code)
+    found = estimates(cells, statistics, level)
     return Classification(
         n=len(true),
         labels=names,
@@ -106,9 +103,8 @@ def classification_scores(
             for code, name in enumerate(names)
         ),
         level=level,
-        samples=samples,
-        seed=seeded,
-        clusters=count,
+        clusters=None if cells.cluster is None else int(cells.cluster.max()) + 1,
+        reasons={} if warning is None else {"warning": warning},
     )
 
 
@@ -190,22 +186,31 @@ def _codes(
     return ratings.labels, ratings.by(0), ratings.by(1)
 
 
-def _units(
+def score_cells(
     true: Integers, pred: Integers, k: int, confusion: NDArray[Any], clusters: ArrayLike | None
-) -> tuple[Units, int | None]:
-    """Columns: one; correct, predicted and reference of each class."""
+) -> Cells:
+    """Cells of the confusion matrix. Columns: one; correct, predicted and reference of each class.
+
+    Empty cells of classes that occur are possible: the diagonal, and those with the most frequent class.
+    """
     unit = np.eye(k)
+    occurs = confusion.sum(axis=0) + confusion.sum(axis=1)
+    most = int(np.argmax(occurs))
+    used = (confusion > 0) | (np.eye(k, dtype=bool) & (occurs > 0))
+    used[most], used[:, most] = occurs > 0, occurs > 0
+    row, column = np.nonzero(used)
+    sums = [np.ones(len(row)), unit[row] * (row == column)[:, None], unit[row], unit[column]]
+    rows, count = np.column_stack(sums), confusion[row, column]
     if clusters is None:
-        row, column = np.nonzero(confusion)
-        sums = [np.ones(len(row)), unit[row] * (row == column)[:, None], unit[row], unit[column]]
-        return Units(np.column_stack(sums), confusion[row, column]), None
-    code, names = _checks.cluster_codes(clusters)
+        return Cells(rows, count)
+    code, _ = _checks.cluster_codes(clusters)
     _checks.same_length("clusters", len(code), "y_true", len(true))
-    sums = [np.ones(len(true)), unit[pred] * (pred == true)[:, None], unit[pred], unit[true]]
-    return by_cluster(np.column_stack(sums), code, len(names)), len(names)
+    place = np.full((k, k), -1)
+    place[row, column] = np.arange(len(row))
+    return Cells(rows, count, place[pred, true], code)
 
 
-def _averages(k: int, chosen: Integers) -> dict[str, Statistic]:
+def averages(k: int, chosen: Integers) -> dict[str, Statistic]:
     correct, predicted, reference = 1 + chosen, 1 + k + chosen, 1 + 2 * k + chosen
 
     def mean(quotient: Floats, totals: Floats) -> Floats:
@@ -214,39 +219,27 @@ def _averages(k: int, chosen: Integers) -> dict[str, Statistic]:
         return ratio((np.nan_to_num(quotient) * occurs).sum(axis=1), occurs.sum(axis=1))
 
     def macro(below: Integers) -> Statistic:
-        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), (), NONE_OCCURS)
-
-    def micro(below: Integers, why: str) -> Statistic:
-        return Statistic(lambda t: ratio(t[:, correct].sum(axis=1), t[:, below].sum(axis=1)), (0,), why)
-
-    def f_micro(t: Floats) -> Floats:
-        return ratio(2 * t[:, correct].sum(axis=1), t[:, predicted].sum(axis=1) + t[:, reference].sum(axis=1))
+        return Statistic(lambda t: mean(ratio(t[:, correct], t[:, below]), t), NONE_OCCURS)
 
     def f_macro(t: Floats) -> Floats:
         return mean(ratio(2 * t[:, correct], t[:, predicted] + t[:, reference]), t)
 
-    everything = np.arange(1, 1 + k)
+    both, twice = np.append(predicted, reference), np.append(correct, correct)
     return {
-        "accuracy": Statistic(lambda t: ratio(t[:, everything].sum(axis=1), t[:, 0]), (0,)),
-        "precision_micro": micro(predicted, NOT_PREDICTED),
-        "recall_micro": micro(reference, NOT_THERE),
-        "f1_micro": Statistic(f_micro, (0,), NONE_OCCURS),
+        "accuracy": quotient(np.arange(1, 1 + k), [0], NONE_OCCURS),
+        "precision_micro": quotient(correct, predicted, NOT_PREDICTED),
+        "recall_micro": quotient(correct, reference, NOT_THERE),
+        "f1_micro": quotient(twice, both, NONE_OCCURS),
         "precision_macro": macro(predicted),
         "recall_macro": macro(reference),
-        "f1_macro": Statistic(f_macro, (), NONE_OCCURS),
+        "f1_macro": Statistic(f_macro, NONE_OCCURS),
     }
 
 
-def _of_class(k: int, code: int) -> dict[str, Statistic]:
+def of_class(k: int, code: int) -> dict[str, Statistic]:
     correct, predicted, reference = 1 + code, 1 + k + code, 1 + 2 * k + code
-
-    def f1(t: Floats) -> Floats:
-        return ratio(2 * t[:, correct], t[:, predicted] + t[:, reference])
-
     return {
-        f"precision {code}": Statistic(
-            lambda t: ratio(t[:, correct], t[:, predicted]), (predicted,), NOT_PREDICTED
-        ),
-        f"recall {code}": Statistic(lambda t: ratio(t[:, correct], t[:, reference]), (reference,), NOT_THERE),
-        f"f1 {code}": Statistic(f1, (predicted, reference), NEITHER),
+        f"precision {code}": quotient([correct], [predicted], NOT_PREDICTED),
+        f"recall {code}": quotient([correct], [reference], NOT_THERE),
+        f"f1 {code}": quotient([correct, correct], [predicted, reference], NEITHER),
     }

@@ -72,6 +72,9 @@ def risk_coverage(
     (0.0625, [1.0, 0.75])
     """
     level = _checks.proportion(level, "level")
+    if not _checks.is_list(coverages):
+        message = f"coverages is {_checks.shown(coverages)}"
+        raise InputError(message, "pass a list of numbers in (0, 1]", code="parameter")
     right, sure = _checks.labels(correct, "correct") != 0, finite(confidence, "confidence")
     _checks.same_length("confidence", len(sure), "correct", len(right))
     n = len(right)

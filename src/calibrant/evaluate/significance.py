@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant.evaluate._student import ALTERNATIVES, Alternative, critical_value, tail
+from calibrant.evaluate._student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.exceptions import InputError
@@ -54,8 +54,9 @@ def mean_interval(
         Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of
         the mean is then s^2 (1/n + ratio). None: the corrected interval is None.
     clusters
-        (n,) what items belong to. The standard error is then from sums over clusters, with as many degrees of
-        freedom less one.
+        (n,) what items belong to. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
+        clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
+        of equal size, and fewer where a cluster has many of the items.
     level
         Nominal coverage.
 
@@ -69,6 +70,8 @@ def mean_interval(
     .. [1] Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52, 239-281.
     .. [2] Bouckaert and Frank (2004). Evaluating the replicability of significance tests for comparing
        learning algorithms. PAKDD, 3-12.
+    .. [3] Bell and McCaffrey (2002). Bias reduction in standard errors for linear regression with multi-stage
+       samples. Survey Methodology 28, 169-181.
 
     Examples
     --------
@@ -87,6 +90,7 @@ def mean_interval(
         reasons["standard_deviation"] = ONE
     if corrected is None:
         reasons |= dict.fromkeys(("corrected_low", "corrected_high"), spread.reason or NO_RATIO)
+    reasons |= spread.warning
     return MeanInterval(
         spread.mean,
         spread.deviation,
@@ -97,6 +101,7 @@ def mean_interval(
         level=level,
         clusters=spread.clusters,
         test_train_ratio=ratio,
+        freedom=spread.freedom or None,
         reasons=reasons,
     )
 
@@ -161,8 +166,9 @@ def paired_t_test(
     if not corrected:
         why = spread.reason or (NO_RATIO if ratio is None else ALIKE)
         reasons |= dict.fromkeys(("corrected_t", "corrected_p_value", "corrected_low", "corrected_high"), why)
-    if spread.freedom < 1:
+    if spread.freedom <= 0:
         reasons["critical"] = spread.reason
+    reasons |= spread.warning
     t, corrected_t = (spread.mean / error if error else None for error in (plain, corrected))
     return PairedTest(
         difference=spread.mean,
@@ -188,6 +194,7 @@ def paired_t_test(
         level=level,
         clusters=spread.clusters,
         test_train_ratio=ratio,
+        freedom=spread.freedom or None,
         reasons=reasons,
     )
 
@@ -202,15 +209,21 @@ class _Spread:
         self.deviation = math.sqrt(float(residual @ residual) / (self.n - 1)) if self.n > 1 else None
         self.clusters = None if cluster is None else cluster[1]
         units = self.n if cluster is None else cluster[1]
-        self.freedom = units - 1
+        self.freedom: float = units - 1
+        self.warning: dict[str, str] = {}
         self.reason = "" if units > 1 else ONE if cluster is None else ONE_CLUSTER
-        if cluster is not None:
-            residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
         self.error: float | None = None
-        if units > 1:
-            flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
-            squares = 0.0 if flat else float(residual @ residual)
-            self.error = math.sqrt(squares * units / self.freedom) / self.n
+        if units < 2:
+            return
+        variance = float(residual @ residual) * units / self.freedom
+        if cluster is not None:
+            size = np.bincount(cluster[0], minlength=units).astype(np.float64)
+            residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
+            variance, self.freedom = cr2(size, residual)
+            warning = few_clusters(size)
+            self.warning = {} if warning is None else {"warning": warning}
+        flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
+        self.error = 0.0 if flat else math.sqrt(variance) / self.n
 
     def corrected(self, ratio: float | None) -> float | None:
         """Standard error of the mean over folds with overlapping training data."""
@@ -224,7 +237,7 @@ def finite(values: ArrayLike, name: str) -> Floats:
     array = _checks.one_dimensional(values, name)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}", "pass numbers", code="dtype")
-    array = array.astype(np.float64)
+    array = array.astype(np.float64) + 0.0  # zeros without a sign
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number"

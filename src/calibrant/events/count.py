@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import Integers, positive_integer
+from calibrant._checks import Integers, sample_count
 from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.events.lexicon import Lexicon
@@ -245,7 +245,7 @@ def document_samples(
     >>> found.countries, found.bits.tolist()
     (('USA',), [[True], [True]])
     """
-    size = positive_integer(samples, "samples")
+    size = sample_count(samples)
     possible = document.trees is None or document.mentions is None or acts(document, rules)
     found = candidates(document, lexicon, rules) if possible else None
     if found is None or not found.can_count:

@@ -104,6 +104,8 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
     labels, matrix = arrays.get("labels"), arrays.get(name)
     if labels is None or matrix is None or labels.dtype.kind not in "iu":
         return arrays
+    if not labels.ndim or not matrix.ndim:  # refused by whoever needs them, with their shape
+        return arrays
     texts = np.arange(len(labels))
     if matrix.ndim == 3:
         if labels.shape != matrix.shape[:2]:
@@ -121,7 +123,7 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
         return arrays
     parts = (name, "labels", "clusters", "weights")
     return {
-        part: values[kept] if part in parts and len(values) == len(kept) else values
+        part: values[kept] if part in parts and values.ndim and len(values) == len(kept) else values
         for part, values in arrays.items()
     }
 

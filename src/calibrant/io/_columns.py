@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
+from calibrant._checks import shown
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -35,16 +36,53 @@ class Column:
     """
 
     def __init__(self, values: pa.Array, file: str, column: str, first_row: int) -> None:
-        self.values = _without_views(values)
+        self.values = _plain(values)
         self.file = file
         self.column = column
         self.first_row = first_row
+        self._check_texts()
 
     def error(self, row: int, message: str, hint: str, code: str) -> InputError:
         """Make an error about the value at ``row`` of this batch."""
         return InputError(
             message, hint, code=code, file=self.file, row=self.first_row + row, column=self.column
         )
+
+    def _check_texts(self) -> None:
+        """Raise if a text is not UTF-8, which Parquet and Arrow files promise and do not check."""
+        import pyarrow as pa
+
+        coded = pa.types.is_dictionary(self.values.type)
+        texts = self.values.dictionary if coded else self.values
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            return
+        try:
+            texts.validate(full=True)
+        except pa.ArrowInvalid as error:
+            if "utf8" not in str(error).lower():  # lengths that are wrong: values cannot be looked at
+                raise
+            large = pa.types.is_large_string(texts.type)
+            data = texts.view(pa.large_binary() if large else pa.binary()).to_pylist()
+            bad = next((place for place, each in enumerate(data) if not _is_utf8(each)), 0)
+            used = np.flatnonzero(as_numpy(self.values.indices.fill_null(0)) == bad) if coded else [bad]
+            message, hint = "the text is not UTF-8", "write the file again with texts in UTF-8"
+            raise self.error(int(used[0]) if len(used) else 0, message, hint, "text") from error
+
+    def take(self, rows: Integers) -> Column:
+        """Return the values at some rows, whose errors name the first row."""
+        import pyarrow as pa
+
+        return Column(self.values.take(pa.array(rows, pa.int64())), self.file, self.column, self.first_row)
+
+    def check_names(self, what: str = "names nothing") -> None:
+        """Raise unless values are texts, numbers, truth values or times, which can tell rows apart."""
+        import pyarrow as pa
+
+        kind = self.values.type
+        if pa.types.is_nested(kind) or pa.types.is_interval(kind):
+            of = "lists or objects" if pa.types.is_nested(kind) else str(kind)
+            hint = "choose one of texts or numbers"
+            raise self.error(0, f"a column of {of} {what}", hint, "column-type")
 
     def complete(self) -> None:
         """Raise if a value is missing."""
@@ -89,14 +127,13 @@ class Column:
             raise self.error(row, f"{array[row].item()!r} is not a finite number", "repair it", "score-range")
         return array
 
-    def weights(self) -> Floats:
-        """Finite numbers that are not negative."""
+    def weights(self, seen: _checks.WeightRange) -> Floats:
+        """Weights that are not negative, and not too unequal to those ``seen`` in other batches."""
         array = self.numbers().astype(np.float64, copy=False)
-        bad = np.flatnonzero(~((array >= 0) & (array < np.inf)))
-        if len(bad):
-            row = int(bad[0])
-            message = f"{array[row].item()!r} is not a finite weight >= 0"
-            raise self.error(row, message, "drop the row or repair the weight", "weight-value")
+        try:
+            seen.add(array)
+        except InputError as error:
+            raise self.error(error.row or 0, error.message, error.hint, error.code) from None
         return array
 
     def labels(self) -> NDArray[np.bool_]:
@@ -137,26 +174,22 @@ class Column:
         import pyarrow as pa
 
         self.complete()
-        if pa.types.is_nested(self.values.type) and len(self.values):
-            message, hint = "a column of lists or objects names nothing", "choose one of texts or numbers"
-            raise self.error(0, message, hint, "column-type")
+        if len(self.values):
+            self.check_names()
         if pa.types.is_floating(self.values.type):
             missing = np.flatnonzero(np.isnan(as_numpy(self.values)))
             if len(missing):
                 raise self.error(
                     int(missing[0]), "the value is missing", "fill it in or drop the row", "missing-value"
                 )
-        try:
-            return codes.of(self.values)
-        except pa.ArrowNotImplementedError as error:
-            message, hint = f"a column of {self.values.type} names nothing", "choose one of texts or numbers"
-            raise self.error(0, message, hint, "column-type") from error
+        return codes.of(self.values)
 
     def class_index(self, classes: dict[str, int]) -> Integers:
         """Positions of class names among the classes that the table has scores for."""
         self.complete()
         if not len(self.values):
             return np.empty(0, np.int64)
+        self.check_names("names no classes")
         words, index = distinct(self.values)
         found = [classes.get(class_name(word), -1) for word in words]
         if -1 in found:
@@ -186,7 +219,7 @@ class Codes:
         import pyarrow as pa
         from pyarrow import compute
 
-        encoded = dictionary(_without_views(values))
+        encoded = dictionary(values)
         found = encoded.dictionary
         if self._known is None:
             self._known = found
@@ -209,15 +242,40 @@ class Codes:
         return [] if self._known is None else self._known.to_pylist()
 
 
-def _without_views(values: pa.Array) -> pa.Array:
-    """Texts in one piece, where they are views into several, with which little can be computed."""
+def _plain(values: pa.Array) -> pa.Array:
+    """The same values without views, runs and extension types, with which Arrow computes little."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(values.storage)
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(compute.run_end_decode(values))
+    if pa.types.is_dictionary(kind) and _plain_type(kind.value_type) != kind.value_type:
+        return pa.DictionaryArray.from_arrays(
+            values.indices, values.dictionary.cast(_plain_type(kind.value_type))
+        )
+    return values if _plain_type(kind) == kind else values.cast(_plain_type(kind))
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Texts and bytes that are views as single pieces; half-precision numbers in single precision."""
     import pyarrow as pa
 
-    if pa.types.is_string_view(values.type):
-        return values.cast(pa.string())
-    if pa.types.is_dictionary(values.type) and pa.types.is_string_view(values.type.value_type):
-        return values.cast(pa.string())
-    return values
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
+
+
+def _is_utf8(data: bytes | None) -> bool:
+    try:
+        (data or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
@@ -268,20 +326,3 @@ def class_name(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def shown(value: object, most: int = 60) -> str:
-    """Write a value for a message, a long one shortened.
-
-    Examples
-    --------
-    >>> shown("spam"), shown("a long text", most=6)
-    ("'spam'", "'a long...'")
-    """
-    if isinstance(value, str) and len(value) > most:
-        return repr(value[:most] + "...")
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes no more than 4300 digits
-        return "a number with thousands of digits"
-    return text if isinstance(value, str) or len(text) <= most else text[:most] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calibrant._checks import LARGEST_RATIO, LARGEST_WEIGHT, SMALLEST_WEIGHT, too_unequal
 from calibrant.exceptions import InputError
 from calibrant.io._engine_frames import collected
 
@@ -60,12 +61,20 @@ def raise_fault(frame: Any, score: str, label: str, weight: str | None, name: st
     if row["y_bad"]:
         message = f"the label is not 0 or 1 in {int(row['y_bad']):,} of {rows:,} rows"
         raise fault(message, "write whether the event happened", "label-value", label)
+    least, most = SMALLEST_WEIGHT, LARGEST_WEIGHT
+    if weight is not None and row["w_outside"]:
+        message = f"{int(row['w_outside']):,} of {rows:,} rows have weights outside {least:g} to {most:g}"
+        hint = "scale the weights so that they lie near 1; only their ratios matter"
+        raise fault(message, hint, "weight-value", weight)
     if weight is not None and row["w_good"] < rows:
         message = f"{int(rows - row['w_good']):,} of {rows:,} rows have no finite weight >= 0"
         raise fault(message, "drop the rows or repair the weights", "weight-value", weight)
     if weight is not None and rows and row["w_zero"] == rows:
         hint = "leave the column out to count every row once"
         raise fault("every weight is zero", hint, "weight-value", weight)
+    if weight is not None and row["heaviest"] > LARGEST_RATIO * row["lightest"]:
+        what, hint = too_unequal(row["lightest"], row["heaviest"])
+        raise fault(f"some weights are {what}", hint, "weight-value", weight)
 
 
 def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str, Any]:
@@ -100,12 +109,23 @@ def _counts(frame: Any, score: str, label: str, weight: str | None) -> dict[str,
         flags["w_null"] = count(nw.col("w_null"))
         flags["w_good"] = count((nw.col("w") >= 0) & ((nw.col("w") - nw.col("w")) == 0))
         flags["w_zero"] = count(nw.col("w") == 0)
-    value = nw.when(finite).then(nw.col("q"))
-    found = found.select(*(flag.alias(column) for column, flag in flags.items()), value.alias("value"))
+        small, large = nw.col("w") < SMALLEST_WEIGHT, nw.col("w") > LARGEST_WEIGHT
+        positive = (nw.col("w") > 0) & ((nw.col("w") - nw.col("w")) == 0)
+        flags["w_outside"] = count(positive & (small | large))
+    extremes = {"least": nw.when(finite).then(nw.col("q"))}
+    extremes["most"] = extremes["least"]
+    if weight is not None:
+        extremes["lightest"] = extremes["heaviest"] = nw.when(positive).then(nw.col("w"))
+    found = found.select(
+        *(flag.alias(column) for column, flag in flags.items()),
+        *(value.alias(column) for column, value in extremes.items()),
+    )
     found = found.select(
         *(nw.col(column).sum() for column in flags),
-        nw.col("value").min().alias("least"),
-        nw.col("value").max().alias("most"),
+        *(
+            nw.col(column).min() if column in ("least", "lightest") else nw.col(column).max()
+            for column in extremes
+        ),
     )
     return {key: value or 0 for key, value in collected(found, "an aggregation").to_pylist()[0].items()}
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import InputError
 from calibrant.io._columns import ZERO_ONE
-from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice
+from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice, too_unequal
 from calibrant.measure.grid import rows_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ STEPS = (
 # Many equal scores make a plain sum drift, by 1e-8 of itself at most: too much for m, and nothing for the
 # squares of places in rows, which are 2^-16 of those of the scores.
 PLAIN = "count(*) AS n, fsum(m) AS m, sum(d * d) AS d2"
-WEIGHTED = "count(*) AS n, fsum(w) AS w, fsum(w * w) AS w2, fsum(w * m) AS m, fsum(w * d * d) AS d2"
+WEIGHTED = (
+    "count(*) AS n, fsum(w) AS w, fsum(w * w) AS w2, fsum(w * m) AS m, fsum(w * d * d) AS d2, "
+    "min(w) AS lightest, max(w) AS heaviest"
+)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,8 @@ def summed(
     kept = [f"{quoted(name)} AS x{place}" for place, name in enumerate(names)]
     y = outcome(label, kinds[label])
     if weight is not None:
-        good = f"{quoted(weight)} >= 0 AND {quoted(weight)} < 'infinity'::DOUBLE"
+        w = f"{quoted(weight)}::DOUBLE"
+        good = f"{w} = 0 OR {w} BETWEEN {SMALLEST_WEIGHT!r} AND {LARGEST_WEIGHT!r}"
         y = f"CASE WHEN {good} THEN {y} ELSE {NEVER}::DOUBLE END"
     kept.append(f"{y} AS y")
     wider = [f"x{place}" for place in range(len(names))]
@@ -165,7 +170,7 @@ def summed(
         raise InputError(
             f"DuckDB cannot run the query ({reason})", "repair its source", code="engine"
         ) from error
-    if table["key"].null_count:
+    if table["key"].null_count or too_unequal(table):
         return None
     extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})
     return _sums(table, weight is not None), extra

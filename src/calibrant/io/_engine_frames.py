@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import InputError
 from calibrant.io._columns import ZERO_ONE
 from calibrant.io._engine_rows import (
@@ -23,6 +24,7 @@ from calibrant.io._engine_rows import (
     Sums,
     cells,
     key_of,
+    too_unequal,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequenc
     found = frame.select(*columns)
     good = (nw.col("q") >= 0) & (nw.col("q") <= 1) & (nw.col("y") >= 0)
     if weight is not None:
-        good = good & (nw.col("w") >= 0) & (nw.col("w") < float("inf"))
+        weighs = (nw.col("w") >= SMALLEST_WEIGHT) & (nw.col("w") <= LARGEST_WEIGHT)
+        good = good & ((nw.col("w") == 0) | weighs)
     ordinary = (nw.col("q") >= LOWEST) & (nw.col("q") < 1)
     found = found.with_columns(nw.when(good).then(one).otherwise(zero).alias("good"))
     if weight is not None:  # what is wrong in a row that weighs nothing is wrong all the same
@@ -142,7 +145,7 @@ def summed(
     groups = ["key", "y", *(f"x{place}" for place in range(len(names)))]
     table = collected(summed_by(found, groups, weight), "a group-by aggregation")
     key = table["key"].to_numpy()
-    if (key == WRONG).any():
+    if (key == WRONG).any() or too_unequal(table):
         return None
     extra = pa.table({name: table[f"x{place}"] for place, name in enumerate(names)})
     return _sums(table, weight is not None), extra
@@ -158,8 +161,12 @@ def summed_by(found: Any, groups: Sequence[str], weight: str | None) -> Any:
     if weight is not None:
         w = nw.col("w")
         parts = {"w": w, "w2": w * w} | {name: w * part for name, part in parts.items()}
-    found = found.select(*groups, *(part.alias(name) for name, part in parts.items()))
-    return found.group_by(*groups).agg(nw.len().alias("n"), *(nw.col(name).sum() for name in parts))
+    kept = {} if weight is None else dict.fromkeys(("lightest", "heaviest"), nw.col("w"))
+    found = found.select(*groups, *(part.alias(name) for name, part in (parts | kept).items()))
+    sums = [nw.len().alias("n"), *(nw.col(name).sum() for name in parts)]
+    if weight is not None:
+        sums += [nw.col("lightest").min(), nw.col("heaviest").max()]
+    return found.group_by(*groups).agg(*sums)
 
 
 def _sums(table: pa.Table, weighted: bool) -> Sums:

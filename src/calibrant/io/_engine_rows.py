@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import LARGEST_RATIO
 from calibrant.measure.grid import grid, rows_of
 from calibrant.measure.tally import Tally, sum_equal_rows
 
@@ -94,6 +95,14 @@ class Sums:
             self.first[chosen],
             self.second[chosen],
         )
+
+
+def too_unequal(table: Any) -> bool:
+    """Return whether weights of an engine's groups (``lightest``, ``heaviest``) differ too much."""
+    if "heaviest" not in table.column_names or not table.num_rows:
+        return False
+    least, most = table["lightest"].to_numpy().min(), table["heaviest"].to_numpy().max()
+    return bool(most > LARGEST_RATIO * least)
 
 
 def first_scores() -> Floats:

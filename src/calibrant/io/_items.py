@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
-from calibrant.io._readers import SUM_TOLERANCE
 
 COMPLETE = "write the score of every class of every item"
 EXCLUSIVE = "the top label is of classes that exclude each other"
@@ -83,7 +83,7 @@ class ItemReader:
         sums = score.sum(axis=1, dtype=np.float64)
         wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
         if len(wrong):
-            message = f"its scores add up to {sums[wrong[0]]:.6g}, not 1"
+            message = f"its scores add up to {sums[wrong[0]]:.6g}, not 1 within {SUM_TOLERANCE:g}"
             raise self._error(item[wrong[0]], message, EXCLUSIVE)
         gold = np.take_along_axis(rows.label.reshape(-1, width), order, 1)
         wrong = np.flatnonzero(gold.sum(axis=1) > 1)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._checks import is_unicode
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, as_numpy
-from calibrant.io._origin import reading
+from calibrant.io._origin import parquet_file, reading
 from calibrant.io._readers import check_logits, check_range, check_sums, softmax
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ListReader:
             raise self._error(message, "repair it", "class-unknown", where, columns.label)
         if columns.score == "predictions":
             check_logits(matrix, self.name)
-        check_range(matrix, self.name, first, columns.logits)
+        matrix = check_range(matrix, self.name, first, columns.logits)
         if columns.logits:
             matrix = softmax(matrix)
         else:
@@ -202,10 +203,9 @@ def class_names(reader: ListReader) -> tuple[str, ...]:
 def record_batches(file: Path, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
     """Batches of some columns of an Arrow or Parquet file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if file.suffix.lower() == ".parquet":
-        yield from pq.ParquetFile(file).iter_batches(batch_size=size, columns=names)
+        yield from parquet_file(file).iter_batches(batch_size=size, columns=names)
         return
     with pa.memory_map(str(file)) as source:
         reader = _arrow(source)
@@ -227,10 +227,9 @@ def _arrow(source: Any) -> Any:
 
 def _schema(file: Path) -> pa.Schema:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if file.suffix.lower() == ".parquet":
-        return pq.read_schema(file)
+        return parquet_file(file).schema_arrow
     with pa.memory_map(str(file)) as source:
         return _arrow(source).schema
 
@@ -287,7 +286,8 @@ def _names(schema: pa.Schema, label: str) -> tuple[str, ...] | None:
         return None
     for _ in range(2):
         if isinstance(note, dict) and isinstance(note.get("names"), list):
-            return tuple(str(each) for each in note["names"])
+            names = tuple(str(each) for each in note["names"])
+            return names if all(is_unicode(each) for each in names) else None
         note = (
             note.get("feature")
             if isinstance(note, dict)

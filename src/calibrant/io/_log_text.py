@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from typing import Any
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._origin import truncated
+from calibrant.io._packed import unpacking
 
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole
@@ -57,7 +57,7 @@ def opened(path: Path) -> Iterator[Any]:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            yield gzip.GzipFile(fileobj=file) if packed else file
+            yield unpacking(file, name) if packed else file
     except EOFError as error:
         raise truncated(name) from error
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -72,9 +72,8 @@ def opened(path: Path) -> Iterator[Any]:
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects of a file of JSON lines, or of one JSON list, each with the number of its line (or place)."""
     with opened(path) as stream:
-        buffered = io.BufferedReader(stream) if isinstance(stream, gzip.GzipFile) else stream
         number = 0
-        while line := buffered.readline(LONGEST + 1):
+        while line := stream.readline(LONGEST + 1):
             number += 1
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")

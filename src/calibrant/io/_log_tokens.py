@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import exp, fsum
 from typing import Any
 
+from calibrant._checks import shown
 from calibrant.exceptions import InputError
-from calibrant.io._columns import shown
 
 ROUNDING = 1e-3
 MOST = 1.01  # that the listed tokens may have together: they are rounded

@@ -16,8 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector, Normalise
 from calibrant.io._log_text import lines, mapping, sequence, whole
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._columns import shown
 from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SMALL = 1 << 26  # bytes up to which a Parquet file is read into memory whole
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,23 @@ class Origin:
         if self.packed:
             return pa.input_stream(str(self.path), compression=compression)
         return pa.memory_map(str(self.path)) if self.format == "arrow" else pa.OSFile(str(self.path))
+
+
+def parquet_file(source: str | Path | pa.NativeFile, **settings: Any) -> Any:
+    """Open a Parquet file so that the sizes that a small file states allocate no memory.
+
+    The library allocates and fills as many bytes as the header of a page states, up to 2 GiB, unless the file
+    is in memory already. Files of more than 64 MiB are read a few pages at a time, and only their pages may
+    do that.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pa.OSFile(str(source)) if isinstance(source, (str, Path)) else source
+    in_memory = isinstance(file, pa.BufferReader)
+    if not in_memory and file.size() <= SMALL:
+        file, in_memory = pa.BufferReader(file.read_buffer()), True
+    return pq.ParquetFile(file, buffer_size=0 if in_memory else 1 << 20, pre_buffer=False, **settings)
 
 
 def truncated(name: str) -> FormatError:

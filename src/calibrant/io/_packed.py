@@ -6,13 +6,17 @@ import gzip
 import io
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from calibrant.exceptions import FormatError
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
     from numpy.typing import NDArray
 
 LONGEST = 1 << 28  # bytes of one line, and to which any file may unpack
@@ -45,6 +49,71 @@ def ungzipped(data: bytes, name: str) -> bytes:
     if len(found) > most:
         raise too_large(name, most)
     return found
+
+
+def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
+    """Return a stream that unpacks what gzip has packed while it is read.
+
+    A file that states that it unpacks to far more than any text of its size, and does, is refused at once.
+    Any other stream raises the same error while it is read.
+
+    Raises
+    ------
+    FormatError
+        It unpacks to far more than any text does.
+
+    Examples
+    --------
+    >>> unpacking(io.BytesIO(gzip.compress(b"text")), "a.gz").read()
+    b'text'
+    """
+    if packed.seekable() and _states_far_more(packed):
+        with suppress(EOFError, OSError, zlib.error):  # of a damaged file, which reading raises again
+            for _ in iter(partial(_Unpacked(packed, name).read, 1 << 20), b""):
+                pass
+        packed.seek(0)
+    return io.BufferedReader(_Unpacked(packed, name))
+
+
+def _states_far_more(packed: IO[bytes]) -> bool:
+    """Whether the last bytes, which in a sound file are its unpacked size modulo 2^32, are far too large."""
+    size = packed.seek(0, io.SEEK_END)
+    packed.seek(max(0, size - 4))
+    stated = int.from_bytes(packed.read(), "little")
+    packed.seek(0)
+    return stated > most_unpacked(size)
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts the bytes that are read from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        data = self._stream.read(len(memoryview(buffer)))
+        memoryview(buffer)[: len(data)] = data
+        self.count += len(data)
+        return len(data)
+
+
+class _Unpacked(_Counted):
+    """The bytes that gzip has packed into a stream; the count is that of the unpacked bytes."""
+
+    def __init__(self, packed: IO[bytes], name: str) -> None:
+        self._packed, self._name = _Counted(packed), name
+        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=cast(IO[bytes], self._packed))))
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        found = super().readinto(buffer)
+        most = most_unpacked(self._packed.count)
+        if self.count > most:
+            raise too_large(self._name, most)
+        return found
 
 
 def members(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import _checks
+from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, Column
@@ -18,8 +20,8 @@ from calibrant.io._slice_columns import Slices
 from calibrant.io._tables import Kind, Table
 
 Floats = NDArray[np.float64]
-SUM_TOLERANCE = 0.01
 ROUNDING = 1e-6
+REMEMBERED = 1 << 20  # rows
 
 
 @dataclass
@@ -66,6 +68,8 @@ class TableReader:
         What rows are cut into; None when no slices were asked for.
     cluster_codes, item_codes, class_codes
         Names met so far.
+    whole_items
+        Whether an item has a class at most once; a day, which stands for the item in a log, has it often.
     """
 
     table: Table
@@ -76,28 +80,30 @@ class TableReader:
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
+    whole_items: bool = True
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows (text formats: of some megabytes)."""
         kinds = self.columns.kinds(items)
         for own in () if self.slices is None else self.slices.columns:
             kinds.setdefault(own.name, own.kind)
-        first, weighed = self.table.first_row, self.columns.weight is None
+        first, weights, repeats = self.table.first_row, _checks.WeightRange(), _Repeats(self)
         for arrow in self.table.batches(kinds, size):
             file, row = self.table.place(first) if isinstance(self.table, PartsTable) else (None, first)
             try:
-                batch = self._batch(arrow, file or self.table.name, row, items)
+                batch = self._batch(arrow, file or self.table.name, row, items, weights)
             except InputError as error:
                 if isinstance(self.table, FrameTable) and self.table.lazy is not None:
                     error.row = None  # an engine keeps no order
                 raise
+            if self.whole_items:
+                repeats.check(batch, file or self.table.name)
             first += arrow.num_rows
-            weighed = weighed or bool(len(batch))
             if len(batch):
                 yield batch
         if first == self.table.first_row:
             raise InputError("there are no rows", "write at least one", code="empty", file=self.table.name)
-        if not weighed:
+        if self.columns.weight is not None and not weights.most:
             raise InputError(
                 "every weight is zero",
                 "leave the column out to count every row once",
@@ -106,7 +112,7 @@ class TableReader:
                 column=self.columns.weight,
             )
 
-    def _batch(self, arrow: Any, file: str, first: int, items: bool) -> Batch:
+    def _batch(self, arrow: Any, file: str, first: int, items: bool, weights: _checks.WeightRange) -> Batch:
         def column(name: str) -> Column:
             return Column(arrow.column(name), file, name, first)
 
@@ -126,7 +132,7 @@ class TableReader:
         return Batch(
             score,
             label,
-            None if names.weight is None else column(names.weight).weights(),
+            None if names.weight is None else column(names.weight).weights(weights),
             None if names.cluster is None else column(names.cluster).codes(self.cluster_codes),
             None if names.item is None or not items else column(names.item).codes(self.item_codes),
             None if names.class_column is None else column(names.class_column).codes(self.class_codes),
@@ -151,6 +157,37 @@ class TableReader:
             )
 
 
+class _Repeats:
+    """Finds a second row of an item and class: among the first rows, in a batch, and in one item's rows.
+
+    In a longer table a row that comes again in another batch, apart from its item's other rows, is not found:
+    memory does not grow with the table.
+    """
+
+    def __init__(self, reader: TableReader) -> None:
+        self._reader = reader
+        self._last: NDArray[np.int64] = np.empty(0, np.int64)
+
+    def check(self, batch: Batch, file: str) -> None:
+        """Raise if an item has a class twice; rows that weigh nothing do not count."""
+        if batch.item is None or batch.class_code is None or not len(batch):
+            return
+        key = (batch.item << 32) | batch.class_code
+        together = np.concatenate([self._last, key])
+        rows_of_last = together >> 32 == batch.item[-1]
+        self._last = together if len(together) <= REMEMBERED else together[rows_of_last]
+        order = np.argsort(together, kind="stable")
+        again = order[1:][np.diff(together[order]) == 0]
+        if not len(again):
+            return
+        found = int(together[again.min()])
+        item = self._reader.item_codes.names[found >> 32]
+        name = self._reader.class_codes.names[found & 0xFFFFFFFF]
+        message = f"item {_checks.shown(item)} has class {_checks.shown(name)} twice"
+        hint = "write one row per item and class; name repeated labels of an item in a column cluster"
+        raise InputError(message, hint, code="duplicate", file=file)
+
+
 @dataclass
 class ArrayReader:
     """Reads arrays that are in memory: what an ``.npz`` archive holds."""
@@ -165,16 +202,17 @@ class ArrayReader:
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
+    whole_items: bool = True
 
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows."""
         for start in range(0, len(self.label), size):
             part = slice(start, start + size)
             score = self.matrix[part]
-            check_range(score, self.name, start + 1, self.logits)
             if self.logits:
-                score = softmax(score)
+                score = softmax(check_range(score, self.name, start + 1, logits=True))
             else:
+                score = check_range(score, self.name, start + 1, logits=False)
                 check_sums(score, self.name, start + 1, self.partial)
             cluster = None if self.cluster is None else self.cluster[part]
             weight = None if self.weight is None else self.weight[part]
@@ -196,12 +234,16 @@ def softmax(logits: Floats) -> Floats:
     return result
 
 
-def check_range(matrix: Floats, file: str, first: int, logits: bool) -> None:
-    """Raise unless all values are finite (logits) or in [0, 1] (probabilities)."""
-    good = np.isfinite(matrix) if logits else (matrix >= 0) & (matrix <= 1)
-    if good.all():
-        return
-    row, place = (int(index) for index in np.argwhere(~good)[0])
+def check_range(matrix: NDArray[Any], file: str, first: int, logits: bool) -> NDArray[Any]:
+    """Return finite logits, or probabilities in [0, 1] whose zeros have no sign; else raise."""
+    if logits:
+        flat = np.flatnonzero(~np.isfinite(matrix).reshape(-1))
+        bad = int(flat[0]) if len(flat) else -1
+    else:
+        matrix, bad = _checks.unit_interval(matrix, "probs")
+    if bad < 0:
+        return matrix
+    row, place = divmod(bad, matrix.shape[1])
     value = float(matrix[row, place])
     if logits:
         message, hint = f"{value!r} is not a finite number", "repair it"
@@ -236,7 +278,7 @@ def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise InputError(
-            f"the class probabilities add up to {sums[row]:.6g}, not 1",
+            f"the class probabilities add up to {sums[row]:.6g}, not 1 within {SUM_TOLERANCE:g}",
             "write every class, or a long table with a class column if the classes are not exclusive",
             code="class-sum",
             file=file,

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
 
 Column = str | int
@@ -16,6 +17,7 @@ NAMED = {"upos": UPOS, "xpos": XPOS, "upos+feats": UPOS}
 STANDARD = 10
 STANDARD_NAMES = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 CONLLU = (".conllu", ".conllulex", ".conllup")
+LONGEST = 300  # characters of a message
 DOCUMENT_START = "-DOCSTART-"  # in the files of CoNLL-2003 and what follows them
 
 
@@ -68,7 +70,8 @@ class Reader(ABC):
         """Take a line."""
 
     def broken(self, line: int, message: str, hint: str, code: str = "file-row") -> FormatError:
-        """Make an error about a line."""
+        """Make an error about a line; of a long message only the beginning is kept."""
+        message = message if len(message) <= LONGEST else f"{message[:LONGEST]}..."
         return FormatError(message, hint, code=code, file=self.name, line=line)
 
     def start_document(self, identity: str | None) -> None:
@@ -230,7 +233,7 @@ class ConlluReader(Reader):
 
         try:
             identity = self._parse_id(text)
-        except ParseException:
+        except (ParseException, ValueError):  # Python reads no integer of more than 4,300 digits
             identity = None
         if isinstance(identity, tuple) and identity[1] == "-":
             if identity[0] == following > self.covered and identity[2] > identity[0]:
@@ -239,7 +242,7 @@ class ConlluReader(Reader):
         elif isinstance(identity, tuple) and identity[0] == self.last_id:
             return False
         hint = "number the words of a sentence 1, 2, 3, ... and put a blank line after it"
-        raise self.broken(number, f"the id {text!r} stands where word {following} is expected", hint)
+        raise self.broken(number, f"the id {shown(text, 20)} stands where word {following} is expected", hint)
 
     def tag(self, number: int, fields: list[str]) -> str | None:
         """Tag of a word, or None where UPOS or XPOS is not given."""

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant._checks import LARGEST, repeated
+from calibrant._checks import LARGEST, repeated, shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._columns import shown
 
 HEADER = re.compile(r"\s*\[+\s*([\w.-]+)\s*\]+")
 

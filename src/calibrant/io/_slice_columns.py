@@ -137,9 +137,7 @@ def _valid(column: Column) -> NDArray[np.bool_]:
     import pyarrow as pa
 
     values = column.values
-    if pa.types.is_nested(values.type):
-        hint = "choose one of texts or numbers"
-        raise column.error(0, "a column of lists or objects makes no slices", hint, "column-type")
+    column.check_names("makes no slices")
     if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
         values = values.cast(values.type.value_type)
     valid = as_numpy(values.is_valid()).astype(bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
+from calibrant.io._origin import parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 KIND = "calibrant events"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents"
 PATTERN = "part-*.parquet"
+PART_NAME = re.compile(r"part-\d{6,9}\.parquet")
+DIGEST = re.compile(r"[0-9a-f]{64}")
 LIGHT = ("id", "date", "counts")
 LISTS = ("counts", "evidence")
 MOST_SAMPLES = 2**31 - 1
@@ -122,6 +126,9 @@ class Manifest:
         Names of those, for people.
     finished
         Whether the last run came to the end of its documents.
+    parts
+        The BLAKE2b digest of each part, by file name. Other files are not read. While the store is
+        unfinished, the last part may be missing: it is named before it is written.
     version
         Of the format.
     calibrant
@@ -133,6 +140,7 @@ class Manifest:
     finished: bool = False
     version: int = VERSION
     calibrant: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -167,12 +175,21 @@ def read_manifest(folder: Path) -> Manifest | None:
         if kind == KIND and isinstance(version, int) and version > VERSION:
             message = f"the store has version {version}, and this release reads up to {VERSION}"
             raise FormatError(message, "update calibrant", code="file-newer", file=os.fspath(folder))
+        if kind == KIND and type(version) is int and version < VERSION:
+            message = f"the store has version {version}, whose manifest does not name its parts"
+            hint = "make it again in a new folder with `calibrant events run`"
+            raise FormatError(message, hint, code="version", file=os.fspath(folder))
         problem = _manifest_problem(values)
         if problem is not None:
             raise ValueError(problem)
         canonical(values)  # halves of characters cannot be written
         return Manifest(
-            values["settings"], values["sources"], values["finished"], version, values["calibrant"]
+            values["settings"],
+            values["sources"],
+            values["finished"],
+            version,
+            values["calibrant"],
+            values["parts"],
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
@@ -185,12 +202,18 @@ def read_manifest(folder: Path) -> Manifest | None:
 def _manifest_problem(values: Mapping[str, Any]) -> str | None:
     if values["kind"] != KIND:
         return f"its kind is not {KIND!r}"
-    kinds = {"settings": dict, "sources": dict, "finished": bool, "version": int, "calibrant": str}
+    kinds: dict[str, type] = {"settings": dict, "sources": dict, "parts": dict}
+    kinds |= {"finished": bool, "version": int, "calibrant": str}
     for name, kind in kinds.items():
         if not isinstance(values[name], kind):
             return f"{name} is of another type"
     if not all(isinstance(text, str) for text in values["sources"].values()):
         return "a source is no text"
+    for name, digest in values["parts"].items():
+        if not (PART_NAME.fullmatch(name) and isinstance(digest, str) and DIGEST.fullmatch(digest)):
+            return f"{name!r:.40} is not a part with its digest"
+    if len(set(values["parts"].values())) < len(values["parts"]):
+        return "two parts have the same content"
     return settings_problem(values["settings"])
 
 
@@ -261,14 +284,54 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
     return sink.getvalue()
 
 
+def part_digest(content: bytes | pa.Buffer) -> str:
+    """Return the digest by which a manifest knows a part."""
+    return blake2b(content, digest_size=32).hexdigest()
+
+
+def sound_parts(folder: Path, manifest: Manifest) -> tuple[list[Path], dict[Path, FormatError]]:
+    """Return the parts that are as the manifest describes them, and an error for each other part."""
+    again = "run `calibrant events run` again: its documents are then done again"
+    sound: list[Path] = []
+    problems: dict[Path, FormatError] = {}
+
+    def refuse(file: Path, message: str, hint: str = again, code: str = "file-truncated") -> None:
+        problems[file] = FormatError(message, hint, code=code, file=os.fspath(file))
+
+    owner = {digest: name for name, digest in manifest.parts.items()}
+    names = sorted(manifest.parts)
+    for name in names:
+        file = folder / DOCUMENTS / name
+        try:
+            digest = part_digest(file.read_bytes())
+        except FileNotFoundError:
+            if manifest.finished or name != names[-1]:
+                refuse(file, "the part is missing", code="file-missing")
+        except OSError as error:
+            refuse(file, f"the part cannot be read ({error.strerror})")
+        else:
+            if digest == manifest.parts[name]:
+                sound.append(file)
+            elif digest in owner:
+                refuse(file, f"the part has the content of {owner[digest]}")
+            else:
+                refuse(file, "the part is cut short or damaged, or was changed (its digest differs)")
+    for file in sorted((folder / DOCUMENTS).glob(PATTERN)):
+        if file.name not in manifest.parts:
+            copied = owner.get(part_digest(file.read_bytes())) if file.is_file() else None
+            message = "the manifest does not name this part, and its documents are not counted"
+            message = message if copied is None else f"this is a copy of {copied}, and is not counted"
+            refuse(file, message, "move the file out of the store", "duplicate")
+    return sound, problems
+
+
 def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) -> pa.Table:
     """Read columns of a part of so many samples a document; raise if it is damaged."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     names = schema().names if columns is None else list(columns)
     try:
-        found = parquet.read_table(file, columns=names, page_checksum_verification=True)
+        found = parquet_file(file, page_checksum_verification=True).read(columns=names)
         table = found.cast(pa.schema([schema().field(name) for name in names]))
         table.validate(full=True)  # texts are UTF-8
         problem = _part_problem(table, -(-samples // 8))

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from calibrant._checks import is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._columns import shown
-from calibrant.io._origin import Origin, reading
+from calibrant.io._columns import Column
+from calibrant.io._origin import Origin, parquet_file, reading
 from calibrant.io._packed import LONGEST, long_line
 
 if TYPE_CHECKING:
@@ -53,21 +54,17 @@ class ParquetTable:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.name = origin.name
-        file = self._open()
+        file = parquet_file(origin.open())
         self.schema = schema = file.schema_arrow
         self.columns = tuple(schema.names)
         self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
         self.rows: int | None = file.metadata.num_rows
 
-    def _open(self) -> Any:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(self._origin.open(), buffer_size=1 << 20, pre_buffer=False)
-
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, in file order."""
         with reading(self.name):
-            yield from self._open().iter_batches(batch_size=size, columns=list(columns), use_threads=True)
+            file = parquet_file(self._origin.open())
+            yield from file.iter_batches(batch_size=size, columns=list(columns), use_threads=True)
 
 
 class ArrowTable:
@@ -103,11 +100,25 @@ class ArrowTable:
                 if hasattr(reader, "num_record_batches")
                 else reader
             )
+            first = self.first_row
             for whole in stored:
                 batch = whole.select(list(columns))
-                batch.validate(full=True)  # codes of names come from the file as they are
+                self._check(batch, first)
+                first += batch.num_rows
                 for start in range(0, batch.num_rows, size):
                     yield batch.slice(start, size)
+
+    def _check(self, batch: pa.RecordBatch, first: int) -> None:
+        """Raise if lengths or codes of names, which come from the file as they are, are not possible."""
+        import pyarrow as pa
+
+        try:
+            batch.validate(full=True)
+        except pa.ArrowInvalid as error:
+            if "utf8" in str(error).lower():
+                for name in batch.schema.names:
+                    Column(batch.column(name), self.name, name, first)  # names the row
+            raise
 
 
 class CsvTable:
@@ -255,6 +266,9 @@ class JsonTable:
                     message = f"not a JSON object: {line.strip()[:60]!r}"
                     hint = "write one object a line"
                     raise FormatError(message, hint, code="file-row", file=self.name, row=row)
+                if "\\ud" in line.lower() and not is_unicode(json.dumps(record, ensure_ascii=False)):
+                    message = "a name or a text has half of a character (a lone surrogate)"
+                    raise FormatError(message, "correct it", code="file-row", file=self.name, row=row)
                 yield record
 
     def _schema(self, columns: Mapping[str, Kind]) -> pa.Schema:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import sys
@@ -11,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._origin import reading
-from calibrant.io._packed import LONGEST, long_line, ungzipped
+from calibrant.io._packed import LONGEST, long_line, ungzipped, unpacking
 from calibrant.io._table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
@@ -81,10 +80,10 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[tuple[str, Iterator[str
     name = "stdin" if os.fspath(path) == "-" else os.fspath(path)
     with ExitStack() as stack:
         file: IO[bytes] = io.BytesIO(_bytes(name, path)) if name == "stdin" else _opened(name, path)
-        raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, file)))
+        raw: io.BufferedReader[Any] = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, file)))
         packed = raw.peek(2).startswith(GZIP)
         if packed:
-            raw = stack.enter_context(io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw))))
+            raw = stack.enter_context(unpacking(raw, name))
         elif name.endswith(".gz") and raw.peek(1):
             raise _not_packed(name, raw.peek(512))
         with reading(name) if packed else nullcontext():

@@ -78,9 +78,10 @@ class TokenTable:
         import pyarrow as pa
         from pyarrow import compute
 
-        for name in (TOKEN, REFERENCE):
-            Column(arrow.column(name), self.name, name, first).complete()
-        token, reference = (_text(arrow.column(name)) for name in (TOKEN, REFERENCE))
+        columns = [Column(arrow.column(name), self.name, name, first) for name in (TOKEN, REFERENCE)]
+        for column in columns:
+            column.complete()
+        token, reference = (_text(column.values) for column in columns)
         encoded = dictionary(token)
         last = len(self._names) - 1
         codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
@@ -107,8 +108,11 @@ class TokenTable:
         if self._group is not None:
             return self._group
         counts: Counter[str] = Counter()
+        first = self.first_row
         for arrow in self._table.batches({REFERENCE: "name"}, size):
-            encoded = dictionary(_text(arrow.column(REFERENCE)).drop_null())
+            column = Column(arrow.column(REFERENCE), self.name, REFERENCE, first)
+            first += arrow.num_rows
+            encoded = dictionary(_text(column.values).drop_null())
             each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
             counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
         if not counts:

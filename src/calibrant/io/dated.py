@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
 from pathlib import Path
@@ -41,6 +41,9 @@ class DatedText:
         Empty if there is none.
     document
         Sentences, trees and mentions, where the file has them; else None.
+    file, line
+        The file, and the line at which the document begins, which errors about the document name. Documents
+        that are equal may come from different places.
     """
 
     id: str
@@ -48,6 +51,8 @@ class DatedText:
     text: str
     title: str = ""
     document: Document | None = None
+    file: str | None = field(default=None, compare=False)
+    line: int | None = field(default=None, compare=False)
 
 
 def joined(sentences: Sequence[Sequence[str]]) -> tuple[str, list[list[Span]]]:
@@ -154,7 +159,7 @@ def dated(document: Document, name: str, line: int | None = None) -> DatedText:
         hint = "give it a comment # date = YYYY-MM-DD"
         raise InputError(message, hint, code="date", file=name, line=line)
     text, _ = joined(document.sentences)
-    return DatedText(document.name, parse_date(document.date), text, "", document)
+    return DatedText(document.name, parse_date(document.date), text, "", document, name, line)
 
 
 def is_json(path: str | os.PathLike[str]) -> bool:
@@ -215,7 +220,7 @@ def _of_line(name: str, number: int, line: str) -> DatedText:
     text = _text(values, "text", where)
     title = _text({"title": "", **values}, "title", where) if values.get("title") is not None else ""
     _text({"id": identity}, "id", where)
-    return DatedText(identity, parsed, text, title)
+    return DatedText(identity, parsed, text, title, file=name, line=number)
 
 
 def _text(values: dict[str, Any], key: str, where: dict[str, Any]) -> str:

@@ -41,6 +41,24 @@ class ScoredDocuments:
 
 
 @dataclass(frozen=True)
+class DocumentTimes:
+    """What places the rows of a table of labelled scores in time.
+
+    Attributes
+    ----------
+    period, date
+        (n,) texts, if the table has such a column.
+    name, first_row
+        Of the file, and the number of its first row.
+    """
+
+    period: list[str] | None
+    date: list[str] | None
+    name: str
+    first_row: int
+
+
+@dataclass(frozen=True)
 class DocumentLabels:
     """Labels of some documents.
 
@@ -100,6 +118,31 @@ def read_scored(source: Any, *, score: str = "score", item: str = "item") -> Sco
         table.name,
         table.first_row,
     )
+
+
+def read_times(source: Any) -> DocumentTimes:
+    """Read the column ``period`` or ``date`` of a table of scores.
+
+    Parameters
+    ----------
+    source
+        As in `read_scored`; it has a column ``score``.
+
+    Raises
+    ------
+    InputError
+        If a value is missing.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_times(pa.table({"score": [0.5], "period": [2001]})).period
+    ['2001']
+    """
+    table = _open(source)
+    found = _read(table, {"score": "number"}, {"period": "name", "date": "name"})
+    period, date = (_texts(found[name]) if name in found else None for name in ("period", "date"))
+    return DocumentTimes(period, date, table.name, table.first_row)
 
 
 def read_document_labels(source: Any, *, label: str = "label", item: str = "item") -> DocumentLabels:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers
 from calibrant.evaluate.ratings import Ratings, text
 from calibrant.exceptions import InputError
-from calibrant.io._columns import Codes, Column
+from calibrant.io._columns import Codes, Column, as_numpy
 from calibrant.io._tables import Kind, Table, one_role_each
 from calibrant.io.predictions import BATCH_ROWS, listed
 
@@ -115,13 +115,13 @@ def read_ratings(
     rows: list[NDArray[Any]] = []
     first = table.first_row
     for batch in table.batches(kinds, BATCH_ROWS):
-        given = np.flatnonzero(~np.array(batch.column(label).is_null().to_pylist(), bool))
-        kept = batch.take(given.tolist()) if len(given) < batch.num_rows else batch
-        for column in kinds:
-            values = Column(batch.column(column), table.name, column, first)
+        read = {column: Column(batch.column(column), table.name, column, first) for column in kinds}
+        given = np.flatnonzero(as_numpy(read[label].values.is_valid()))
+        for column, values in read.items():
             if column != label:
                 values.complete()
-            parts[column].append(Column(kept.column(column), table.name, column, first).codes(codes[column]))
+            kept = values if len(given) == batch.num_rows else values.take(given)
+            parts[column].append(kept.codes(codes[column]))
         rows.append(first + given)
         first += batch.num_rows
     if not sum(len(part) for part in rows):

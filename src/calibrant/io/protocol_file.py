@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from calibrant.io._columns import shown
+from calibrant._checks import shown
 from calibrant.io._settings import Section, read_settings
 
 Alternative = Literal["two-sided", "greater", "less"]

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import LARGEST, SMALLEST_WEIGHT
+from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
-from calibrant.io._origin import reading
+from calibrant.io._origin import parquet_file, reading
 from calibrant.io._packed import most_unpacked, too_large
 from calibrant.io._parts import parquet_parts
 from calibrant.io._table_formats import locate
@@ -156,11 +156,9 @@ def tally_event(path: str | os.PathLike[str]) -> str | None:
 
 
 def _header(name: str) -> dict[str, Any] | None:
-    from pyarrow import parquet
-
     origin = locate(name)
     with reading(name):
-        text = (parquet.read_schema(origin.open()).metadata or {}).get(KEY)
+        text = (parquet_file(origin.open()).schema_arrow.metadata or {}).get(KEY)
     if text is None:
         return None
     try:
@@ -184,15 +182,13 @@ def _header(name: str) -> dict[str, Any] | None:
 
 
 def _read(name: str) -> tuple[dict[str, Any], Any]:
-    from pyarrow import parquet
-
     header = _header(name)
     if header is None:
         raise FormatError(
             "this is no saved tally", "make one with save_tally", code="file-mislabelled", file=name
         )
     with reading(name):
-        file = parquet.ParquetFile(locate(name).open(), page_checksum_verification=True)
+        file = parquet_file(locate(name).open(), page_checksum_verification=True)
         most = most_unpacked(os.path.getsize(name))
         if file.metadata.num_rows * NUMBER * file.metadata.num_columns > most:
             raise too_large(name, most)
@@ -209,7 +205,7 @@ def _could_have_been_counted(tally: Tally) -> bool:
     counted = (n > 0) & (positives >= 0) & (positives <= n)
     placed = (tally.low >= 0) & (tally.low <= tally.high) & (tally.high <= 1)
     placed &= (tally.anchor >= 0) & (tally.anchor <= 1)
-    weighed = (weight >= SMALLEST_WEIGHT) & (weight <= n / SMALLEST_WEIGHT)
+    weighed = (weight >= SMALLEST_WEIGHT) & (weight <= n * LARGEST_WEIGHT)
     if not (counted.all() and placed.all() and weighed.all() and n.astype(np.float64).sum() < LARGEST):
         return False
     most, more = weight * (1 + ROUNDING), 1 + ROUNDING

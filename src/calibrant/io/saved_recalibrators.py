@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._atomic import writing
+from calibrant.io._envelope import Envelope
 from calibrant.results._base import plain
 
 if TYPE_CHECKING:
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 
 View = Literal["binary", "classes", "wide"]
 
-FORMAT = "calibrant recalibrator"
-VERSION = 1
+AGAIN = "fit and save it again"
+ENVELOPE = Envelope("calibrant recalibrator", 1, "recalibrator", "make one with calibrant fit", AGAIN)
 VIEWS = {
     "binary": "a long table without classes",
     "classes": "a long table with classes",
     "wide": "a wide table",
 }
-LARGEST = 1 << 30  # bytes; a recalibrator has some thousand numbers
-AGAIN = "fit and save it again"
 
 
 @dataclass(frozen=True)
@@ -106,8 +103,6 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         model = _described(model)
     state = model.recalibrator.to_state()
     header = {
-        "format": FORMAT,
-        "schema_version": VERSION,
         "calibrant": model.version,
         "method": model.method,
         "group": model.group,
@@ -124,10 +119,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         "notes": list(model.notes),
         "state": state,
     }
-    header["checksum"] = _checksum(header)
-    text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
-    with writing(path) as file:
-        file.write(text.encode() + b"\n")
+    ENVELOPE.write(path, header)
 
 
 def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
@@ -154,7 +146,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
     from calibrant.recalibrate import Recalibrator
 
     name = os.fspath(path)
-    header = _header(name)
+    header = ENVELOPE.read(name)
     try:
         model = SavedRecalibrator(
             Recalibrator.from_state(header["state"]),
@@ -187,9 +179,9 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
         OverflowError,
         RecursionError,
     ) as error:
-        raise _damaged(name) from error
+        raise ENVELOPE.damaged(name) from error
     if not sound:
-        raise _damaged(name)
+        raise ENVELOPE.damaged(name)
     return model
 
 
@@ -209,37 +201,6 @@ def file_digest(path: str | os.PathLike[str]) -> str:
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _header(name: str) -> dict[str, Any]:
-    try:
-        with open(name, "rb") as file:
-            data = file.read(LARGEST)
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = "no such file" if missing else (error.strerror or str(error)).lower()
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
-    if not data.lstrip().startswith(b"{"):
-        raise _foreign(name)
-    try:
-        header = json.loads(data, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        hint = "copy or write it again"
-        raise FormatError(
-            "this is no whole JSON object: damaged or cut short", hint, code="file-broken", file=name
-        ) from error
-    if header.get("format") != FORMAT:
-        raise _foreign(name)
-    version = header.get("schema_version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _damaged(name)
-    if version > VERSION:
-        message = f"the recalibrator has format version {version}, this calibrant reads up to {VERSION}"
-        raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
-    found: dict[str, Any] = header
-    if found.get("checksum") != _checksum(found):
-        raise _damaged(name)
-    return found
 
 
 def _described(model: Recalibrator) -> SavedRecalibrator:
@@ -276,17 +237,6 @@ def _grouping(model: Recalibrator) -> str | None:
     return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
 
 
-def _checksum(header: dict[str, Any]) -> str:
-    """SHA-256 of everything else in a header: a number that was changed is seen as well as one cut off."""
-    content = {key: value for key, value in header.items() if key != "checksum"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number")
-
-
 def _is_sound(model: Any, header: dict[str, Any]) -> bool:
     """Whether a `SavedRecalibrator` that was read could have been written."""
     texts = (model.group, model.source, model.digest, model.command)
@@ -317,12 +267,3 @@ def _fits_view(model: Any) -> bool:
         grouping == "given" and isinstance(model.group, str) and model.group not in ("shared", "class")
     )
     return model.view in ("classes", "wide") and named
-
-
-def _foreign(name: str) -> FormatError:
-    hint = "make one with calibrant fit"
-    return FormatError("this is no saved recalibrator", hint, code="file-mislabelled", file=name)
-
-
-def _damaged(name: str) -> FormatError:
-    return FormatError("the recalibrator is damaged", AGAIN, code="file-broken", file=name)

@@ -17,7 +17,7 @@ from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
 from calibrant.measure.tally import Tally
 
 MOST_BANDS = 1_000
-_BANDED = re.compile(r"(?s)(.+):(\d+)")
+_BANDED = re.compile(r"(?s)(.+):(\d{1,9})")
 
 
 def sliced(predictions: Predictions, by: Sequence[str]) -> tuple[Predictions, Slices]:

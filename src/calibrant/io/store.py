@@ -1,6 +1,7 @@
 """A store of events: which documents count for which countries, in each sample, and why.
 
-A store is a folder with ``manifest.json`` and Parquet files ``documents/part-*.parquet``, a row a document.
+A store is a folder with ``manifest.json`` and Parquet files ``documents/part-*.parquet``, one row per
+document. The manifest names the parts with their digests; other files and changed parts are not read.
 Documents that were skipped since they cannot count have a row too: rates divide by all. Parts are whole or
 absent. Any engine reads them, DuckDB with ``read_parquet('STORE/documents/*.parquet')``. Columns:
 
@@ -30,9 +31,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._store_parts import (
-    DOCUMENTS,
     LIGHT,
-    PATTERN,
     Manifest,
     StoredCount,
     StoredDocument,
@@ -41,6 +40,7 @@ from calibrant.io._store_parts import (
     documents_of,
     read_manifest,
     read_part,
+    sound_parts,
 )
 
 if TYPE_CHECKING:
@@ -151,17 +151,30 @@ class EventStore:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One message for each part that cannot be read; all others are served. Complete after `counts`."""
+        """One message for each part that is not read; all others are served. Complete after `counts`.
+
+        A part is not read if it is missing or damaged, or if it is not as the manifest describes it.
+        """
+        _ = self.parts
         return tuple(str(error) for error in self._problems.values())
+
+    @cached_property
+    def parts(self) -> tuple[Path, ...]:
+        """The files that the manifest names, with the content that it names, in order."""
+        sound, problems = sound_parts(self.path, self.manifest)
+        self._problems.update(problems)
+        return tuple(sound)
 
     @cached_property
     def _index(self) -> _Index:
         index = _Index()
-        for file in sorted((self.path / DOCUMENTS).glob(PATTERN)):
+        for file in self.parts:
             try:
-                index.add(file, read_part(file, self.sample_count, LIGHT))
+                table = read_part(file, self.sample_count, LIGHT)
             except FormatError as error:
                 self._problems[file] = error
+                continue
+            index.add(file, table)
         return index
 
     @property
@@ -203,7 +216,7 @@ class EventStore:
 
     def documents(self) -> Iterator[StoredDocument]:
         """All documents, part by part, skipped ones among them; parts that are damaged are left out."""
-        for file in sorted((self.path / DOCUMENTS).glob(PATTERN)):
+        for file in self.parts:
             try:
                 table = read_part(file, self.sample_count)
             except FormatError as error:
@@ -225,6 +238,7 @@ class _Index:
 
     def __init__(self) -> None:
         self.place: dict[str, Path] = {}
+        self._seen: dict[str, Path] = {}
         self._days: list[Days] = []
         self._names: list[str] = []
         self._name_days: list[Days] = []
@@ -237,6 +251,14 @@ class _Index:
         """Take the ids, days and counts of a part."""
         import pyarrow.compute as pc
 
+        ids = table["id"].to_pylist()
+        twice = len(set(ids)) < len(ids)
+        for name in ids:
+            other = self._seen.setdefault(name, file)
+            if other != file or twice:
+                where = "twice in this part" if other == file else f"also in {other.name}"
+                hint = "make the store again with `calibrant events run`"
+                raise FormatError(f"document {name!r:.60} is {where}", hint, code="duplicate", file=str(file))
         days = table["date"].combine_chunks().cast("int32").to_numpy(zero_copy_only=False)
         for day, times in zip(*np.unique(days, return_counts=True), strict=True):
             self._totals[int(day)] = self._totals.get(int(day), 0) + int(times)

@@ -21,9 +21,11 @@ from calibrant.io._store_parts import (
     Manifest,
     StoredDocument,
     part_bytes,
+    part_digest,
     read_manifest,
     read_part,
     settings_problem,
+    sound_parts,
     write_manifest,
 )
 
@@ -53,7 +55,7 @@ class StoreWriter:
     Attributes
     ----------
     put_aside : tuple of str
-        Parts that were damaged.
+        Parts that were damaged, changed or missing.
 
     Raises
     ------
@@ -117,21 +119,31 @@ class StoreWriter:
         if found is not None and any(parts.glob(PATTERN)):  # without documents it takes any settings
             _check_settings(found, self._manifest, self._folder)
             self._manifest = found
+        sound, problems = sound_parts(self._folder, self._manifest)
+        for file, error in problems.items():
+            if file.name not in self._manifest.parts:
+                raise error
+            if file.exists():
+                os.replace(file, file.with_name(file.name + DAMAGED))
+            self.put_aside += (str(file),)
         for left in parts.glob(".part-*.tmp"):  # by a process that was killed
             left.unlink()
         numbers = [-1]
-        for file in sorted(parts.glob(PATTERN)):
+        for file in list(sound):
             numbers.append(int(file.stem.removeprefix("part-")))
             try:
                 names = read_part(file, self._manifest.settings["samples"]).column("id").to_pylist()
             except FormatError:
                 os.replace(file, file.with_name(file.name + DAMAGED))
                 self.put_aside += (str(file),)
+                sound.remove(file)
                 continue
             self._seen.update(map(_key, names))
         self._next = max(numbers) + 1
         self._kept = len(self._seen)
-        write_manifest(self._folder, replace(self._manifest, finished=False))
+        kept = {file.name: self._manifest.parts[file.name] for file in sound}
+        self._manifest = replace(self._manifest, finished=False, parts=kept)
+        write_manifest(self._folder, self._manifest)
 
     @property
     def kept(self) -> int:
@@ -163,8 +175,12 @@ class StoreWriter:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []  # of a full disk no second try at the end
-        with writing(self._folder / DOCUMENTS / f"part-{self._next:06}.parquet") as file:
-            file.write(part_bytes(waiting))
+        name, content = f"part-{self._next:06}.parquet", part_bytes(waiting)
+        named = replace(self._manifest, parts={**self._manifest.parts, name: part_digest(content)})
+        write_manifest(self._folder, named)  # first, so that a part without its name is never one of ours
+        with writing(self._folder / DOCUMENTS / name) as file:
+            file.write(content)
+        self._manifest = named
         self._next += 1
 
     def finish(self) -> None:

@@ -142,7 +142,7 @@ def read_tagged(
     >>> text.sentences, text.tags
     ([['I', 'see'], ['Wow']], [['PRON', 'VERB'], ['INTJ']])
     """
-    if isinstance(column, str) and column.isdecimal():
+    if isinstance(column, str) and column.isdecimal() and len(column) < 10:
         column = int(column)
     with open_lines(path) as (name, lines):
         head = []

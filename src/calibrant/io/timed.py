@@ -8,9 +8,10 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
+from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Reader
-from calibrant.io._columns import Codes, shown
+from calibrant.io._columns import Codes
 from calibrant.io._readers import TableReader
 from calibrant.io._tables import listed
 from calibrant.io.predictions import Predictions
@@ -61,7 +62,8 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
             message, hint = "the column is a score or the label", "name the column of time (--time)"
             raise InputError(message, hint, code="column", file=predictions.name, column=column)
         first = reader.table.first_row
-        return replace(reader, columns=replace(reader.columns, item=column), item_codes=Codes())
+        days = replace(reader.columns, item=column)
+        return replace(reader, columns=days, item_codes=Codes(), whole_items=False)
 
     found = predictions.through(change, predictions.name)
     found.has_items = True

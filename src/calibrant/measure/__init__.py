@@ -59,6 +59,7 @@ from calibrant.measure.groups import (
     grouped_calibration_errors,
     marginal_calibration_error,
     shared_calibration_error,
+    with_verdicts,
 )
 from calibrant.measure.intervals import calibration_interval, calibration_test, error_interval
 from calibrant.measure.logistic import (
@@ -147,4 +148,5 @@ __all__ = [
     "top_event",
     "uniform",
     "uniform_bins",
+    "with_verdicts",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Integers, Pairs, pairs, proportion
+from calibrant._checks import Integers, Pairs, non_negative, pairs, proportion
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.measure._classes import Groups, class_codes, group_of_names, named_groups
@@ -20,7 +20,7 @@ from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure._strata import stratified
 from calibrant.measure.binning import adaptive
 from calibrant.measure.calibration_error import calibration_mse_of
-from calibrant.measure.compare import by_item
+from calibrant.measure.compare import by_item, common_edges
 from calibrant.measure.intervals import interval_of
 from calibrant.results.groups import MarginalError
 
@@ -85,14 +85,14 @@ class Arguments:
 
     def scores(self, y_prob: ArrayLike, reference: ArrayLike | None = None) -> ClassScores:
         """Check everything; the scores that count are those of which the reference reaches the threshold."""
-        limit = 0.0 if self.threshold == 0 else proportion(self.threshold, "threshold")
+        limit = non_negative(self.threshold, "threshold") and proportion(self.threshold, "threshold")
         code, found = class_codes(self.classes, self.names)
         whole = pairs(self.y_true, y_prob, sample_weight=self.sample_weight, clusters=self.clusters)
         decisive = _checks.scores(y_prob if reference is None else reference)
         _checks.same_length("classes", len(code), "y_prob", np.size(y_prob))
         _checks.same_length("the scores before", len(decisive), "after", len(code))
         if self.sample_weight is not None:  # pairs of weight 0 are gone from the pairs
-            used = np.asarray(self.sample_weight) > 0
+            used = _checks.as_array(self.sample_weight, "sample_weight") > 0
             code, decisive = code[used], decisive[used]
         low = decisive < limit
         if low.all():
@@ -120,10 +120,14 @@ class Subject(NamedTuple):
         return plug_in, estimate_of(table) if known else math.nan
 
 
-def subjects(scores: ClassScores, groups: Groups, min_scores: int) -> list[Subject]:
-    """MCE, SMCE, and GMCE of each group if there are groups."""
-    large, left_out = scores.with_at_least(min_scores)
-    found = [Subject("mce", None, large, left_out), Subject("smce", None, scores)]
+def subjects(
+    scores: ClassScores, groups: Groups, min_scores: int, *, class_mean: bool = True
+) -> list[Subject]:
+    """MCE if asked for, SMCE, and GMCE of each group if there are groups."""
+    found = [Subject("smce", None, scores)]
+    if class_mean:
+        large, left_out = scores.with_at_least(min_scores)
+        found.insert(0, Subject("mce", None, large, left_out))
     if len(groups):
         found += [Subject("gmce", name, part) for name, part in scores.by_group(groups).items()]
     return found
@@ -139,16 +143,29 @@ class Recipe:
     seed: Seed = 0
 
 
-def residuals_of(scores: ClassScores, measure: str, *, units: bool = False) -> Residuals:
-    """Residuals of all scores, or of each class with the same weight; ``units``: each pair is a cluster."""
+def residuals_of(
+    scores: ClassScores, measure: str, *, units: bool = False, other: ClassScores | None = None
+) -> Residuals:
+    """Residuals of all scores, or of each class with the same weight.
+
+    ``units``: each pair is a cluster. ``other``: scores of another model on the same items; bins then end at
+    the same ranks as that model's.
+    """
     source = by_item(scores.pairs) if units else scores.pairs
+
+    def summed(part: Pairs, rows: Integers | None = None) -> Residuals:
+        if other is None:
+            return residuals(part)
+        against = other.pairs if rows is None else _part(other.pairs, rows)
+        return residuals(part, edges=common_edges(part, against))
+
     if measure != "mce":
-        return residuals(source)
+        return summed(source)
     tables, names = [], []
     for rows in scores.rows_by_class():
         part = _part(source, rows)
         names.append(rows if source.cluster is None else np.unique(source.cluster[rows]))
-        tables.append(residuals(part))
+        tables.append(summed(part, rows))
     return stratified(tables, names, source.cluster_count)
 
 

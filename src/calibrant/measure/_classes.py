@@ -41,25 +41,14 @@ def class_codes(classes: ArrayLike, names: Sequence[str] | None = None) -> tuple
         return _indices(array, _different(names))
     if array.dtype.kind == "f":
         raise InputError("classes are floating point numbers", "pass names, or integers", code="dtype")
-    values: list[Any] = array.tolist()
-    distinct = set(values)
-    if any(value is None or value != value for value in distinct):
-        row = next(i for i, value in enumerate(values) if value is None or value != value)
-        raise InputError(
-            f"classes[{row}] is missing", "name the class of every score", code="missing-value", row=row
-        )
-    ordered = tuple(sorted({str(value) for value in distinct}))
-    place = {name: code for code, name in enumerate(ordered)}
-    code_of = {value: place[str(value)] for value in distinct}
-    return np.fromiter(map(code_of.__getitem__, values), np.int64, len(values)), ordered
+    hint = "name the class of every score"
+    code, found = _checks.cluster_codes(array, "classes", hint=hint, code="missing-value")
+    ordered, place = np.unique(found.astype(str), return_inverse=True)
+    return place.astype(np.int64)[code], tuple(ordered.tolist())
 
 
 def _different(names: Sequence[str]) -> tuple[str, ...]:
-    found = tuple(str(name) for name in names)
-    if len(set(found)) < len(found):
-        twice = next(name for i, name in enumerate(found) if name in found[:i])
-        raise InputError(f"names has {twice!r} twice", "pass different names", code="parameter")
-    return found
+    return _checks.list_of_names(names, "names")
 
 
 def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tuple[str, ...]]:
@@ -78,7 +67,7 @@ def _indices(array: NDArray[Any], names: tuple[str, ...]) -> tuple[Integers, tup
     return array.astype(np.int64, copy=False), names
 
 
-def named_groups(groups: Groups) -> dict[str, tuple[str, ...]]:
+def named_groups(groups: Any) -> dict[str, tuple[str, ...]]:
     """Return groups of tags by name; those of a list are numbered "1", "2" and so on.
 
     Raises

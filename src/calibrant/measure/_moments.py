@@ -13,7 +13,7 @@ from calibrant.measure._residuals import Residuals, sum_by
 
 Group = NDArray[np.int32]
 
-FEW_CLUSTERS = 30
+_FEWEST_CLUSTERS = 1.5  # effective number; below, one cluster has more than three quarters of the weight
 _WIDE_WINDOWS = 40
 _SMALLEST_WIDE_WINDOW = 100
 _LEAST_SIGNAL = 1 / 3  # of the squared gaps of wide windows, however little of them is not noise
@@ -35,13 +35,33 @@ class Moments:
     null_skewness
         Skewness of T if the scores are calibrated.
     slope
-        kappa: first-order variance of T per unit of theta, so that Var T = null_variance + slope * theta.
+        First-order variance of T per unit of theta, from the labels: 4 E[delta^2 p (1 - p)] / (n theta).
+    curvature
+        First-order variance of T per unit of theta^2, from the scores: Var(delta^2) / (n theta^2). Its
+        inverse is about the effective number of pairs that carry theta.
     """
 
     estimate: float
     null_variance: float
     null_skewness: float
     slope: float
+    curvature: float
+
+    def variance(self, theta: float) -> float:
+        """Variance of T where the squared error is ``theta``."""
+        return self.null_variance + self.slope * theta + self.curvature * theta**2
+
+
+def undefined(table: Residuals) -> str | None:
+    """Say why there is no estimate, or None."""
+    if not (table.denominator > 0).all():
+        return "no bin holds pairs of two clusters (or two pairs)"
+    if 0 < table.effective_clusters < _FEWEST_CLUSTERS:
+        share = table.largest_cluster
+        return (
+            f"one cluster has {share:.0%} of the weight, and pairs of one cluster say nothing without others"
+        )
+    return None
 
 
 def estimate_of(table: Residuals) -> float:
@@ -50,19 +70,21 @@ def estimate_of(table: Residuals) -> float:
 
 
 def moments(table: Residuals) -> Moments | None:
-    """T and its moments; None where no bin holds two units (one pair, or one cluster)."""
-    if not (table.denominator > 0).all():
+    """T and its moments; None where `undefined` gives a reason."""
+    if undefined(table):
         return None
     variance, third = _same_bin(table)
-    slope = _slope(table)
+    slope, curvature = _signal(table)
     if table.clusters:
-        wide = table.windows(max(_SMALLEST_WIDE_WINDOW, table.total_n / _WIDE_WINDOWS))
+        width = max(_SMALLEST_WIDE_WINDOW, table.total_n / _WIDE_WINDOWS)
+        wide = table.windows(width, width / 4)
         cross = _Cross(table, wide)
         variance += cross.variance
         third += cross.third
         slope *= cross.design_effect
+        curvature *= cross.design_effect
     skewness = min(third / variance**1.5, _LARGEST_SKEWNESS) if variance > 0 else 0.0
-    return Moments(estimate_of(table), variance, skewness, slope)
+    return Moments(estimate_of(table), variance, skewness, slope, curvature)
 
 
 def _same_bin(table: Residuals) -> tuple[float, float]:
@@ -91,19 +113,23 @@ def _same_bin(table: Residuals) -> tuple[float, float]:
     )
 
 
-def _slope(table: Residuals) -> float:
-    """First-order variance of T over theta, for independent pairs, from windows of about sqrt(n) pairs.
+def _signal(table: Residuals) -> tuple[float, float]:
+    """First-order variance of T by theta and by theta^2, for independent pairs.
 
-    The variance is (4 E[delta^2 p (1 - p)] + Var(delta^2)) / n with delta = p - q. Squared gaps of the
-    windows carry noise in proportion to p (1 - p) / n, in numerator and denominator alike, which keeps the
-    ratio steady when there is nothing but noise.
+    The variance is (4 E[delta^2 p (1 - p)] + Var(delta^2)) / n with delta = p - q, taken from windows of
+    about sqrt(n) pairs. Were delta s times as large, the first part would grow as theta does and the second
+    as theta^2. Squared gaps of the windows carry noise in proportion to p (1 - p) / n, in numerator and
+    denominator alike, which keeps the ratios steady when there is nothing but noise.
     """
     local = table.joined(table.windows(np.sqrt(table.total_n)), cells=False)
     gap = local.residual / local.weight
-    theta = float(np.sum(local.weight * gap**2) / local.weight.sum())
+    whole = float(local.weight.sum())
+    theta = float(np.sum(local.weight * gap**2)) / whole
     if theta == 0:
-        return 0.0
-    return _influence_of_pairs(local, gap, theta) / theta / float(local.weight.sum()) ** 2
+        return 0.0, 0.0
+    of_scores = float(np.sum(local.pair[0] * (gap**2 - theta) ** 2))
+    of_labels = max(0.0, _influence_of_pairs(local, gap, theta) - of_scores)
+    return of_labels / theta / whole**2, of_scores / theta**2 / whole**2
 
 
 def _influence_of_pairs(table: Residuals, gap: Floats, theta: float) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, Integers, Pairs, positive_integer
+from calibrant._checks import Floats, Integers, Pairs, instance, positive_integer
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
@@ -17,7 +18,28 @@ from calibrant.results import Bins
 
 LARGEST_BIN_COUNT = 10_000
 LARGEST_SORT = 1 << 25  # more pairs than this are tallied first: a bin then holds thousands of them
+SECTION = np.pi / 32
+"""Width on the scale arcsin(sqrt(q)) of the sections of the score that a bin does not leave.
+
+The scale has constant variance: a frequency of n pairs has variance 1/(4n) on it wherever it lies. Where
+scores are sparse, bins of equal mass would reach from 0.3 to 0.9, and differences of unequal size would be
+averaged before they are squared. The first and the last section, where q may be 10^-6 and p 10^-2, are
+divided into octaves of q (or of 1 - q). Sections are fixed, so that a change of scores near 0 leaves the bins
+elsewhere as they are.
+"""
+FEWEST_UNITS = 4.0
+"""Effective units that a bin needs: pairs of units of a bin are all that its estimate has."""
+_OUTER = np.sin(SECTION) ** 2 / 2.0 ** np.arange(30, 0, -1)
+EDGES: Floats = np.concatenate([_OUTER, np.sin(SECTION * np.arange(1, 16)) ** 2, 1 - _OUTER[::-1]])
+"""Ascending scores at which sections begin, but for the first, which begins at 0."""
+_FEWEST_UNITS_EVER = 1.5  # below, one unit has most of the weight of a bin
+_NO_UNIT = np.empty(0, np.int64)
+_MIX, _OTHER_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)  # odd: a hash of 64 bits
+_ENOUGH_COPIES = 100_000
 _SMALLEST_BIN = 20
+_BIN_OF_LABELLED_WEIGHTS = 500
+_LEAST_DIFFERENCE = 0.05  # of the mean weights of positives and negatives, relative to their mean
+_BEYOND_CHANCE = 4.0  # standard errors
 _ROWS_AN_OCTAVE = 11  # bits of a key's mantissa that look up a bin
 
 
@@ -84,6 +106,8 @@ class Residuals:
         Number of clusters; 0 when pairs are independent.
     weighted
         Whether pairs have weights.
+    weights_by_label
+        Whether the weights differ between positives and negatives of equal score.
     """
 
     size: int
@@ -99,6 +123,7 @@ class Residuals:
     cells: ClusterCells | None = None
     clusters: int = 0
     weighted: bool = False
+    weights_by_label: bool = False
 
     @property
     def total_n(self) -> float:
@@ -116,13 +141,40 @@ class Residuals:
         multiplier: Floats = self.weight / self.weight.sum() / self.denominator
         return multiplier
 
-    def windows(self, width: float) -> NDArray[np.int32]:
-        """Group adjoining bins into windows of about ``width`` pairs: (B,) numbers from 0."""
-        middle = np.cumsum(self.n) - self.n / 2
-        _, group = np.unique((middle / width).astype(np.int64), return_inverse=True)
-        if group[-1] and self.n[group == group[-1]].sum() < width / 2:
-            group = np.minimum(group, group[-1] - 1)
-        return group.astype(np.int32)
+    @property
+    def part(self) -> Integers:
+        """(B,) ascending numbers; bins of different parts are never joined."""
+        return np.zeros(len(self.n), np.int64)
+
+    @cached_property
+    def cluster_weight(self) -> Floats:
+        """(clusters,) weights; empty when pairs are independent."""
+        if not self.clusters or self.cells is None:
+            return np.empty(0)
+        whole = np.concatenate([[0.0], np.cumsum(self.cells.weight)])
+        return np.diff(whole[self.cells.start])
+
+    @property
+    def effective_clusters(self) -> float:
+        """Kish's number (sum W_c)^2 / sum W_c^2 of clusters; 0 when pairs are independent."""
+        weight = self.cluster_weight
+        return float(weight.sum() ** 2 / np.sum(weight**2)) if len(weight) else 0.0
+
+    @property
+    def largest_cluster(self) -> float:
+        """Fraction of all weight that the largest cluster has; 0 when pairs are independent."""
+        weight = self.cluster_weight
+        return float(weight.max() / weight.sum()) if len(weight) else 0.0
+
+    def windows(self, width: float, least: float = FEWEST_UNITS) -> NDArray[np.int32]:
+        """Group adjoining bins into windows: (B,) numbers from 0.
+
+        A window has about ``width`` pairs, or at least ``least`` where a section of the score ends.
+        """
+        section = np.searchsorted(EDGES, self.score / self.weight, side="right")
+        group = np.empty(len(self.n), np.int32)
+        bin_kernels.group_sections(self.n, section, self.part, width, least, group)
+        return group
 
     def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Residuals:
         """The same pairs in wider bins; without ``cells`` their `unit` is void."""
@@ -163,8 +215,15 @@ def estimator_bin_size(n: float) -> int:
     return int(max(_SMALLEST_BIN, round(n ** (1 / 3)), np.ceil(n / LARGEST_BIN_COUNT)))
 
 
-def residuals(source: Pairs | Tally | Bins | Residuals, bin_size: int | None = None) -> Residuals:
-    """Sum residuals over fine bins that keep ties whole, and by cluster where there are clusters."""
+def residuals(
+    source: Pairs | Tally | Bins | Residuals, bin_size: int | None = None, *, edges: Floats | None = None
+) -> Residuals:
+    """Sum residuals over fine bins that keep ties whole, and by cluster where there are clusters.
+
+    A bin ends at ``bin_size`` pairs (by default `estimator_bin_size`; pairs of one cluster that share a score
+    count as one), or where a section of the score ends; sections begin at the ascending ``edges``, by default
+    those that `SECTION` describes.
+    """
     if isinstance(source, Residuals):
         return source
     if isinstance(source, Bins):
@@ -172,22 +231,56 @@ def residuals(source: Pairs | Tally | Bins | Residuals, bin_size: int | None = N
             raise InputError(
                 "bin_size is given for bins that are already made", "leave it out", code="parameter"
             )
-        return _separable(_of_bins(source))
+        return _separable(_of_bins(source), 2.0)
+    if not isinstance(source, Pairs):
+        instance(source, Tally, "the source", "pass pairs, a tally or bins")
     n = len(source) if isinstance(source, Pairs) else source.total_n
     size = estimator_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size", largest=n)
     if isinstance(source, Pairs) and len(source) > LARGEST_SORT and source.cluster is None:
         source = Tally.from_pairs(source)
-    return _separable(_of_pairs(source, size) if isinstance(source, Pairs) else _of_tally(source, size))
+
+    if bin_size is None and source.cluster is not None:
+        copies = _copies(source)
+        size = min(int(n), round(copies * estimator_bin_size(n / copies)))
+
+    def summed(size: int) -> Residuals:
+        cuts = EDGES if edges is None else edges
+        return _of_pairs(source, size, cuts) if isinstance(source, Pairs) else _of_tally(source, size, cuts)
+
+    table = summed(size)
+    if table.weights_by_label and bin_size is None:
+        # A bin's error is a ratio of weighted sums, and small bins bias it where weights follow the labels.
+        table = summed(max(size, min(n, max(_BIN_OF_LABELLED_WEIGHTS, round(2 * n**0.5)))))
+    return _separable(table, max(2.0, min(FEWEST_UNITS, size)))
 
 
-def _of_pairs(source: Pairs, size: int) -> Residuals:
+def _copies(source: Pairs | Tally) -> float:
+    """Mean number of pairs that share both cluster and score: labels of one item, say."""
+    assert source.cluster is not None
+    if isinstance(source, Tally):
+        return source.total_n / len(source.n) if source.kind == "exact" else 1.0
+    if source.cluster_count == len(source):
+        return 1.0
+    score, cluster = source.score, source.cluster
+    step = len(source) // _ENOUGH_COPIES
+    if step > 1:  # some of the clusters tell it
+        some = np.flatnonzero(cluster % step == step // 2)
+        score, cluster = (score[some], cluster[some]) if len(some) else (score, cluster)
+    bits = (score.astype(np.float64) + 0.0).view(np.uint64)
+    key = (bits ^ (bits >> np.uint64(29))) * _MIX + cluster.astype(np.uint64) * _OTHER_MIX
+    key.sort()
+    return len(key) / (1 + int(np.count_nonzero(np.diff(key))))
+
+
+def _of_pairs(source: Pairs, size: int, edges: Floats) -> Residuals:
     n = len(source)
     packed = np.empty(n, np.int64)
     bin_kernels.pack(source.score, source.outcome, packed)
     packed.sort()
-    first_key = np.empty(n // size + 1, np.int64)
-    sums = np.empty((n // size + 1, 5))
-    used = bin_kernels.sum_whole_ties(packed, size, first_key, sums)
+    most = n // size + 1 + len(edges)
+    first_key = np.empty(most, np.int64)
+    sums = np.empty((most, 5))
+    used = bin_kernels.sum_whole_ties(packed, size, _least_pairs(size), edges.view(np.int64), first_key, sums)
     first_key = first_key[:used]
     count, positives, *scores = sums[:used].T
     table = _independent(
@@ -201,12 +294,16 @@ def _of_pairs(source: Pairs, size: int) -> Residuals:
     rows = _rows_by_cluster(source, residual, first_key)
     if source.weight is not None:
         table = _weighted(table, *rows[1:], scores[0] / count)
+        row_bin, positive = _by_row(first_key, source), source.label.astype(np.float64)
+        powers = (source.weight**k * part for k in range(3) for part in (positive, 1 - positive))
+        sums_by_label = [sum_by(row_bin, values, used) for values in powers]
+        table = replace(table, weights_by_label=_follow_labels(*sums_by_label))
     return _by_unit(table, _cells(*rows, _every_bin(table)), source.cluster_count)
 
 
-def _of_tally(source: Tally, size: int) -> Residuals:
+def _of_tally(source: Tally, size: int, edges: Floats) -> Residuals:
     row_bin = np.empty(len(source.n), np.int32)
-    bins = bin_kernels.bins_of_rows(source.low, source.n, size, row_bin)
+    bins = bin_kernels.bins_of_rows(source.low, source.n, size, _least_pairs(size), edges, row_bin)
 
     def total(values: Floats | Integers) -> Floats:
         return sum_by(row_bin, values, bins)
@@ -220,6 +317,14 @@ def _of_tally(source: Tally, size: int) -> Residuals:
         [total(source.sum_score), total(source.sum_score2), total(source.sum_score_positive)],
         weighted=source.weighted,
     )
+    if source.weighted:
+        sums = (
+            (source.positives, source.n),
+            (source.weight_positives, source.weight),
+            (source.weight2_positives, source.weight2),
+        )
+        sums_by_label = [total(part) for positive, whole in sums for part in (positive, whole - positive)]
+        table = replace(table, weights_by_label=_follow_labels(*sums_by_label))
     if source.cluster is None:
         return table
     order = sorted_by(source.cluster)
@@ -362,6 +467,33 @@ def _weighted(
     )
 
 
+def _by_row(first_key: Integers, source: Pairs) -> NDArray[np.int32]:
+    keys = (source.score.astype(np.float64) + 0.0).view(np.int64)
+    return (np.searchsorted(first_key, keys, side="right") - 1).astype(np.int32)
+
+
+def _follow_labels(
+    positives: Floats, negatives: Floats, weight1: Floats, weight0: Floats, squares1: Floats, squares0: Floats
+) -> bool:
+    """Whether the mean weights of positives and negatives of a bin differ, over all bins.
+
+    The arguments are sums over the pairs of each bin, of positives and of negatives.
+    """
+    both = (positives > 0) & (negatives > 0)
+    if not both.any():
+        return False
+    n1, n0 = positives[both], negatives[both]
+    share = n1 * n0 / (n1 + n0)
+    mean1, mean0 = weight1[both] / n1, weight0[both] / n0
+    spread = (
+        np.maximum(squares1[both] / n1 - mean1**2, 0) / n1
+        + np.maximum(squares0[both] / n0 - mean0**2, 0) / n0
+    )
+    difference = float(np.sum(share * (mean1 - mean0)))
+    least = _LEAST_DIFFERENCE * float(np.sum(share * (mean1 + mean0) / 2))
+    return abs(difference) > max(least, _BEYOND_CHANCE * float(np.sqrt(np.sum(share**2 * spread))))
+
+
 def _every_bin(table: Residuals) -> NDArray[np.int32]:
     return np.arange(len(table.n), dtype=np.int32)
 
@@ -371,18 +503,31 @@ def _by_unit(table: Residuals, cells: ClusterCells, clusters: int) -> Residuals:
     return replace(table, unit=cells.power_sums(len(table.n)), cells=cells, clusters=clusters)
 
 
-def _separable(table: Residuals) -> Residuals:
-    """Join bins that one unit dominates to their neighbours, until pairs of units carry half the weight.
+def _least_pairs(size: int) -> int:
+    return min(size, int(FEWEST_UNITS))
 
-    Which bins are joined depends on scores, weights and clusters but not on labels, so it adds no bias.
+
+def _separable(table: Residuals, least: float) -> Residuals:
+    """Join bins of fewer than ``least`` effective units to their neighbors.
+
+    A bin says something only through pairs of different units. Where all clusters together are few, or one of
+    them dominates, no bin can have many units, and half of the effective number of all units must do. Which
+    bins are joined depends on scores, weights and clusters but not on labels, so it adds no bias.
     """
-    while len(table.n) > 1:
-        thin = table.denominator < 0.5 * table.weight**2
-        if not thin.any():
-            break
-        starts = np.ones(len(table.n), bool)
-        starts[1:] = ~thin[:-1]  # a thin bin takes its right neighbour
-        starts[-1] &= not thin[-1]
-        starts[0] = True
-        table = table.joined((np.cumsum(starts) - 1).astype(np.int32))
-    return table
+    whole = table.effective_clusters or float(table.weight.sum() ** 2 / table.unit[0].sum())
+    least = max(_FEWEST_UNITS_EVER, min(least, whole / 2))
+    if np.all(table.weight**2 >= least * table.unit[0]):
+        return table
+    bins = len(table.n)
+    if table.cells is None or not table.clusters:  # a unit is in one bin only
+        start, unit, weight, alone = np.zeros(bins + 1, np.int64), _NO_UNIT, np.empty(0), table.unit[0]
+    else:
+        cells, alone = table.cells, np.zeros(bins)
+        order = np.argsort(cells.bin, kind="stable")
+        unit = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))[order]
+        weight = cells.weight[order]
+        start = np.concatenate([[0], np.cumsum(np.bincount(cells.bin, minlength=bins))]).astype(np.int64)
+    group = np.empty(bins, np.int32)
+    units = int(unit.max()) + 1 if len(unit) else 0
+    bin_kernels.join_thin(start, unit, weight, alone, table.weight, units, least, group)
+    return table.joined(group)

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.measure._moments import FEW_CLUSTERS, Moments, moments
+from calibrant.measure._moments import Moments, moments, undefined
 from calibrant.measure._residuals import residuals
 from calibrant.measure._tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.intervals import inverted, standard_error
 from calibrant.measure.logistic import BALANCED, mean_residual
 from calibrant.measure.tally import Tally
 
-NO_UNITS = "no bin holds pairs of two clusters (or two pairs)"
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 _SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
 
@@ -108,10 +107,21 @@ def _clopper_pearson(frequency: float, n: float, level: float) -> tuple[float, f
 
 @dataclass(frozen=True)
 class SquaredError:
-    """Debiased squared error and its moments."""
+    """Debiased squared error and its moments.
+
+    Attributes
+    ----------
+    moments
+        The estimate and its moments.
+    clusters
+        Effective number; 0 when pairs are independent.
+    rarer
+        Number of positives, or of negatives where they are fewer.
+    """
 
     moments: Moments
-    clusters: int
+    clusters: float
+    rarer: float
 
     @classmethod
     def of(cls, tally: Tally) -> SquaredError | str:
@@ -119,8 +129,10 @@ class SquaredError:
         table = residuals(tally)
         found = moments(table)
         if found is None:
-            return NO_UNITS
-        return cls(found, table.clusters) if found.null_variance > 0 else NO_NOISE
+            return undefined(table) or NO_NOISE
+        if found.null_variance == 0:
+            return NO_NOISE
+        return cls(found, table.effective_clusters, float(min(table.labels[0].sum(), table.labels[2].sum())))
 
     @property
     def standard_error(self) -> float:
@@ -150,12 +162,12 @@ class SquaredError:
     def _excess(self, theta: float, level: float) -> float:
         """By how much the estimate is larger than what the test of theta accepts."""
         found = self.moments
-        variance = found.null_variance + found.slope * theta
+        variance = found.variance(theta)
         skewness = found.null_skewness * (found.null_variance / variance) ** 1.5
         return found.estimate - theta - upper_point(level, skewness, self.clusters) * math.sqrt(variance)
 
 
-def upper_point(level: float, skewness: float, clusters: int) -> float:
+def upper_point(level: float, skewness: float, clusters: float) -> float:
     """The point that `p_value_of` gives half of 1 - level.
 
     Examples
@@ -163,11 +175,9 @@ def upper_point(level: float, skewness: float, clusters: int) -> float:
     >>> round(upper_point(0.95, 0.0, 0), 2), round(upper_point(0.95, 1.0, 0), 2)
     (1.96, 2.38)
     """
-    from scipy.special import gammainccinv, ndtr, ndtri, stdtrit
+    from scipy.special import gammainccinv, ndtr, ndtri
 
-    tail = (1 - level) / 2
-    if 0 < clusters < FEW_CLUSTERS:
-        tail = float(ndtr(stdtrit(clusters - 1, tail)))
+    tail = float(ndtr(-quantile(level, clusters)))
     if skewness < _SYMMETRIC:
         return -float(ndtri(tail))
     shape = 4 / skewness**2

@@ -60,6 +60,6 @@ def restored(build: Callable[[], Restored]) -> Restored:
     """Build what a state describes; whatever it lacks is told as one error."""
     try:
         return build()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         message = f"the saved state is damaged ({type(error).__name__}: {str(error)[:60]})"
         raise InputError(message, "go back to an earlier one", code="version") from error

@@ -24,20 +24,10 @@ class Strata(Residuals):
 
     stratum: Integers = field(kw_only=True)
 
-    def windows(self, width: float) -> NDArray[np.int32]:
-        """Group adjoining bins of a stratum into windows of about ``width`` pairs."""
-        whole = np.bincount(self.stratum, self.n)
-        before = (np.cumsum(whole) - whole)[self.stratum]
-        middle = (np.cumsum(self.n) - self.n / 2 - before) / width
-        changed = (np.diff(self.stratum) > 0) | (np.diff(middle.astype(np.int64)) > 0)
-        group = np.concatenate([[0], np.cumsum(changed)])
-        size = np.bincount(group, self.n)
-        stratum = self.stratum[np.flatnonzero(np.concatenate([[True], changed]))]
-        same = np.concatenate([[False], stratum[1:] == stratum[:-1]])
-        last = np.concatenate([stratum[1:] != stratum[:-1], [True]])
-        short = same & last & (size < width / 2)
-        merged: NDArray[np.int32] = (np.cumsum(~short) - 1)[group].astype(np.int32)
-        return merged
+    @property
+    def part(self) -> Integers:
+        """(B,) the bins' strata."""
+        return self.stratum
 
     def joined(self, group: NDArray[np.int32], *, cells: bool = True) -> Strata:
         """The same pairs in wider bins."""
@@ -69,6 +59,7 @@ def stratified(tables: Sequence[Residuals], units: Sequence[Integers], clusters:
         for name in ("n", "weight", "residual", "pair", "null", "score", "score2", "labels", "unit")
     }
     return Strata(
+        weights_by_label=any(table.weights_by_label for table in tables),
         size=max(table.size for table in tables),
         **columns,
         cells=_merged([(table.cells, len(table.n)) for table in equal], units),

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import Floats, proportion
+from calibrant._checks import Floats, instance, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.measure._grouping import group_by
 from calibrant.measure._tails import quantile
@@ -60,8 +60,7 @@ def bin_intervals(
     >>> found.low.round(3).tolist(), found.high.round(3).tolist()
     ([0.057], [0.51])
     """
-    if method not in ("wilson", "normal"):
-        raise InputError(f"method is {method!r}", "give wilson or normal", code="parameter")
+    one_of(method, ("wilson", "normal"), "method")
     level = proportion(level, "level")
     n = bins.effective_n
     if clustered is not None:
@@ -101,6 +100,7 @@ def design_effects(bins: Bins, clustered: Tally) -> Floats:
     >>> design_effects(uniform(tally, 1), tally).tolist()
     [2.0]
     """
+    instance(clustered, Tally, "clustered", "tally the pairs with their clusters")
     if clustered.cluster is None:
         raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
     row_bin = np.minimum(np.searchsorted(bins.edge_high, clustered.score), len(bins) - 1)

@@ -27,6 +27,7 @@ Integers = NDArray[np.int64]
 Source = Pairs | Tally
 Ties = Literal["shared", "whole"]
 
+MOST_BINS = 1_000_000  # of equal width: more than anyone reads, and few enough for any memory
 LARGEST_SORTED = 1 << 16  # pairs; from there on few cuts are found sooner by selection
 PAIRS_A_CUT = 64  # with fewer, selection pays only for pairs that are too many to be sorted
 
@@ -46,8 +47,8 @@ def adaptive(
     source
         Checked pairs or a tally.
     size
-        Pairs a bin, b. The k-th pair gets bin floor((k - 1) / b) + 1 and a last bin smaller than b joins the
-        one before it. With weights a bin holds b / n of the weight.
+        Pairs per bin, b. The k-th pair gets bin floor((k - 1) / b) + 1 and a last bin smaller than b joins
+        the one before it; fewer than b pairs are one bin. With weights a bin holds b / n of the weight.
     count
         The number of bins instead: bin j ends at rank floor(j n / count).
     ties
@@ -60,7 +61,7 @@ def adaptive(
     Raises
     ------
     InputError
-        If not exactly one of ``size`` and ``count`` is given, or it is below 1 or above n.
+        If not exactly one of ``size`` and ``count`` is given, it is below 1, or ``count`` is above n.
 
     References
     ----------
@@ -99,11 +100,13 @@ def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None)
     --------
     >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, count=2).tolist()
     ([3, 6], [5])
+    >>> adaptive_ranks(11, size=12).tolist()
+    []
     """
     if (size is None) == (count is None):
         raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
     if size is not None:
-        return np.arange(1, max(1, n // positive_integer(size, "size", largest=n)), dtype=np.int64) * size
+        return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size
     asked = positive_integer(count if count is not None else 1, "count")
     if asked > n:
         message = f"there are {n:,} pairs for {asked:,} bins"
@@ -140,7 +143,7 @@ def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> B
     >>> uniform(tally, 2).score.round(2).tolist()
     [0.15, 0.85]
     """
-    count = positive_integer(count, "count")
+    count = positive_integer(count, "count", most=MOST_BINS)
     edges = np.arange(count + 1) / count
     return _between(source, edges, "uniform", threads)
 
@@ -222,8 +225,8 @@ def adaptive_bins(
     try:
         return adaptive(source, size=size, count=count, threads=threads)
     except UncheckedValuesError:
-        _checks.pairs(y_true, y_prob)  # names the row
-        raise
+        checked = _checks.pairs(y_true, y_prob)  # names the row, or makes -0.0 to 0.0
+        return adaptive(checked, size=size, count=count, threads=threads)
 
 
 def uniform_bins(
@@ -313,6 +316,7 @@ def _cut_mass(tally: Tally, mass: Floats, cuts: Floats, ties: Ties) -> tuple[Flo
     """Sum rows between cuts in cumulative mass; return the nine sums by bin and the inner edges."""
     end = np.cumsum(mass)
     row = np.searchsorted(end, cuts, side="right")
+    _checks.one_of(ties, ("shared", "whole"), "ties")
     if ties == "whole":
         before = end[row] - mass[row]
         after = cuts - before > end[row] - cuts

@@ -1,9 +1,10 @@
 """Plug-in calibration errors: RMS, its square, L1 (ECE) and maximum, of bins or of arrays.
 
 All of them compare the observed frequency of a bin with its mean score, so they depend on the
-bins and are biased upward: noise alone moves a frequency away from its mean score, by about
-``p (1 - p) / n`` in the square. `calibrant.measure.noise_floor` gives what a calibrated model
-would get on the same bins, `calibrant.measure.debiased` an estimate without that bias.
+bins. Noise biases them upward: it alone moves a frequency away from its mean score, by about
+``p (1 - p) / n`` in the square. Wide bins bias them downward: gaps of opposite sign cancel
+within a bin. `calibrant.measure.noise_floor` gives what a calibrated model
+would get on the same bins, `calibrant.measure.debiased` an estimate without the first bias.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Pairs, pairs
+from calibrant._checks import Pairs, one_of, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure.binning import adaptive, default_bin_size, uniform
 from calibrant.measure.events import class_predictions, classwise_events
@@ -109,12 +110,11 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
 
 
 def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | None) -> Bins:
+    one_of(binning, ("adaptive", "uniform"), "binning")
     if binning == "adaptive":
         if bin_size is None and bin_count is None:
             bin_size = default_bin_size(len(source))
         return adaptive(source, size=bin_size, count=bin_count)
-    if binning != "uniform":
-        raise InputError(f"binning is {binning!r}", 'give "adaptive" or "uniform"', code="parameter")
     if bin_size is not None:
         raise InputError(
             "bin_size is given for bins of equal width", "give bin_count instead", code="parameter"
@@ -133,8 +133,9 @@ def rms_calibration_error(
 ) -> float:
     """Root mean squared difference between observed frequency and mean score, over bins.
 
-    This is the papers' CalibErr (Algorithm 1). It is 0 when every bin is calibrated, and about
-    ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model: a plug-in, biased upward.
+    This is the papers' CalibErr (Algorithm 1), a plug-in that depends on the bins. Noise biases it upward: it
+    is about ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model. Wide bins bias it downward:
+    gaps of opposite sign cancel within a bin. `debiased_rms_calibration_error` has less of both biases.
 
     Parameters
     ----------

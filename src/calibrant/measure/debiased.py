@@ -1,8 +1,8 @@
 """The calibration error itself, without the bias of bins: debiased squared error and its root.
 
 The target is ``theta = E[(q - p_q)^2]`` with ``p_q = P(y = 1 | q)``: a property of the model and
-the population, with no bins in it. Bins only serve the estimate, and are fine (about n^(1/3) pairs,
-at least 20), so that p_q - q hardly changes inside one; structure finer than a bin cannot be seen.
+the population, with no bins in it. Bins only serve the estimate. They are fine (about n^(1/3) pairs,
+at least 20, and narrow in score), so that p_q - q hardly changes inside one; finer structure cannot be seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Pairs, pairs
+from calibrant._checks import Pairs, pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of
 from calibrant.measure._residuals import estimator_bin_size, residuals
@@ -70,7 +70,7 @@ def debiased_squared_error(
         (n,) names of what is dependent (sentence, document, item). Products within a cluster are left out:
         they would add the clusters' own correlation to the error.
     bin_size
-        Pairs a bin; None takes n^(1/3), at least 20, and more where that would make over 10^4 bins.
+        Pairs per bin; None takes n^(1/3), at least 20, and more where that would make over 10^4 bins.
         Ties stay in one bin.
 
     Returns
@@ -163,6 +163,6 @@ def kumar_debiased_squared_error(
     0.0375
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    size = estimator_bin_size(len(source)) if bin_size is None else bin_size
+    size = estimator_bin_size(len(source)) if bin_size is None else positive_integer(bin_size, "bin_size")
     bins = adaptive(source, size=min(size, len(source)), ties="whole")
     return kumar_debiased_squared_error_of(bins)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calibrant._checks import Floats, Pairs
+from calibrant._checks import Floats, Pairs, one_of
 from calibrant.exceptions import InputError
 from calibrant.measure._cells import as_tally
 from calibrant.measure.binning import Source, isotonic
@@ -352,8 +352,7 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
     >>> round(parts.miscalibration - parts.discrimination + parts.uncertainty, 4), round(parts.score, 4)
     (0.1675, 0.1675)
     """
-    if rule not in ("brier", "log"):
-        raise InputError(f"rule is {rule!r}", 'give "brier" or "log"', code="parameter")
+    one_of(rule, ("brier", "log"), "rule")
     blocks = isotonic(source)
     p = blocks.frequency
     base_rate = float(np.dot(blocks.share, p))

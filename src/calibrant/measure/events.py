@@ -25,8 +25,6 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant.exceptions import InputError
 
-ROW_SUM_TOLERANCE = 1e-3
-
 
 @dataclass(frozen=True)
 class ClassPredictions:
@@ -62,7 +60,7 @@ def class_predictions(
     classes: Sequence[str] | None = None,
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
-    tolerance: float = ROW_SUM_TOLERANCE,
+    tolerance: float = _checks.SUM_TOLERANCE,
 ) -> ClassPredictions:
     """Check labels and probabilities of a K-class model.
 
@@ -77,7 +75,7 @@ def class_predictions(
     sample_weight, clusters
         (n,) a weight and a cluster an item.
     tolerance
-        How far a row's sum may be from one. Nothing is renormalised.
+        How far a row's sum may be from one, the same as in files. Nothing is renormalised.
 
     Raises
     ------
@@ -90,7 +88,7 @@ def class_predictions(
     >>> class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]).classes
     ('0', '1', '2')
     """
-    prob = _probabilities(y_prob, tolerance)
+    prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"))
     names = _class_names(classes, prob.shape[1])
     label = _class_indices(y_true, names, named=classes is not None)
     _checks.same_length("y_true", len(label), "y_prob", len(prob))
@@ -99,13 +97,13 @@ def class_predictions(
         np.zeros(len(prob), bool), np.zeros(len(prob)), sample_weight=sample_weight, clusters=clusters
     )
     if len(checked) < len(label):
-        keep = np.asarray(sample_weight) > 0
+        keep = _checks.as_array(sample_weight, "sample_weight") > 0
         label, prob = label[keep], prob[keep]
     return ClassPredictions(label, prob, names, checked.weight, checked.cluster, checked.cluster_count)
 
 
 def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[Any]]:
-    prob = np.asarray(values)
+    prob: NDArray[Any] = _checks.as_array(values, "y_prob", "pass one row of K probabilities per item")
     if prob.ndim != 2 or prob.shape[1] < 2:
         raise InputError(
             f"y_prob has shape {prob.shape}, expected (n, K) with K >= 2",
@@ -114,13 +112,9 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
         )
     if prob.size == 0:
         raise InputError("y_prob is empty", "pass at least one item", code="empty")
-    if prob.dtype.kind not in "fiub":
-        raise InputError(f"y_prob has dtype {prob.dtype}", "pass numbers in [0, 1]", code="dtype")
-    if prob.dtype not in (np.float32, np.float64):
-        prob = prob.astype(np.float64)
-    bad = np.argwhere(~((prob >= 0) & (prob <= 1)))
-    if len(bad):
-        row, column = (int(index) for index in bad[0])
+    prob, place = _checks.unit_interval(prob, "y_prob")
+    if place >= 0:
+        row, column = divmod(place, prob.shape[1])
         extremes = float(np.nanmin(prob)), float(np.nanmax(prob))
         name = f"y_prob[:, {column}]"
         raise _checks.score_error(float(prob[row, column]), row, name, *extremes)
@@ -129,7 +123,7 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
     if len(off):
         row = int(off[0])
         raise InputError(
-            f"y_prob[{row}] sums to {total[row]:.9g}, not to 1",
+            f"y_prob[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}",
             "if these are class-wise sigmoids, measure each column as its own event; else divide by the sum",
             code="class-sum",
             row=row,
@@ -140,12 +134,9 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
 def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if classes is None:
         return tuple(str(index) for index in range(count))
-    names = tuple(str(name) for name in classes)
+    names = _checks.list_of_names(classes, "classes")
     if len(names) != count:
         raise InputError(f"classes has {len(names)} names and y_prob {count} columns", "pass one a column")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"classes names {twice[0]!r} twice", "pass different names")
     return names
 
 
@@ -247,9 +238,12 @@ def class_event(predictions: ClassPredictions, name: str) -> Pairs:
     >>> event.score.tolist(), event.label.tolist()
     ([0.1, 0.4], [False, True])
     """
-    if name not in predictions.classes:
+    given: object = name
+    if not (isinstance(given, str) and given in predictions.classes):
         known = ", ".join(predictions.classes[:20])
-        raise InputError(f"there is no class {name!r}", f"classes are {known}", code="class-unknown")
+        raise InputError(
+            f"there is no class {_checks.shown(name)}", f"classes are {known}", code="class-unknown"
+        )
     return _one_class(predictions, predictions.classes.index(name))
 
 
@@ -321,6 +315,8 @@ def named_events(predictions: ClassPredictions, event: str) -> dict[str, Pairs]:
     >>> list(named_events(predictions, "classwise")), list(named_events(predictions, "class:yes"))
     (['class:no', 'class:yes'], ['class:yes'])
     """
+    if not isinstance(event, str):
+        raise InputError(f"event is {_checks.shown(event)}", "give the name of an event", code="event")
     if event == "binary":
         return {event: binary_event(predictions)}
     if event == "top":

@@ -12,13 +12,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Pairs, pairs, positive_integer, proportion
+from calibrant._checks import Pairs, one_of, pairs, positive_integer, proportion, sample_count
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure import _resampling
-from calibrant.measure._moments import FEW_CLUSTERS, Moments, moments
+from calibrant.measure._moments import Moments, moments, undefined
 from calibrant.measure._residuals import Residuals, residuals
-from calibrant.measure._tails import p_value_of, quantile
+from calibrant.measure._tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.measure.binning import adaptive, default_bin_size
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
@@ -28,6 +28,17 @@ Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]
 TestMethod = Literal["gamma", "normal", "redraw", "sign-flip"]
 Source = Pairs | Tally | Bins
 
+FEW_POSITIVES = 30
+"""Positives, or negatives, below which results carry a warning."""
+FEW_RARE_POSITIVES, RARE = 150, 0.005
+"""The same where positives, or negatives, are at most this fraction of the pairs.
+
+The error of rare events is carried by the few pairs with the highest probabilities, which a sample may lack.
+With 50 to 100 positives at base rates of 0.05 to 0.2 % intervals cover 85 to 92 % if scores are
+underconfident; with 200 positives, or at a base rate of 0.5 %, they cover 91 to 96 %.
+"""
+DOMINANT = 0.25
+"""Fraction of the weight from which on one cluster is called dominant."""
 SAMPLES = 10_000
 BOOTSTRAP_SAMPLES = 2_000
 TEST_SAMPLES = 2_000
@@ -53,10 +64,7 @@ def error_interval(
     (0.116, 0.316)
     """
     level = proportion(level, "level")
-    if method not in get_args(Method):
-        raise InputError(
-            f"method is {method!r}", f"give one of {', '.join(get_args(Method))}", code="parameter"
-        )
+    one_of(method, get_args(Method), "method")
     if method in ("sampling", "sampling-thesis"):
         if isinstance(source, Residuals):
             raise InputError(
@@ -93,9 +101,18 @@ def calibration_interval(
     """Confidence interval for the RMS calibration error, sqrt(E[(q - p_q)^2]).
 
     ``inverted``, the default, holds every theta that a test does not reject: those with
-    ``(T - theta)^2 <= z^2 (V2 + kappa theta)``, T the debiased squared error, V2 its variance if the
-    scores are calibrated and kappa its first-order variance per unit of theta. ``low == 0`` means that
-    perfect calibration is not excluded.
+    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. T is the debiased squared error, V2 its variance if
+    the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
+    ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
+    error, which then has no upper limit.
+
+    T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
+    pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4
+    effective clusters. An error that changes sign within about 40 bins (10 with a few thousand pairs) is
+    underestimated, and no data can show it.
+
+    The record's ``reasons`` warn of few positives or negatives, of few clusters, of a dominant cluster, and
+    of weights that depend on labels. Weights are taken as known inverse sampling probabilities.
 
     Parameters
     ----------
@@ -106,8 +123,8 @@ def calibration_interval(
     sample_weight
         (n,) non-negative weights; None counts every pair once.
     clusters
-        (n,) names of what is dependent (sentence, document, item). Below 30 clusters quantiles come from
-        Student's t, and the record carries a warning.
+        (n,) names of what is dependent (sentence, document, item). Quantiles come from Student's t with one
+        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2.
     method
         ``"inverted"``; ``"wald"`` (T +- z sd, which undercovers near 0); ``"bootstrap"`` (percentiles of the
         debiased squared error of resampled clusters); ``"sampling"`` (Algorithm 2 of the 2015 paper: RMS
@@ -116,7 +133,7 @@ def calibration_interval(
     level
         Nominal coverage, between 0 and 1.
     bin_size
-        Pairs a bin. None takes n^(1/3), at least 20, for the debiased error; for Algorithm 2
+        Pairs per bin. None takes n^(1/3), at least 20, for the debiased error; for Algorithm 2
         ``min(5000, max(200, n // 20))``. Ties stay in one bin.
     samples
         Draws: 10,000 for Algorithm 2 and 2,000 for the bootstrap if not given.
@@ -179,7 +196,7 @@ def calibration_test(
     samples
         Draws; 2,000 if not given.
     bin_size
-        Pairs a bin; None takes n^(1/3), at least 20.
+        Pairs per bin; None takes n^(1/3), at least 20.
 
     Raises
     ------
@@ -193,25 +210,24 @@ def calibration_test(
     >>> test.p_value < 0.001
     True
     """
-    if method not in get_args(TestMethod):
-        raise InputError(
-            f"method is {method!r}", f"give one of {', '.join(get_args(TestMethod))}", code="parameter"
-        )
+    one_of(method, get_args(TestMethod), "method")
     table = residuals(source, bin_size)
     found = moments(table)
-    reasons = _warnings(table)
+    reasons = warnings_of(table)
     draws = None
     statistic = p_value = None
     if found is None:
-        reasons["debiased_mse"] = reasons["statistic"] = reasons["p_value"] = _NO_UNITS
+        reasons["debiased_mse"] = reasons["statistic"] = reasons["p_value"] = undefined(table) or ""
     elif found.null_variance == 0:
         reasons["statistic"] = reasons["p_value"] = _NO_VARIANCE
     else:
         statistic = found.estimate / math.sqrt(found.null_variance)
         if method in ("gamma", "normal"):
-            p_value = p_value_of(statistic, found.null_skewness if method == "gamma" else 0.0, table.clusters)
+            p_value = p_value_of(
+                statistic, found.null_skewness if method == "gamma" else 0.0, table.effective_clusters
+            )
         else:
-            draws = positive_integer(TEST_SAMPLES if samples is None else samples, "samples")
+            draws = sample_count(TEST_SAMPLES if samples is None else samples)
             draw = _resampling.redrawn if method == "redraw" else _resampling.sign_flipped
             p_value = (1 + float(np.sum(draw(table, draws, generator(seed)) >= found.estimate))) / (1 + draws)
     return CalibrationTest(
@@ -230,38 +246,42 @@ def calibration_test(
     )
 
 
-_NO_UNITS = "no bin holds pairs of two clusters (or two pairs)"
 _NO_VARIANCE = (
     "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 )
 
 
 def inverted(found: Moments, z: float) -> tuple[float, float]:
-    """All theta >= 0 with (T - theta)^2 <= z^2 (V2 + kappa theta); (0, 0) if there is none.
+    """All theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta); (0, 0) if there is none.
 
-    Only a large T speaks against 0: below it (by chance) the interval starts at 0.
+    The variance is V2 + a theta + b theta^2. Only a large T speaks against 0: below it (by random error) the
+    interval starts at 0. Where few pairs carry theta, z^2 b reaches 1 and there is no upper end below 1.
     """
-    centre = found.estimate + z**2 * found.slope / 2
-    inside = centre**2 - found.estimate**2 + z**2 * found.null_variance
-    half = math.sqrt(max(0.0, inside))
-    low = max(0.0, centre - half) if found.estimate > 0 else 0.0
-    return low, max(0.0, centre + half)
+    leading = 1 - z**2 * found.curvature
+    middle = found.estimate + z**2 * found.slope / 2
+    constant = found.estimate**2 - z**2 * found.null_variance
+    discriminant = middle**2 - leading * constant
+    upper = middle + math.sqrt(max(0.0, discriminant))
+    if leading > 0 and (discriminant < 0 or upper <= 0):
+        return 0.0, 0.0
+    low = constant / upper if found.estimate > 0 and constant > 0 else 0.0
+    return low, upper / leading if upper < leading else 1.0
 
 
 def standard_error(found: Moments) -> float:
     """Estimated standard deviation of T."""
-    return math.sqrt(found.null_variance + found.slope * max(0.0, found.estimate))
+    return math.sqrt(found.variance(max(0.0, found.estimate)))
 
 
 def _from_moments(table: Residuals, found: Moments, method: str, level: float) -> ErrorInterval:
-    z = quantile(level, table.clusters)
+    z = quantile(level, table.effective_clusters)
     if method == "inverted":
         low, high = inverted(found, z)
     else:
         half = z * standard_error(found)
         low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
     defined = found.null_variance > 0
-    reasons = _warnings(table) | ({} if defined else {"low": _NO_VARIANCE, "high": _NO_VARIANCE})
+    reasons = warnings_of(table) | ({} if defined else {"low": _NO_VARIANCE, "high": _NO_VARIANCE})
     return ErrorInterval(
         method=method,
         level=level,
@@ -280,7 +300,7 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
 
 
 def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, samples: int) -> ErrorInterval:
-    draws = _resampling.bootstrap(table, positive_integer(samples, "samples"), generator(seed))
+    draws = _resampling.bootstrap(table, sample_count(samples), generator(seed))
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return ErrorInterval(
         method="bootstrap",
@@ -297,7 +317,7 @@ def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, sampl
         clusters=table.clusters or None,
         samples=samples,
         seed=_recorded(seed),
-        reasons=_warnings(table),
+        reasons=warnings_of(table),
     )
 
 
@@ -310,11 +330,9 @@ def _sampling(
         size = bins.size if bins.size is not None else round(bins.n.sum() / max(1, len(bins)))
     else:
         n = len(source) if isinstance(source, Pairs) else source.total_n
-        size = min(n, default_bin_size(n) if bin_size is None else bin_size)
+        size = min(n, default_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size"))
         bins = adaptive(source, size=size, ties="whole")
-    squared = _resampling.algorithm_2(
-        bins, positive_integer(samples, "samples"), generator(seed), clip=method == "sampling"
-    )
+    squared = _resampling.algorithm_2(bins, sample_count(samples), generator(seed), clip=method == "sampling")
     plug_in = float(np.sum(bins.share * bins.residual**2))
     root = method == "sampling"
     draws = np.sqrt(squared) if root else squared
@@ -341,7 +359,7 @@ def _sampling(
 
 
 def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
-    undefined = dict.fromkeys(("estimate", "low", "high", "debiased_mse", "standard_error"), _NO_UNITS)
+    names = ("estimate", "low", "high", "debiased_mse", "standard_error")
     return ErrorInterval(
         method=method,
         level=level,
@@ -355,16 +373,36 @@ def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
         bins=len(table.n),
         n=table.total_n,
         clusters=table.clusters or None,
-        reasons=_warnings(table) | undefined,
+        reasons=warnings_of(table) | dict.fromkeys(names, undefined(table) or ""),
     )
 
 
-def _warnings(table: Residuals) -> dict[str, str]:
-    if 0 < table.clusters < FEW_CLUSTERS:
-        return {
-            "warning": f"only {table.clusters} clusters: Student's t is used, and coverage may fall short"
-        }
-    return {}
+def warnings_of(table: Residuals) -> dict[str, str]:
+    """Conditions under which the measured coverage of the interval falls short of its level."""
+    found: dict[str, str] = {}
+    positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
+    rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
+    if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
+        found["few_positives_warning"] = (
+            f"few positives or negatives: only {rarer:.0f} {name if rarer == 1 else name + 's'} among "
+            f"{table.total_n:,.0f} pairs, so that the pairs which carry the error may be missing, and the "
+            "interval may be too narrow"
+        )
+    effective, largest = table.effective_clusters, table.largest_cluster
+    if largest > DOMINANT:
+        found["dominant_cluster_warning"] = (
+            f"dominant cluster: one of {table.clusters} clusters has {largest:.0%} of the weight; "
+            f"Student's t has {max(1.0, effective - 1):.1f} degrees of freedom"
+        )
+    elif 0 < effective < FEW_CLUSTERS:
+        found["few_clusters_warning"] = (
+            f"few clusters: {table.clusters} (effective number {effective:.1f}), and coverage may fall short"
+        )
+    if table.weights_by_label:
+        found["weights_warning"] = (
+            "weights depend on labels: the intervals take them as known inverse sampling probabilities"
+        )
+    return found
 
 
 def _recorded(seed: Seed) -> int | None:

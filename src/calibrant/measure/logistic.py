@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.measure._cells import as_tally
-from calibrant.measure._tails import critical_value
+from calibrant.measure._tails import quantile
 from calibrant.measure.binning import Source
 from calibrant.measure.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
@@ -123,8 +123,8 @@ def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
     return _Derivatives(float(sums[0]), sums[1:3], sums[[3, 4, 4, 5]].reshape(2, 2))
 
 
-def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, int]:
-    """Sandwich covariance of the coefficients, and the number of independent clusters (0 without).
+def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, float]:
+    """Sandwich covariance of the coefficients, and the effective number of clusters (0 without).
 
     Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
     """
@@ -135,22 +135,29 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
     if rows.cluster is None:
         squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
         meat = np.array([[np.dot(squares * one, other) for other in design] for one in design])
-        count = 0
+        effective = 0.0
     else:
         count = int(np.count_nonzero(np.bincount(rows.cluster)))
+        effective = effective_number(rows.cluster, rows.weight)
         residual = rows.weight_positives - rows.weight * p
         sums = np.stack([np.bincount(rows.cluster, residual * column) for column in design])
         meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
     bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
-    return bread @ meat @ bread, count
+    return bread @ meat @ bread, effective
 
 
-def _estimate(value: float, variance: float, level: float, clusters: int) -> Estimate:
+def effective_number(cluster: Integers, weight: Floats) -> float:
+    """Kish's effective number of clusters, (sum W_c)^2 / sum W_c^2."""
+    whole = np.bincount(cluster, weight)
+    return float(whole.sum() ** 2 / np.sum(whole**2))
+
+
+def _estimate(value: float, variance: float, level: float, clusters: float) -> Estimate:
     """An estimate with its interval; without one where a single cluster shows no spread."""
     if clusters == 1:
         return Estimate(value, None, None, None, level)
     error = float(np.sqrt(variance))
-    reach = critical_value(level, clusters) * error
+    reach = quantile(level, clusters) * error
     return Estimate(value, error, value - reach, value + reach, level)
 
 
@@ -215,16 +222,17 @@ def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estima
         count = tally.cluster_count
         centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
         variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
+        effective = effective_number(tally.cluster, tally.weight)
     elif tally.total_n == 1:
         reasons["difference.low"] = ONE_PAIR
         return Estimate(mean, None, None, None, level)
     else:
-        count = 0
+        effective = 0.0
         q = tally.score
         positive = tally.weight2_positives * (1 - q - mean) ** 2
         negative = (tally.weight2 - tally.weight2_positives) * (q + mean) ** 2
         variance = float((positive + negative).sum() / total**2 * tally.total_n / (tally.total_n - 1))
-    estimate = _estimate(mean, variance, level, count)
+    estimate = _estimate(mean, variance, level, effective)
     if estimate.low is None:
         reasons["difference.low"] = ONE_CLUSTER
     return estimate

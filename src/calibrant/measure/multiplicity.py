@@ -42,6 +42,8 @@ def adjusted_p_values(p_values: Sequence[float | None], method: Adjustment = "ho
     [0.02, None, 0.04]
     """
     _checks.one_of(method, ("holm", "benjamini-hochberg"), "method")
+    if not _checks.is_list(p_values):
+        raise InputError(f"p_values is {_checks.shown(p_values)}", "pass a list of numbers", code="parameter")
     known = [place for place, value in enumerate(p_values) if value is not None]
     p = np.array([p_values[place] for place in known], np.float64)
     bad = np.flatnonzero(~((p >= 0) & (p <= 1)))

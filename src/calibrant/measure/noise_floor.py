@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Floats, Integers, positive_integer, proportion
+from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
@@ -175,7 +175,7 @@ def noise_floors(
     >>> round(floor.mean, 2), round(floor.high, 2)  # sd of a mean of 1000 fair coins: 0.0158
     (0.01, 0.03)
     """
-    resamples = positive_integer(resamples, "resamples")
+    resamples = sample_count(resamples, "resamples")
     level = proportion(level, "level")
     rng = generator(seed)
     matched = MatchedBinomial.of(bins)
@@ -210,7 +210,7 @@ def smooth_noise_floor(
     >>> 0.01 < floor.mean < floor.high < 0.04
     True
     """
-    resamples = positive_integer(resamples, "resamples")
+    resamples = sample_count(resamples, "resamples")
     level = proportion(level, "level")
     rng = generator(seed)
     tally = as_tally(source)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import positive_integer, proportion
+from calibrant._checks import is_list, non_negative, positive, positive_integer, proportion, shown
 from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
 from calibrant.measure._residuals import estimator_bin_size
@@ -87,7 +87,7 @@ def labels_needed(
     proportion(power, "power")
     z = quantile(proportion(level, "level"))
     positive_integer(cluster_size, "cluster_size")
-    if not 0 <= label_correlation <= 1:
+    if non_negative(label_correlation, "label_correlation") > 1:
         raise InputError(
             f"label_correlation is {label_correlation}", "give a number from 0 to 1", code="parameter"
         )
@@ -153,9 +153,9 @@ def _label_variance(scores: ArrayLike | None, beta: tuple[float, float]) -> tupl
         if variance == 0:
             raise InputError("all pilot scores are 0 or 1", "give scores that vary", code="parameter")
         return variance, variance2
-    a, b = beta
-    if not (a > 0 and b > 0):
-        raise InputError(f"beta is {beta}", "give two positive numbers", code="parameter")
+    if not is_list(beta) or len(beta) != 2:
+        raise InputError(f"beta is {shown(beta)}", "give two positive numbers", code="parameter")
+    a, b = (positive(value, "beta") for value in beta)
     total = a + b
     variance = a * b / (total * (total + 1))
     return variance, variance * (a + 1) * (b + 1) / ((total + 2) * (total + 3))

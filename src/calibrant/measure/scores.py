@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers, Pairs, pairs
-from calibrant._parallel import default_threads, slices
+from calibrant._parallel import check_threads, slices
 from calibrant.measure._cells import as_tally
 from calibrant.measure.binning import Source
 from calibrant.measure.tally import Tally
@@ -46,7 +46,7 @@ def log_loss_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[flo
             return log_loss_sums(part.score, part.label)
         return weighted_log_loss_sums(part.score, part.label, part.weight)
 
-    with ThreadPoolExecutor(threads or default_threads()) as pool:
+    with ThreadPoolExecutor(check_threads(threads)) as pool:
         sums = list(pool.map(one, slices(len(source), 1 << 18)))
     total = float(len(source)) if source.weight is None else float(source.weight.sum())
     return math.fsum(part[0] for part in sums) / total, sum(part[1] for part in sums)

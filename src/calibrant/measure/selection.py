@@ -30,7 +30,7 @@ _SAMPLED = 512  # scores a chunk, in which heavy ties are looked for
 
 
 class UncheckedValuesError(Exception):
-    """A score or label is out of range: whoever passed the pairs knows their rows and names the one."""
+    """A score or label is out of range, or a score is -0.0: checking the pairs names the row or cures it."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _count_root(
 ) -> None:
     samples.append(score[:: len(score) // _SAMPLED + 1].copy())
     if kernels.count_root(score, tree.low[0], tree.shift[0], count):
-        raise UncheckedValuesError("a score is not in [0, 1]")
+        raise UncheckedValuesError("a score is not in [0, 1], or is -0.0")
 
 
 def _count_nodes(arguments: tuple[Any, ...], count: NDArray[np.uint32], score: NDArray[Any]) -> None:

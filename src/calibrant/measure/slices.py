@@ -34,6 +34,8 @@ ADJUSTMENTS: dict[str, Adjustment | None] = {
 RANKS = ("error", "signed")
 LEAST_PAIRS = 30
 LEAST_CLUSTERS = 5
+LEAST_POSITIVES = 10  # and negatives, for an interval of the squared error
+TOO_RARE = "only {:.0f} positives or negatives: the pairs that carry the error may be missing"
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
 _NUMBERS = ("estimate", "standard_error", "low", "high", "p_value", "adjusted_p_value", "found", "shrunken")
@@ -160,6 +162,8 @@ def _names(tallies: Mapping[Key, Tally], by: Sequence[str] | None) -> tuple[str,
     width = widths.pop()
     if by is None:
         return ("slice",) if width == 1 else tuple(f"slice {place}" for place in range(1, width + 1))
+    if not _checks.is_list(by):
+        raise InputError(f"by is {_checks.shown(by)}", "pass a list of names", code="parameter")
     _checks.same_length("by", len(by), "the keys of a slice", width)
     return tuple(by)
 
@@ -202,11 +206,18 @@ def _squared(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[
     found = [each for each in every if isinstance(each, SquaredError)]
     shrinkage = None
     if len(found) >= FEWEST:
-        names = ("estimate", "null_variance", "slope", "null_skewness")
-        parts = [[getattr(each.moments, name) for name in names] for each in found]
+        parts = [
+            (m.estimate, m.null_variance, m.slope + m.curvature * max(0.0, m.estimate), m.null_skewness)
+            for m in (each.moments for each in found)
+        ]
         shrinkage = shrunken_positive(*np.array(parts).T)
     adjusted = _adjusted([each.p_value for each in found], adjust)
-    intervals = _intervals([each.interval for each in found], adjusted, level, adjust)
+    intervals = [
+        TOO_RARE.format(each.rarer) if each.rarer < LEAST_POSITIVES else interval
+        for each, interval in zip(
+            found, _intervals([each.interval for each in found], adjusted, level, adjust), strict=True
+        )
+    ]
     estimates = iter(
         _estimate(each.moments.estimate, each.standard_error, each.p_value, p, interval, value, level)
         for each, p, interval, value in zip(
@@ -228,8 +239,8 @@ def _intervals(
     adjusted: Sequence[float | None],
     level: float,
     adjust: str,
-) -> list[tuple[float, float] | None]:
-    """Make the intervals at the levels that the adjustment wants; None for slices that get none."""
+) -> list[tuple[float, float] | str]:
+    """Make the intervals at the levels that the adjustment wants; a reason for slices that get none."""
     count = len(makers)
     if adjust == "none":
         return [make(level) for make in makers]
@@ -237,7 +248,7 @@ def _intervals(
         return [make(1 - (1 - level) / count) for make in makers]
     found = [p is not None and p <= 1 - level for p in adjusted]
     share = sum(found) * (1 - level) / max(1, count)
-    return [make(1 - share) if chosen else None for make, chosen in zip(makers, found, strict=True)]
+    return [make(1 - share) if chosen else NOT_FOUND for make, chosen in zip(makers, found, strict=True)]
 
 
 def _values(shrinkage: Shrinkage | None, count: int) -> list[float | None]:
@@ -255,14 +266,14 @@ def _estimate(
     error: float,
     p_value: float,
     adjusted: float | None,
-    interval: tuple[float, float] | None,
+    interval: tuple[float, float] | str,
     value: float | None,
     level: float,
 ) -> SliceEstimate:
-    reasons = {} if interval is not None else dict.fromkeys(("low", "high"), NOT_FOUND)
+    reasons = dict.fromkeys(("low", "high"), interval) if isinstance(interval, str) else {}
     if value is None:
         reasons["shrunken"] = TOO_FEW_SLICES
-    low, high = (None, None) if interval is None else interval
+    low, high = (None, None) if isinstance(interval, str) else interval
     found = adjusted is not None and adjusted <= 1 - level
     return SliceEstimate(estimate, error, low, high, p_value, adjusted, found, value, reasons)
 

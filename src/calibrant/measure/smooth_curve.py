@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, pairs, positive_integer, proportion
+from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant._rng import Seed, generator
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.measure._grouping import group_by
@@ -84,7 +84,7 @@ def smooth_curve_of(
     (0.5, True)
     """
     level = proportion(level, "level")
-    resamples = positive_integer(resamples, "resamples")
+    resamples = sample_count(resamples, "resamples")
     rng = generator(seed)
     tally = as_tally(source)
     count, modes = fine_enough(nodes_of_tally(tally))

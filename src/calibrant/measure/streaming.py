@@ -73,6 +73,7 @@ class TallyAccumulator:
         self._parts: list[Tally] = []  # each at least twice as large as the next: rows are merged rarely
         self._waiting: list[Pairs] = []
         self._items = 0
+        self._weights = _checks.WeightRange()
         self._numbered = False  # in ``pooled`` an item without a cluster is its own, named by its number
 
     @property
@@ -100,10 +101,13 @@ class TallyAccumulator:
         """
         given = {"y_true": y_true, "y_prob": y_prob, "sample_weight": sample_weight, "clusters": clusters}
         columns = {
-            name: as_array(value, name) if value is not None or name in ("y_true", "y_prob") else None
+            name: _checks.as_array(value, name) if value is not None or name in ("y_true", "y_prob") else None
             for name, value in given.items()
         }
         pairs, names, items = self._pairs(columns)
+        weight = columns["sample_weight"]
+        if weight is not None:
+            self._weights.add(weight.astype(np.float64), "sample_weight")
         self._check_clusters(pairs.cluster is not None, names is not None and given["clusters"] is None)
         if pairs.cluster is not None:
             self._add(Tally.from_pairs(pairs, exact=False, names=names))
@@ -153,6 +157,7 @@ class TallyAccumulator:
     def reset(self) -> None:
         """Forget all batches."""
         self._parts, self._waiting, self._items, self._numbered = [], [], 0, False
+        self._weights = _checks.WeightRange()
 
     def to_state(self) -> dict[str, Any]:
         """Return everything as plain values that JSON knows, for a checkpoint."""
@@ -251,31 +256,6 @@ class TallyAccumulator:
         while self._parts and len(self._parts[-1]) < 2 * len(tally):
             tally = self._parts.pop().merge(tally)
         self._parts.append(tally)
-
-
-def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return anything that has ``__array__`` or DLPack, or a list, as an array.
-
-    Raises
-    ------
-    InputError
-        If it cannot be one: it needs a gradient, or lies on another device.
-
-    Examples
-    --------
-    >>> as_array([1, 0], "y_true")
-    array([1, 0])
-    """
-    if np.ma.is_masked(values):
-        return np.asarray(_checks.one_dimensional(values, name))
-    try:
-        if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
-            return np.from_dlpack(values)
-        return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        message = f"{name} cannot be read as an array ({' '.join(str(error).split())[:80]})"
-        hint = "pass numbers on the CPU; of a PyTorch tensor, tensor.detach().cpu()"
-        raise InputError(message, hint, code="dtype") from error
 
 
 def _copied(pairs: Pairs) -> Pairs:

@@ -171,6 +171,7 @@ class Tally:
             )
         if self.kind != other.kind:
             return self.compress().merge(other.compress())
+        _check_weights(self, other)
         cluster, names = None, None
         if self.cluster is not None and other.cluster is not None:
             names, code = np.unique(
@@ -370,4 +371,19 @@ def _codes(low: Floats, high: Floats) -> tuple[Integers, Integers]:
 
 def _kept(clusters: ArrayLike, sample_weight: ArrayLike | None) -> ArrayLike:
     """The clusters of the pairs whose weight is not zero."""
-    return clusters if sample_weight is None else np.asarray(clusters)[np.asarray(sample_weight) > 0]
+    if sample_weight is None:
+        return clusters
+    used = _checks.as_array(sample_weight, "sample_weight") > 0
+    return _checks.as_array(clusters, "clusters")[used]
+
+
+def _check_weights(*tallies: Tally) -> None:
+    """Raise where weights of one tally are far larger than those of another, as far as their rows tell."""
+    if not any(tally.weighted and len(tally) for tally in tallies):
+        return
+    used = [tally for tally in tallies if len(tally)]
+    low = min(float((tally.weight / tally.n).min()) for tally in used)
+    high = max(float((tally.weight2 / tally.weight).max()) for tally in used)
+    if high > _checks.LARGEST_RATIO * low:
+        what, hint = _checks.too_unequal(low, high)
+        raise InputError(f"the weights of one tally are {what}", hint, code="weight-value")

@@ -16,6 +16,7 @@ Integers = NDArray[np.int64]
 # Stands for a pseudocount of 0, as its limit from above: marginals of tweets, news and web text are to 1e-13
 # those of e^-230, and it is not so small that a chain needs logarithms, which take fifty times as long.
 VANISHING = float(np.exp(-100.0))
+LARGEST_COUNT = 2.0**53  # of all events of a kind; above it sums lose events, or leave the whole numbers
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def counts_from_state(state: dict[str, Any], tag_count: int, row_count: int) -> 
     for field in fields(Counts):
         array = np.asarray(state[field.name])
         counted = array.astype(np.int64) if array.dtype.kind in "iu" else np.array([-1])
-        if (counted < 0).any():
+        if (counted < 0).any() or counted.sum(dtype=np.float64) > LARGEST_COUNT:
             raise damaged(f"{field.name} holds something else than counts")
         arrays[field.name] = counted
     counts = Counts(**arrays)

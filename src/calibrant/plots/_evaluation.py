@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
 from calibrant.plots._lines import check_lines, draw_series, named_lines
-from calibrant.results.resampled import ResampledEstimate
+from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.selective import RiskCoverage
 
 LINE_HEIGHT = 0.3  # inches
@@ -18,7 +18,7 @@ LONGEST_LABEL = 26
 
 def score_intervals(
     names: Sequence[str],
-    scores: Sequence[tuple[str, Sequence[ResampledEstimate]]],
+    scores: Sequence[tuple[str, Sequence[IntervalEstimate]]],
     *,
     ax: Axes | None = None,
 ) -> Axes:
@@ -47,7 +47,7 @@ def score_intervals(
 
     Examples
     --------
-    >>> found = ResampledEstimate(0.8, 0.05, 0.7, 0.9, 0.95, 100)
+    >>> found = IntervalEstimate(0.8, 0.05, 0.7, 0.9, 0.95, 100)
     >>> ax = score_intervals(["system"], [("accuracy", [found])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']

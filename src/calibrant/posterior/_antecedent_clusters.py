@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _rng
-from calibrant._checks import positive_integer
+from calibrant._checks import positive_integer, sample_count
 from calibrant._kernels import antecedent as kernels
 from calibrant._kernels import entity_search
 from calibrant._parallel import check_threads, fold, slices
@@ -72,7 +72,7 @@ def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: _r
 
 def best_clustering(posterior: AntecedentRows, samples: int, seed: _rng.Seed, threads: int | None) -> Labels:
     """The best of samples and best antecedents of each document, improved by moves."""
-    positive_integer(samples, "samples")
+    sample_count(samples)
     draw = _sampler(posterior, seed)
     best = np.empty(posterior.mention_count, np.int64)
     kernels.best_antecedents(posterior.log_probabilities, posterior.row_offsets, posterior.first, best)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import positive_integer
+from calibrant._checks import positive_integer, sample_count
 from calibrant._kernels import antecedent as kernels
 from calibrant._kernels import mention_pairs
 from calibrant._rng import Seed, number
@@ -68,7 +68,7 @@ class PairStream:
     ) -> None:
         self.posterior = posterior
         self.window = None if window is None else positive_integer(window, "window")
-        self.samples = None if samples is None else positive_integer(samples, "samples")
+        self.samples = None if samples is None else sample_count(samples)
         self.seed = number(seed)
 
     def pairs(self, document: int) -> Iterator[MentionPairs]:

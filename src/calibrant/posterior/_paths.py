@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _rng
-from calibrant._checks import not_ragged, positive_integer
+from calibrant._checks import as_array, positive_integer
 from calibrant._kernels import chain, paths
 from calibrant._parallel import slices
 from calibrant.exceptions import InputError
@@ -61,7 +61,7 @@ def entropies(chains: ChainPotentials, threads: int | None) -> Floats:
 def window_probabilities(chains: ChainPotentials, first: ArrayLike, windows: ArrayLike) -> Floats:
     """Probability of each window; only blocks that have one are computed."""
     hint = "ask for the windows of each length in a call"
-    token, tags = not_ragged(first, "first", "give one token a window"), not_ragged(windows, "windows", hint)
+    token, tags = as_array(first, "first", "give one token a window"), as_array(windows, "windows", hint)
     if token.ndim != 1 or tags.ndim != 2 or len(token) != len(tags) or not tags.shape[1]:
         message = f"first has shape {token.shape} and windows have shape {tags.shape}"
         raise InputError(message, "expected (q,) and (q, m)", code="shape")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._checks import not_ragged
+from calibrant._checks import as_array
 from calibrant._kernels import chain as kernels
 from calibrant._parallel import check_threads
 from calibrant._rng import Seed
@@ -243,7 +243,7 @@ class ChainPosterior(ChainPotentials):
         >>> round(float(np.exp(posterior.log_probability([0, 1])[0])), 3)
         0.45
         """
-        path = not_ragged(codes, "codes", "give those of all sentences, one after another")
+        path = as_array(codes, "codes", "give those of all sentences, one after another")
         if path.shape != (self.token_count,) or path.dtype.kind not in "iu":
             message = f"codes have shape {path.shape} and dtype {path.dtype}"
             raise InputError(message, f"give one integer a token, shape ({self.token_count},)", code="shape")

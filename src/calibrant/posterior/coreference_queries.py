@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import is_list, positive_integer
+from calibrant._checks import is_list, sample_count
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior._blocks import Block, blocks
@@ -203,7 +203,7 @@ def sampling_noise(query: Query, samples: int) -> float:
     >>> sampling_noise(mention_pairs(posterior, [["she", "she"]]), 100)
     0.0025
     """
-    positive_integer(samples, "samples")
+    sample_count(samples)
     if not len(query):
         raise InputError(f"{query.event}: there are no pairs", "give longer documents", code="empty")
     total = sum(float((batch.score * (1 - batch.score)).sum()) for batch in query)

@@ -170,7 +170,7 @@ def span_probabilities(
     code = {name: number for number, name in enumerate(known)}
     codes = [code.get(name, -1) for name in types]
     named = {"sentence": sentence, "first": first, "last": last, "types": codes}
-    given = [_checks.not_ragged(values, name, "give one integer a type") for name, values in named.items()]
+    given = [_checks.as_array(values, name, "give one integer a type") for name, values in named.items()]
     places = _places(posterior, given)
     probability = np.zeros(len(places))
     asked = np.flatnonzero(places[:, 3] >= 0)

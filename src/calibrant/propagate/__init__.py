@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         joint_probabilities,
         poisson_binomial,
     )
+    from calibrant.propagate.drift import estimate_drift
     from calibrant.propagate.estimating import METHODS, corrected_counts
     from calibrant.propagate.functions import Stages, exceedance, propagate, summary
     from calibrant.propagate.periods import parse_date, period_of, periods_between
@@ -29,6 +30,7 @@ __all__ = [
     "compare_counts",
     "corrected_counts",
     "count_interval",
+    "estimate_drift",
     "exceedance",
     "joint_probabilities",
     "parse_date",

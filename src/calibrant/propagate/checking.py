@@ -218,7 +218,7 @@ def _two_sided(chance: Floats, hits: int) -> float:
 def _numbers(
     samples: ArrayLike, truth: ArrayLike, clusters: ArrayLike | None
 ) -> tuple[Floats, Floats, Integers | None, int]:
-    drawn, true = np.asarray(samples, np.float64), np.asarray(truth, np.float64)
+    drawn, true = _floats(samples, "samples"), _floats(truth, "truth")
     if drawn.ndim != 2 or not drawn.size:
         message = f"samples have shape {drawn.shape}"
         raise InputError(message, "give (numbers, samples)", code="shape")
@@ -236,10 +236,20 @@ def _numbers(
     return drawn, true, codes, len(names)
 
 
+def _floats(values: ArrayLike, name: str) -> Floats:
+    array = _checks.as_array(values, name)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers", code="dtype")
+    return array.astype(np.float64)
+
+
 def _levels(levels: Sequence[float]) -> Floats:
+    if not _checks.is_list(levels):
+        message = f"levels is {_checks.shown(levels)}"
+        raise InputError(message, "pass a list of numbers between 0 and 1", code="parameter")
     if not len(levels):
         raise InputError("there are no levels", "give at least one", code="empty")
-    return np.array([proportion(float(one), "a level") for one in levels])
+    return np.array([proportion(one, "a level") for one in levels])
 
 
 def _coverage(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,64 +13,78 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
 from calibrant.exceptions import InputError
-from calibrant.measure._moments import FEW_CLUSTERS
-from calibrant.measure._tails import quantile
+from calibrant.measure._tails import FEW_CLUSTERS, quantile
+from calibrant.propagate.sampling import (
+    ENOUGH,
+    Sample,
+    ShareModel,
+    bands_of_chances,
+    design_effect,
+    effective_clusters,
+    groups_of_chances,
+    moments_of,
+)
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
+SAMPLINGS = ("detect", "fixed", "independent")
 FEWEST = 2
-ENOUGH = 10  # labels of each kind, below which intervals were seen to miss more often than they say
-EQUAL = 1e-9
-UNEQUAL = "documents were not equally likely to be labelled: see dsl"
+FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
+DOMINANT = 0.5  # part of the labels in one cluster, from which on that is named
+UNEQUAL = "documents were chosen to be labelled with unequal probabilities: see dsl and labels"
 POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labelled"
-FEW = "fewer than 10 labelled documents are positive, or negative: the interval may be too narrow"
+ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
+FEW = (
+    f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
+)
+FEW_UNEQUAL = (
+    f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and were chosen with "
+    "unequal probabilities: the interval may be too narrow"
+)
+UNTUNED = f"fewer than {ENOUGH} labelled documents are positive, or negative: the scores have weight 0"
+ONE_CLUSTER = "all labels are of one cluster, which does not tell how clusters differ"
+ONE_SIDED = "the labelled documents of a kind are of one cluster, which does not tell how clusters differ"
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Documents of one period: all scores, and what is labelled.
+class Study:
+    """What the estimates of all periods have in common.
 
     Attributes
     ----------
-    score
-        (N,) the model's probabilities.
-    rows
-        (n,) numbers of the labelled documents.
-    label
-        (n,) 0.0 or 1.0.
-    chance
-        (n,) the probability with which each was chosen to be labelled.
-    cluster
-        (n,) codes, or None.
-    equal
-        Whether all had the same chance.
+    whole
+        All documents.
+    group
+        (n,) groups with a fixed number of labels; None for independent draws or equal probabilities.
+    factor
+        The weight of the scores that makes the variance least; None with too few labels.
+    corpus, level
+        As in `corrected_counts`.
     """
 
-    score: Floats
-    rows: Integers
-    label: Floats
-    chance: Floats
-    cluster: Integers | None
-    equal: bool
+    whole: Sample
+    group: Integers | None
+    factor: float | None
+    corpus: bool
+    level: float
 
 
 @dataclass(frozen=True)
 class Found:
-    """An estimate of a mean, its variance, and the units behind the variance (0: many)."""
+    """An estimate of a share with its limits, and remarks."""
 
     mean: float
-    variance: float
-    units: int = 0
+    low: float | None
+    high: float | None
+    reasons: dict[str, str]
 
 
 @dataclass(frozen=True)
-class ScoresOfLabels:
-    """Mean and variance of the scores of positive and of negative labelled documents."""
+class Undefined:
+    """The reason why there is no estimate."""
 
-    count: tuple[int, int]
-    mean: tuple[float, float]
-    variance: tuple[float, float]
+    reason: str
 
 
 def corrected_counts(
@@ -82,6 +97,7 @@ def corrected_counts(
     clusters: ArrayLike | None = None,
     methods: Sequence[str] = METHODS,
     population: str = "corpus",
+    sampling: str = "detect",
     level: float = 0.95,
 ) -> CorrectedCounts:
     """Estimate a share of documents and their number, in all and by period, by several methods.
@@ -110,12 +126,18 @@ def corrected_counts(
         (n,) the known probability that the document was chosen to be labelled. None: each document of a
         period had the same, n / N.
     clusters
-        (n,) what is dependent among the labelled.
+        (n,) the cluster of each labelled document, if labels are dependent.
     methods
         Those wanted.
     population
-        ``"corpus"``: the documents given are all that is asked about, and a document with a label has no
-        doubt left. ``"superpopulation"``: they are a sample of more.
+        ``"corpus"``: the documents given are all that is asked about, and a document with a label is
+        certain. ``"superpopulation"``: they are a sample of more.
+    sampling
+        How documents with unequal ``chances`` were chosen, which decides the variance. ``"independent"``:
+        each document by itself (Poisson sampling). ``"fixed"``: a fixed number of each group of documents
+        with one probability (stratified sampling). ``"detect"``: fixed if the numbers of labels divided by
+        their probabilities are whole and add up to the documents, else independent. With equal
+        probabilities, labels are a simple random sample of each period.
     level
         Of the intervals.
 
@@ -129,13 +151,27 @@ def corrected_counts(
     InputError
         For bad values, a document labelled twice, or an unknown method.
 
+    Notes
+    -----
+    An interval contains the shares from which the estimate is less than a critical number of standard errors
+    away, where the standard error is that *at this share* and not at the estimate. For labels alone in a
+    simple random sample this is Wilson's interval; with clusters, the variance is multiplied by the design
+    effect and the critical value is Student's, as Korn and Graubard do with an effective sample size. So an
+    interval never has width 0 unless all documents are labelled. Sums of clusters have the correction of
+    Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
+
+    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels.
+
     References
     ----------
     Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), "Prediction-powered inference", Science 382;
     Angelopoulos, Duchi and Zrnic (2023), "PPI++: efficient prediction-powered inference"; Egami, Hinck,
     Stewart and Wei (2023), "Using imperfect surrogates for downstream inference: design-based supervised
     learning", NeurIPS; Forman (2008), "Quantifying counts and costs via classification"; Bella et al.
-    (2010), "Quantification via probability estimators", for the adjusted count.
+    (2010), "Quantification via probability estimators", for the adjusted count; Wilson (1927); Korn and
+    Graubard (1998), "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data", Survey Methodology 24; Bell and McCaffrey (2002), "Bias reduction in standard
+    errors for linear regression with multi-stage samples", Survey Methodology 28.
 
     Examples
     --------
@@ -149,27 +185,39 @@ def corrected_counts(
     for method in methods:
         one_of(method, METHODS, "method")
     one_of(population, POPULATIONS, "population")
+    one_of(sampling, SAMPLINGS, "sampling")
     proportion(level, "level")
     whole, code, names = _sample(scores, labelled, labels, periods, chances, clusters)
-    strata = [_part(whole, np.flatnonzero(code == number)) for number in range(len(names))]
+    strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
     if chances is None:
-        strata = [
-            replace(one, chance=np.full(len(one.rows), len(one.rows) / len(one.score))) for one in strata
-        ]
+        strata = [_simple(one) for one in strata]
         shares = np.array([len(one.rows) / len(one.score) for one in strata])
         whole = replace(whole, chance=shares[code[whole.rows]])
-    classes = _scores_of_labels(whole)
-    weights = {"labels": 0.0, "ppi": 1.0, "ppi++": _tuned_weight(strata)}
+    group, design = None, "simple"
+    if not all(one.equal for one in strata):
+        group, design = groups_of_chances(whole, sampling)
+    study = Study(whole, group, _tuned_factor(strata, whole), population == "corpus", level)
     cells: list[tuple[str | None, Sample, list[Sample]]] = [(None, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
     estimates = [
-        _estimate(period, one, parts, method, classes, weights, population == "corpus", level)
-        for period, one, parts in cells
-        for method in methods
+        _estimate(period, one, parts, method, study) for period, one, parts in cells for method in methods
     ]
-    count = None if whole.cluster is None else len(np.unique(whole.cluster))
-    return CorrectedCounts(tuple(estimates), population, level, len(whole.score), len(whole.rows), count)
+    return CorrectedCounts(
+        tuple(estimates),
+        population,
+        level,
+        len(whole.score),
+        len(whole.rows),
+        None if whole.cluster is None else len(np.unique(whole.cluster)),
+        design,
+        design != "simple" and sampling == "detect",
+    )
+
+
+def _simple(sample: Sample) -> Sample:
+    """Return the sample with equal probabilities of being labelled."""
+    return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
 
 
 def _sample(
@@ -210,174 +258,235 @@ def _sample(
             row = int(np.flatnonzero(chance == 0)[0])
             hint = "give the chance, above 0, with which it was chosen"
             raise InputError(f"chances[{row}] is 0, but it is labelled", hint, code="parameter", row=row)
-    return Sample(score, rows.astype(np.int64), label, chance, cluster, _equal(chance)), code, names
+    return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
 
 
-def _equal(chance: Floats) -> bool:
-    return bool(len(chance) == 0 or np.ptp(chance) <= EQUAL)
+@dataclass(frozen=True)
+class Piece:
+    """A part of an estimate: its sample, the sample that lends it moments, and what its weights add up to."""
+
+    part: Sample
+    lender: Sample
+    total: float
 
 
-def _part(whole: Sample, documents: Integers) -> Sample:
-    """Some of the documents."""
-    place = np.full(len(whole.score), -1, np.int64)
-    place[documents] = np.arange(len(documents))
-    rows = place[whole.rows]
-    kept = rows >= 0
-    cluster = None if whole.cluster is None else whole.cluster[kept]
-    chance = whole.chance[kept]
-    return Sample(whole.score[documents], rows[kept], whole.label[kept], chance, cluster, _equal(chance))
-
-
-def _scores_of_labels(sample: Sample) -> ScoresOfLabels:
-    """By inverse chances, so that labelled documents stand for all."""
-    score, weight = sample.score[sample.rows], 1 / sample.chance
-    counts, means, variances = [], [], []
-    for label in (0, 1):
-        chosen = sample.label == label
-        total = float(weight[chosen].sum())
-        mean = float(weight[chosen] @ score[chosen]) / total if total else math.nan
-        spread = float(weight[chosen] @ (score[chosen] - mean) ** 2) / total if total else math.nan
-        counts.append(int(chosen.sum()))
-        means.append(mean)
-        variances.append(spread)
-    return ScoresOfLabels((counts[0], counts[1]), (means[0], means[1]), (variances[0], variances[1]))
-
-
-def _estimate(
-    period: str | None,
-    sample: Sample,
-    parts: list[Sample],
-    method: str,
-    classes: ScoresOfLabels,
-    weights: Mapping[str, float],
-    corpus: bool,
-    level: float,
-) -> CorrectedMean:
-    documents, labelled = len(sample.score), len(sample.rows)
-    found, reasons = _found(sample, parts, method, classes, weights, corpus)
-    if found is None:
-        names = ("mean", "low", "high")
-        undefined = dict.fromkeys(names, next(iter(reasons.values())))
-        return CorrectedMean(period, method, documents, labelled, None, None, None, undefined)
-    half = quantile(level, found.units) * math.sqrt(found.variance)
-    mean = min(1.0, max(0.0, found.mean))
-    positives = int(sample.label.sum())
-    few = min(positives, labelled - positives) < ENOUGH
-    if method not in ("uncorrected", "prior-shift") and few:
-        reasons = {**reasons, "few_warning": FEW}
-    low, high = max(0.0, found.mean - half), min(1.0, found.mean + half)
-    return CorrectedMean(period, method, documents, labelled, mean, min(low, 1.0), max(high, 0.0), reasons)
-
-
-def _found(
-    sample: Sample,
-    parts: list[Sample],
-    method: str,
-    classes: ScoresOfLabels,
-    weights: Mapping[str, float],
-    corpus: bool,
-) -> tuple[Found | None, dict[str, str]]:
-    """The estimate, or the reason why there is none."""
-    if method == "uncorrected":
-        noise = sample.score * (1 - sample.score) if corpus else np.full(1, sample.score.var())
-        scale = len(sample.score) ** 2 if corpus else len(sample.score)
-        return Found(float(sample.score.mean()), float(noise.sum()) / scale), {}
-    if method == "prior-shift":
-        return _prior_shift(sample, classes, corpus)
-    if len(sample.rows) < FEWEST:
-        return None, {"mean": f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed"}
-    if method == "dsl":
-        return _weighted(sample, corpus), {}
-    if not all(one.equal for one in parts):
-        return None, {"mean": UNEQUAL}
-    whole = all(len(one.rows) >= FEWEST for one in parts)
-    if not whole:
-        return _tuned(sample, weights[method], corpus), {"warning": POOLED}
-    # Periods are strata: what was labelled of each stands for it.
-    shares = np.array([len(one.score) for one in parts]) / len(sample.score)
-    found = [_tuned(one, weights[method], corpus) for one in parts]
-    mean = float(sum(share * one.mean for share, one in zip(shares, found, strict=True)))
-    variance = float(sum(share**2 * one.variance for share, one in zip(shares, found, strict=True)))
-    units = sum(one.units for one in found) if all(one.units for one in found) else 0
-    return Found(mean, variance, units), {}
-
-
-def _of_mean(values: Floats, cluster: Integers | None) -> tuple[float, int]:
-    """Variance of a mean, and its units if they are few."""
-    n = len(values)
-    deviation = values - values.mean()
-    if cluster is None:
-        return float(deviation @ deviation) / (n - 1) / n, n if n < FEW_CLUSTERS else 0
-    sums = np.bincount(np.unique(cluster, return_inverse=True)[1], deviation)
-    count = len(sums)
-    variance = float(sums @ sums) / n**2 * count / max(1, count - 1)
-    return variance, max(FEWEST, count) if count < FEW_CLUSTERS else 0
-
-
-def _tuned(sample: Sample, weight: float, corpus: bool) -> Found:
-    """Mean label, and what the scores of all documents say about the labelled ones, times a weight."""
-    n, size = len(sample.rows), len(sample.score)
-    scores = sample.score[sample.rows]
-    mean = float(sample.label.mean() + weight * (sample.score.mean() - scores.mean()))
-    error, units = _of_mean(sample.label - weight * scores, sample.cluster)
-    variance = (1 - n / size) * error
-    if not corpus:
-        variance += _of_mean(sample.label, sample.cluster)[0] * n / size
-    return Found(mean, variance, units)
-
-
-def _tuned_weight(parts: list[Sample]) -> float:
+def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
     """The weight of the scores that makes the variance least, within periods; one for all of them."""
+    if whole.few:
+        return None
     product = spread = 0.0
     for one in parts:
         if len(one.rows) >= FEWEST:
-            scores = one.score[one.rows]
-            deviation = scores - scores.mean()
+            deviation = one.scores - one.scores.mean()
             product += float(deviation @ one.label)
             spread += float(deviation @ deviation)
     return product / spread if spread > 0 else 0.0
 
 
-def _weighted(sample: Sample, corpus: bool) -> Found:
-    """Design-based supervised learning: the mean of pseudo-outcomes."""
-    size = len(sample.score)
-    error = (sample.label - sample.score[sample.rows]) / sample.chance
-    pseudo = sample.score.copy()
-    pseudo[sample.rows] += error
-    units = len(sample.rows) if len(sample.rows) < FEW_CLUSTERS else 0
-    mean = float(pseudo.mean())
-    if corpus:
-        # Under independent choices the weighted errors vary by their squares; their mean is taken off, as
-        # the number of labels is known.
-        left = (1 - sample.chance) * (error - error.mean()) ** 2
-        if sample.cluster is not None:
-            codes = np.unique(sample.cluster, return_inverse=True)[1]
-            sums = np.bincount(codes, np.sqrt(1 - sample.chance) * (error - error.mean()))
-            return Found(mean, float(sums @ sums) / size**2, min(units, len(sums)))
-        n = len(error)
-        return Found(mean, float(left.sum()) / size**2 * n / (n - 1), units)
-    return Found(mean, float(pseudo.var()) / size, units)
-
-
-def _prior_shift(
-    sample: Sample, classes: ScoresOfLabels, corpus: bool
-) -> tuple[Found | None, dict[str, str]]:
-    """The share at which the mean score is what it is, given mean scores of positives and negatives."""
-    if min(classes.count) < FEWEST:
-        return None, {"mean": "fewer than 2 labelled documents are positive, or negative"}
-    gap = classes.mean[1] - classes.mean[0]
-    if gap <= 0:
-        return None, {"mean": "labelled positives do not have higher scores than labelled negatives"}
-    share = (float(sample.score.mean()) - classes.mean[0]) / gap
-    inside = min(1.0, max(0.0, share))
-    weights = (1 - inside, inside)
-    maps = sum(
-        weight**2 * spread / (count - 1)
-        for weight, spread, count in zip(weights, classes.variance, classes.count, strict=True)
+def _estimate(
+    period: str | None, sample: Sample, parts: Sequence[Sample], method: str, study: Study
+) -> CorrectedMean:
+    documents, labelled = len(sample.score), len(sample.rows)
+    found = _found(sample, parts, method, study)
+    effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
+    if isinstance(found, Undefined):
+        undefined = dict.fromkeys(("mean", "low", "high"), found.reason)
+        return CorrectedMean(period, method, documents, labelled, effective, None, None, None, undefined)
+    least, most = 0.0, 1.0
+    if study.corpus and method != "uncorrected":  # labels that were seen are certain
+        negative, positive = sample.kinds
+        least, most = positive / documents, 1 - negative / documents
+    mean, low, high = (
+        None if value is None else min(most, max(least, value))
+        for value in (found.mean, found.low, found.high)
     )
-    draws = sum(weight * spread for weight, spread in zip(weights, classes.variance, strict=True))
-    variance = (maps + draws / len(sample.score)) / gap**2
-    if not corpus:
-        variance += inside * (1 - inside) / len(sample.score)
-    units = min(classes.count) if min(classes.count) < FEW_CLUSTERS else 0
-    return Found(share, variance, units), {}
+    reasons = {**found.reasons, **(_cautions(sample, effective) if effective else {})}
+    return CorrectedMean(period, method, documents, labelled, effective, mean, low, high, reasons)
+
+
+def _cautions(sample: Sample, effective: float) -> dict[str, str]:
+    """Return warnings of the sample's conditions."""
+    enough, text = (ENOUGH, FEW) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL)
+    found = {"few_warning": text} if min(sample.effective_kinds) < enough - 1e-9 else {}
+    limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
+    if sample.cluster is not None and effective < limit:
+        found["clusters_warning"] = (
+            f"the labels are of {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
+            "and may still be too narrow"
+        )
+    if sample.cluster is not None:
+        largest = float(np.bincount(sample.cluster, sample.weight).max() / sample.weight.sum())
+        if largest > DOMINANT:
+            found["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
+    return found
+
+
+def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Found | Undefined:
+    """The estimate, or the reason why there is none."""
+    if method == "uncorrected":
+        return _uncorrected(sample, study)
+    if method == "prior-shift":
+        return _prior_shift(sample, study)
+    if len(sample.rows) < FEWEST:
+        return Undefined(f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed")
+    equal = all(one.equal for one in parts)
+    if method == "dsl" and not equal:
+        return _weighted(sample, study)
+    factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
+    reasons = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
+    if not equal:
+        return _by_bands(sample, study, 0.0, "whole") if method == "labels" else Undefined(UNEQUAL)
+    if any(len(one.rows) < FEWEST for one in parts):
+        parts, reasons = [_simple(sample)], {**reasons, "warning": POOLED}
+    size = np.array([len(one.score) for one in parts]) / len(sample.score)
+    pieces = [Piece(one, study.whole, float(one.weight.sum())) for one in parts]
+    return _inverted(pieces, size, sample, factor, study, reasons)
+
+
+def _uncorrected(sample: Sample, study: Study) -> Found:
+    noise = sample.score * (1 - sample.score) if study.corpus else np.full(1, sample.score.var())
+    scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
+    half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
+    mean = float(sample.score.mean())
+    return Found(mean, mean - half, mean + half, {})
+
+
+def _weighted(sample: Sample, study: Study) -> Found:
+    """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
+    if study.group is not None and sample is study.whole:
+        parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
+        totals = [float(one.weight.sum()) for one in parts]
+        pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
+        return _inverted(pieces, np.array(totals) / sum(totals), sample, 1.0, study, {})
+    # Independent draws; or a period of groups of fixed sizes, of which a random number is in the period.
+    return _by_bands(sample, study, 1.0, "none")
+
+
+def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Found:
+    """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
+    bands = bands_of_chances(sample)
+    represented = float(sample.weight.sum())
+    every = float(len(sample.score)) if center == "none" else represented
+    size = np.array([one.weight.sum() / represented for one in bands])
+    pieces = [Piece(one, one, every * fraction) for one, fraction in zip(bands, size.tolist(), strict=True)]
+    return _inverted(pieces, size, sample, factor, study, {}, center=center)
+
+
+def _inverted(
+    pieces: Sequence[Piece],
+    size: Floats,
+    sample: Sample,
+    factor: float,
+    study: Study,
+    reasons: dict[str, str],
+    *,
+    center: Literal["part", "whole", "none"] = "part",
+) -> Found:
+    """An estimate, and the shares that a test with the variance at that share does not reject."""
+    offset = factor * float(sample.score.mean())
+    x = [one.part.label - factor * one.part.scores for one in pieces]
+    means = np.array([one.part.weight @ own / one.total for one, own in zip(pieces, x, strict=True)])
+    estimate = offset + float(size @ means)
+    parts = [one.part for one in pieces]
+    effective = effective_clusters(parts)
+    if sample.cluster is not None and effective < 1 + 1e-9:
+        return Found(estimate, None, None, {**reasons, **dict.fromkeys(("low", "high"), ONE_CLUSTER)})
+    middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
+    residuals = [own - one for own, one in zip(x, middle, strict=True)]
+    overall = (sample.kinds[1] + 0.5) / (len(sample.rows) + 1)
+    least, most = (sample.kinds[1], sample.kinds[0]) if study.corpus else (0, 0)
+    model = ShareModel(
+        estimate=min(1 - most / len(sample.score), max(least / len(sample.score), estimate)),
+        parts=[moments_of(one.part, one.lender, factor, one.total) for one in pieces],
+        size=size.tolist(),
+        start=[(one.kinds[1] + overall) / (len(one.rows) + 1) for one in parts],
+        center=center,
+        inflation=design_effect(parts, residuals),
+        extra=0.0 if study.corpus else 1 / len(sample.score),
+    )
+    fixed = len(parts) if center == "part" else 1
+    units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)
+    low, high = model.limits(quantile(study.level, units))
+    return Found(estimate, low, high, reasons)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Scores of the labelled documents of one kind: positive or negative.
+
+    Attributes
+    ----------
+    mean, variance
+        Of the scores, by inverse probabilities, so that labelled documents represent all.
+    sums
+        (clusters,) what each cluster, or document, adds to the error of the mean.
+    effective
+        Effective number of clusters, or of documents.
+    """
+
+    mean: float
+    variance: float
+    sums: Floats
+    effective: float
+
+    @classmethod
+    def of(cls, sample: Sample, kind: int, spared: Floats) -> Kind:
+        """Summarize one kind of a sample; `spared` multiplies the variance of each document."""
+        chosen = (sample.label == kind).astype(np.float64)
+        share = sample.weight * chosen / (sample.weight @ chosen)
+        mean = float(share @ sample.scores)
+        variance = float(share @ (sample.scores - mean) ** 2)
+        cluster = np.arange(len(share)) if sample.cluster is None else sample.cluster
+        held = np.bincount(cluster, share)
+        error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
+        outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
+        return cls(mean, variance, error / outside, float(1 / (held @ held)))
+
+
+def _prior_shift(sample: Sample, study: Study) -> Found | Undefined:
+    """The share at which the mean score is what it is, given mean scores of positives and negatives.
+
+    The interval is Fieller's: the shares at which mean score and mixture differ by no more than chance.
+    """
+    from scipy.optimize import brentq
+
+    whole, size = study.whole, len(sample.score)
+    if min(whole.kinds) < FEWEST:
+        return Undefined("fewer than 2 labelled documents are positive, or negative")
+    within = sample is whole
+    spared = 1 - whole.chance if within else np.ones(len(whole.label))
+    kinds = [Kind.of(whole, kind, spared) for kind in (0, 1)]
+    gap = kinds[1].mean - kinds[0].mean
+    if gap <= 0:
+        return Undefined("labelled positives do not have higher scores than labelled negatives")
+    share = (float(sample.score.mean()) - kinds[0].mean) / gap
+    if min(one.effective for one in kinds) < 1 + 1e-9:
+        return Found(share, None, None, dict.fromkeys(("low", "high"), ONE_SIDED))
+    # A period's own documents are further draws, less those among the labelled.
+    drawn = [
+        0.0 if within else one.variance * (1 - 2 * own / every) / size
+        for one, own, every in zip(kinds, sample.kinds, whole.kinds, strict=True)
+    ]
+    inside = min(1.0, max(0.0, share))
+    terms = [
+        weight**2 * float(one.sums @ one.sums)
+        for weight, one in zip((1 - inside, inside), kinds, strict=True)
+    ]
+    freedom = min(one.effective - 1 for one in kinds)
+    if sum(terms):  # Satterthwaite
+        freedom = sum(terms) ** 2 / sum(
+            term**2 / (one.effective - 1) for term, one in zip(terms, kinds, strict=True)
+        )
+    critical = quantile(study.level, freedom + 1)
+
+    def excess(at: float) -> float:
+        sums = (1 - at) * kinds[0].sums + at * kinds[1].sums
+        noise = float(sums @ sums) + (1 - at) * drawn[0] + at * drawn[1]
+        noise += 0.0 if study.corpus else at * (1 - at) * gap**2 / size
+        return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
+
+    if excess(inside) > 0:
+        return Undefined("the mean score is outside those of labelled negatives and positives")
+    low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
+    return Found(share, low, high, {})

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, positive_integer, proportion
+from calibrant._checks import Floats, proportion, sample_count
 from calibrant._rng import Seed, generator_of, number
 from calibrant.exceptions import InputError
 from calibrant.measure._tails import quantile
@@ -156,7 +156,7 @@ def propagate(
     >>> verbs.mean.round(1).tolist(), verbs.low.tolist(), verbs.high.tolist()
     ([0.6], [0.0], [2.0])
     """
-    size = positive_integer(samples, "samples")
+    size = sample_count(samples)
     if size < FEWEST:
         raise InputError("samples is 1", "draw at least 2 to see a spread", code="parameter")
     proportion(level, "level")

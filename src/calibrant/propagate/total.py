@@ -9,16 +9,22 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_dimensional, positive_integer, proportion
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.propagate.counts import CountDistribution, Interval, count_interval, probabilities_of
+from calibrant.propagate.drift import estimate_drift, given_drift, shifts_of
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, check_recalibrator, checked
-from calibrant.results.propagation import CountInterval
+from calibrant.results.propagation import CountInterval, Drift
 
 REFITS = 200
 FEWEST_REFITS = 20
+NO_DRIFT = (
+    "low_total and high_total assume that probabilities are as calibrated in every period as in the labelled "
+    "documents; if log-odds differ by 0.2 between periods, they cover about half of the counts: state a drift"
+)
 
 
 class RefittedRecalibrator:
@@ -40,6 +46,12 @@ class RefittedRecalibrator:
         Draws, at least 20.
     seed
         Of the draws.
+    drift
+        Standard deviation of the periods' shifts of log-odds around what they have in common. None: it is
+        estimated from ``periods``, or there is no drift if these are not given.
+    periods
+        (n,) the period of each labelled document. None: they are of one period. The drift is estimated from
+        at least 3 periods (`estimate_drift`).
 
     Attributes
     ----------
@@ -47,6 +59,8 @@ class RefittedRecalibrator:
         The recalibrator fitted to all of dev.
     maps
         Those fitted to the draws.
+    drift
+        The `Drift` in the total interval, or None.
     failed
         Draws to which none could be fitted (one label only).
 
@@ -68,7 +82,14 @@ class RefittedRecalibrator:
     """
 
     def __init__(
-        self, recalibrator: BinaryRecalibrator, dev: LabelledScores, *, refits: int = REFITS, seed: Seed = 0
+        self,
+        recalibrator: BinaryRecalibrator,
+        dev: LabelledScores,
+        *,
+        refits: int = REFITS,
+        seed: Seed = 0,
+        drift: float | None = None,
+        periods: ArrayLike | None = None,
     ) -> None:
         if positive_integer(refits, "refits") < FEWEST_REFITS:
             raise InputError(f"refits is {refits}", f"give at least {FEWEST_REFITS}", code="parameter")
@@ -77,11 +98,15 @@ class RefittedRecalibrator:
         if rows.has_classes or not isinstance(recalibrator, BinaryRecalibrator):
             raise InputError("dev has classes", "count one event at a time", code="parameter")
         self.fitted = _fitted(recalibrator, rows)
-        self.maps = _refitted(recalibrator, rows, refits, generator(seed))
+        rng = generator(seed)
+        made = rows.refits(recalibrator, refits, rng)
+        self.maps = [one for one in made if isinstance(one, BinaryRecalibrator)]
         self.failed = refits - len(self.maps)
         if self.failed > refits / 2:
             message = f"{self.failed} of {refits} draws of dev could not be fitted"
             raise InputError(message, "label more documents", code="undefined")
+        fitted = self.probabilities(rows.score)
+        self.drift, self._shifts = _drift(rows, fitted, drift, periods, len(self.maps), rng)
 
     def probabilities(self, scores: ArrayLike) -> Floats:
         """Scores after the recalibrator that was fitted to all of dev.
@@ -94,14 +119,16 @@ class RefittedRecalibrator:
         return _mapped(self.fitted, scores)
 
     def refitted_probabilities(self, scores: ArrayLike) -> Iterable[Floats]:
-        """Scores after each of the other maps.
+        """Scores after each of the other maps, shifted by the drift if there is one.
 
         Parameters
         ----------
         scores
             (D,) in [0, 1].
         """
-        return (_mapped(one, scores) for one in self.maps)
+        return (
+            _shifted(_mapped(one, scores), shift) for one, shift in zip(self.maps, self._shifts, strict=True)
+        )
 
     def count(
         self, scores: ArrayLike, *, interval: Interval = "poisson-binomial", level: float = 0.95
@@ -163,6 +190,8 @@ class RefittedRecalibrator:
                     high_total=max(float(high), narrow.high),
                     refits=len(self.maps),
                     failed_refits=self.failed,
+                    drift=self.drift,
+                    reasons={} if self.drift is not None else {"total_warning": NO_DRIFT},
                 )
             )
         return found
@@ -174,21 +203,40 @@ def _fitted(recalibrator: BinaryRecalibrator, rows: Rows) -> BinaryRecalibrator:
     return found
 
 
-def _refitted(
-    recalibrator: BinaryRecalibrator, rows: Rows, refits: int, rng: np.random.Generator
-) -> list[BinaryRecalibrator]:
-    found = []
-    for _ in range(refits):
-        drawn = rows.resampled(rng)
-        try:
-            found.append(_fitted(recalibrator, drawn))
-        except InputError:  # a draw with one label only
-            continue
-    return found
+def _drift(
+    rows: Rows,
+    fitted: Floats,
+    drift: float | None,
+    periods: ArrayLike | None,
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[Drift | None, Floats]:
+    """The drift that was given, or that of the periods; and a shift for each map."""
+    known = None if drift is None else given_drift(drift)
+    posterior, labelled = None, 1.0
+    if periods is not None:
+        code, _ = _checks.cluster_codes(periods, "periods")
+        _checks.same_length("periods", len(code), "dev scores", len(rows.score))
+        sizes = np.bincount(code)
+        labelled = float(sizes.sum() ** 2 / (sizes @ sizes))
+        if known is None:
+            known, posterior = estimate_drift(rows.label, fitted, periods)
+    if known is None:
+        return None, np.zeros(count)
+    return known, shifts_of(known, posterior, labelled, count, rng)
 
 
 def _mapped(fitted: BinaryRecalibrator, scores: ArrayLike) -> Floats:
     return fitted.transform(scores) if np.size(scores) else np.zeros(0)
+
+
+def _shifted(probability: Floats, shift: float) -> Floats:
+    """Probabilities moved by so many log-odds; 0 and 1 stay."""
+    if shift == 0:
+        return probability
+    odds = np.exp(shift)
+    moved: Floats = probability * odds / (1 - probability + probability * odds)
+    return moved
 
 
 def total_interval(probabilities: Iterable[ArrayLike], *, level: float = 0.95) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from calibrant import _checks
-from calibrant._checks import Pairs, positive_integer
+from calibrant._checks import Check, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
 from calibrant.results._base import plain
@@ -38,7 +38,8 @@ class Recalibrator(BaseEstimator, ABC):
     checked by ``fit``.
 
     A subclass names its ``method``, which saved states carry, and in ``_learned`` the fitted attributes
-    that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them.
+    that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them. In ``_parameters``
+    it names a check of each parameter.
 
     Attributes
     ----------
@@ -50,6 +51,7 @@ class Recalibrator(BaseEstimator, ABC):
 
     method: ClassVar[str]
     _learned: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[dict[str, Check]] = {}
 
     pair_count_: int
     score_range_: tuple[float, float]
@@ -69,16 +71,29 @@ class Recalibrator(BaseEstimator, ABC):
         return hasattr(self, "pair_count_")
 
     def check_fitted(self) -> None:
-        """Raise if nothing has been fitted yet.
+        """Raise if nothing has been fitted yet, or a parameter was changed to an impossible value since.
 
         Raises
         ------
         InputError
-            With code ``undefined``; the error is scikit-learn's ``NotFittedError`` as well.
+            With code ``undefined``; the error is scikit-learn's ``NotFittedError`` as well. With code
+            ``parameter`` if a parameter is impossible.
         """
+        self.check_parameters()
         if not self.__sklearn_is_fitted__():
             name = type(self).__name__
             raise UnfittedError(f"this {name} has not been fitted", "call fit first", code="undefined")
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter of the constructor has an impossible value.
+
+        Raises
+        ------
+        InputError
+            With code ``parameter``, naming the parameter and its value.
+        """
+        for name, check in self._parameters.items():
+            check(getattr(self, name), name)
 
     def to_state(self) -> dict[str, Any]:
         """Return the fitted recalibrator as plain values, as JSON knows them.
@@ -91,7 +106,7 @@ class Recalibrator(BaseEstimator, ABC):
         Raises
         ------
         InputError
-            If it has not been fitted (code ``undefined``).
+            If it has not been fitted (code ``undefined``), or a parameter is impossible.
         """
         self.check_fitted()
         state: dict[str, Any] = _state(self)
@@ -178,6 +193,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         InputError
             For bad values (naming the row), a single label, too few pairs, or a bad parameter.
         """
+        self.check_parameters()
         pairs = _checks.pairs(
             y, one_column(X)[0], sample_weight=sample_weight, label_name="y", score_name="X"
         )
@@ -200,6 +216,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         InputError
             As `fit`.
         """
+        self.check_parameters()
         given: object = tally
         if not isinstance(given, Tally):
             hint = "make one with Tally.from_arrays or load_tally"
@@ -270,8 +287,17 @@ class BinaryRecalibrator(ArrayRecalibrator):
 
 def one_column(X: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
     """Return scores (n,) or (n, 1) as (n,), and their shape; other shapes are for `_checks` to refuse."""
-    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    array = _checks.as_array(X, "X")
     return (array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array), array.shape
+
+
+def check_estimator(value: object, name: str) -> None:
+    """Raise unless a value is a recalibrator of single scores, with possible parameters."""
+    if not isinstance(value, BinaryRecalibrator):
+        hint = "pass an unfitted recalibrator of one event, such as Isotonic()"
+        message = f"{name} is {_checks.shown(value)}, which maps no single scores"
+        raise InputError(message, hint, code="parameter")
+    value.check_parameters()
 
 
 def broken_state(why: str) -> InputError:
@@ -325,6 +351,7 @@ def _revived(value: Any) -> Any:
     if not parameters.keys() <= set(kind._get_param_names()):
         raise broken_state(f"{kind.__name__} has no parameters {sorted(parameters)}")
     found = kind(**{key: _revived(item) for key, item in parameters.items()})
+    found.check_parameters()
     if fitted:
         _restore(found, fitted)
     return found
@@ -363,7 +390,7 @@ def _numbers(value: Any) -> Floats:
     array = np.asarray(value if isinstance(value, list) else None)
     if array.ndim != 1 or array.dtype.kind not in "if" or not np.isfinite(array).all():
         raise ValueError("a list is none of finite numbers")
-    return array.astype(np.float64)
+    return array.astype(np.float64) + 0.0  # zeros without a sign
 
 
 def _number(value: Any) -> float:

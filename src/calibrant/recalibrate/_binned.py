@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import Floats, Integers, positive_integer
+from calibrant._checks import Check, Floats, Integers, option, optional, positive_integer
 from calibrant._kernels import maps as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
@@ -52,31 +52,36 @@ class Cut:
         return mean
 
 
+BINS: dict[str, Check] = {
+    "bins": positive_integer,
+    "size": optional(positive_integer),
+    "strategy": option("adaptive", "uniform"),
+    "min_size": positive_integer,
+}
+
+
 def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: int) -> Cut:
     """Cut a source as asked; bins of fewer than ``smallest`` pairs join the next (the last the one before).
 
     Raises
     ------
     InputError
-        For a bad parameter, or fewer pairs than bins.
+        For fewer pairs than bins, or a size of uniform bins.
     """
-    positive_integer(smallest, "min_size")
     if strategy == "adaptive":
         found = (
-            adaptive(source, count=positive_integer(bins, "bins"), ties="whole")
+            adaptive(source, count=bins, ties="whole")
             if size is None
             else adaptive(source, size=size, ties="whole")
         )
         first = found.edge_low[1:]
-    elif strategy == "uniform":
+    else:
         if size is not None:
             raise InputError(
                 "size goes with adaptive bins", "leave it out, or strategy='adaptive'", code="parameter"
             )
-        found = uniform(source, positive_integer(bins, "bins"))
+        found = uniform(source, bins)
         first = _between(found)
-    else:
-        raise InputError(f"strategy is {strategy!r}", "give adaptive or uniform", code="parameter")
     n = int(found.n.sum().round())
     if smallest > n:
         raise InputError(

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from calibrant import _checks
-from calibrant._checks import Integers, Pairs
+from calibrant._checks import Check, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._classes import class_codes
 from calibrant.measure.tally import Tally
-from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
+from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator, check_estimator
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,7 @@ class ClasswiseRecalibrator(Recalibrator):
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("classes_", "part_names_", "parts_")
+    _parameters: ClassVar[dict[str, Check]] = {"estimator": check_estimator}
 
     estimator: BinaryRecalibrator
     classes_: tuple[str, ...]
@@ -67,12 +68,12 @@ class ClasswiseRecalibrator(Recalibrator):
         InputError
             For bad values (naming the row), or where a part cannot be fitted (naming it).
         """
-        self._check_estimator()
+        self.check_parameters()
         pairs = _checks.pairs(labels, scores, sample_weight=sample_weight)
         codes, found = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", np.size(scores))
         if len(pairs) < len(codes):
-            codes = codes[np.asarray(sample_weight) > 0]
+            codes = codes[_checks.as_array(sample_weight, "sample_weight") > 0]
         used = np.unique(codes)
         met = tuple(found[code] for code in used.tolist())
         part, part_names = self._parts_of(met)
@@ -104,7 +105,7 @@ class ClasswiseRecalibrator(Recalibrator):
         InputError
             As `fit`.
         """
-        self._check_estimator()
+        self.check_parameters()
         if not tallies:
             raise InputError("there are no tallies", "pass one a class", code="empty")
         classes = tuple(str(name) for name in tallies)
@@ -154,12 +155,6 @@ class ClasswiseRecalibrator(Recalibrator):
                 out[rows] = self.parts_[number].transform(score[rows])
         return out
 
-    def _check_estimator(self) -> None:
-        given: object = self.estimator
-        if not isinstance(given, BinaryRecalibrator):
-            message = f"estimator is {given!r}, which maps no single scores"
-            raise InputError(message, "pass one such as Isotonic()", code="parameter")
-
     def _learn_parts(self, classes: tuple[str, ...], sizes: dict[str, int], learn: Any) -> Self:
         """Fit a copy of the estimator to each part, or say which cannot be fitted and why."""
         self._check_sizes(sizes)
@@ -190,7 +185,6 @@ class ClasswiseRecalibrator(Recalibrator):
 
     def _restore(self, learned: dict[str, Any]) -> None:
         parts = learned["parts_"]
-        self._check_estimator()
         self.classes_, self.part_names_ = _names(learned["classes_"]), _names(learned["part_names_"])
         if not isinstance(parts, list) or len(parts) != len(self.part_names_) or self.n_features_in_ != 1:
             raise ValueError("its parts have no names")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,11 +97,36 @@ class Rows:
         times = np.bincount(rng.integers(0, count, count), minlength=count)
         return self.at(np.repeat(np.arange(len(self.score)), times[self.units]))
 
+    def refits(self, recalibrator: Single, draws: int, rng: np.random.Generator) -> Iterator[Single | None]:
+        """Copies fitted to resamples of these; None for a resample that cannot be fitted (one label only)."""
+        for _ in range(draws):
+            drawn = self.resampled(rng)
+            try:
+                fitted = drawn.fit(recalibrator)
+            except InputError:
+                yield None
+            else:
+                yield fitted
+
     def mended(self, fitted: Single) -> Floats:
         """Their scores after a fitted recalibrator."""
         if isinstance(fitted, ClasswiseRecalibrator):
             return fitted.transform(self.score, self.code, names=self.names)
         return fitted.transform(self.score)
+
+
+def effective_clusters(cluster: Integers | None) -> float:
+    """Kish's number of clusters, (sum of sizes)^2 / sum of squared sizes; 0 without clusters.
+
+    Examples
+    --------
+    >>> effective_clusters(np.array([0, 0, 1, 1])), effective_clusters(np.array([0, 0, 0, 1]))
+    (2.0, 1.6)
+    """
+    if cluster is None or not len(cluster):
+        return 0.0
+    sizes = np.bincount(cluster).astype(np.float64)
+    return float(sizes.sum() ** 2 / np.sum(sizes**2))
 
 
 def checked(data: LabelledScores, threshold: float, name: str) -> Rows:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._checks import Floats, Pairs
+from calibrant._checks import Floats, Pairs, shown
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
@@ -136,11 +136,11 @@ def points_of(source: Source, clip: float) -> Points:
     return Points(np.clip(score, clip, 1 - clip), weight, positives, int(count[moved].sum()))
 
 
-def checked_clip(value: object) -> float:
-    """Return how far from 0 and 1 scores are kept: a number from 2^-64 to below 1/2, or raise."""
-    if isinstance(value, (int, float, np.floating)) and 2.0**-64 <= value < 0.5:
-        return float(value)
-    raise InputError(f"clip is {value!r}", "give a number from 2**-64 to below 0.5", code="parameter")
+def check_clip(value: object, name: str) -> None:
+    """Raise unless a value is how far from 0 and 1 scores may be kept: from 2^-64 to below 1/2."""
+    if not (isinstance(value, (int, float, np.floating)) and 2.0**-64 <= value < 0.5):
+        hint = "give a number from 2**-64 to below 0.5"
+        raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
 
 
 def mapped(score: Floats, a: float, b: float, c: float, clip: float) -> Floats:
@@ -169,17 +169,16 @@ class LogOddsRecalibrator(BinaryRecalibrator):
     _status: ClassVar[tuple[str, ...]] = ("clipped_count_", "step_count_", "converged_")
 
     def _learn(self, source: Source) -> None:
-        points = points_of(source, checked_clip(self.clip))
+        points = points_of(source, float(self.clip))
         self._learn_points(points)
         self.clipped_count_ = points.clipped
 
     def _map(self, score: Floats) -> Floats:
         a, b, c = (float(coefficient) for coefficient in self._coefficients())
-        return mapped(score, a, b, c, checked_clip(self.clip))
+        return mapped(score, a, b, c, float(self.clip))
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
-        checked_clip(self.clip)
         coefficients = np.array(self._coefficients(), dtype=np.float64)
         if coefficients.ndim != 1 or not np.isfinite(coefficients).all():
             raise ValueError("a coefficient is no finite number")

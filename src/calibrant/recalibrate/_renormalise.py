@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.measure.events import ROW_SUM_TOLERANCE
 
 
 def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = None) -> Floats:
@@ -56,7 +55,7 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
         first = _checks.scores(before, "before")
         _checks.same_length("before", len(first), "scores", len(score))
         whole = np.bincount(item, first)
-        if whole.max() > 1 + ROW_SUM_TOLERANCE:
+        if whole.max() > 1 + _checks.SUM_TOLERANCE:
             worst = int(whole.argmax())
             raise InputError(
                 f"the scores before of item {names[worst]!s} sum to {whole[worst]:.6g}",

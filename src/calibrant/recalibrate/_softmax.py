@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats, Integers
+from calibrant._checks import Floats, Integers, as_array
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
@@ -55,7 +55,7 @@ def logits_of(X: ArrayLike, *, logits: bool, clip: float) -> tuple[Floats, Float
     InputError
         If a logit is not finite, a probability is outside [0, 1], or a row does not sum to 1.
     """
-    array = np.asarray(X)
+    array = as_array(X, "X", "pass one row of K scores per item")
     if array.ndim != 2 or array.shape[1] < 2:
         hint = "pass one column a class, or (n,) scores of one event"
         raise InputError(f"X has shape {array.shape}, expected (n, K) with K >= 2", hint, code="shape")
@@ -99,7 +99,7 @@ def items_of(
     logit, prob = logits_of(X, logits=logits, clip=clip)
     checked = class_predictions(y, prob, classes=classes, sample_weight=sample_weight)
     if len(checked) < len(prob):
-        kept = np.asarray(sample_weight) > 0
+        kept = as_array(sample_weight, "sample_weight") > 0
         logit, prob = logit[kept], prob[kept]
     if (logit == logit[0]).all():
         message = "all rows of scores are equal: there is no slope to fit"

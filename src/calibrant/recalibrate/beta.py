@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from calibrant.exceptions import InputError
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points
+from calibrant._checks import Check, option
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 
 Parameters = Literal["abm", "ab", "am"]
@@ -61,6 +61,10 @@ class Beta(LogOddsRecalibrator):
 
     method: ClassVar[str] = "beta"
     _learned: ClassVar[tuple[str, ...]] = ("a_", "b_", "c_", *LogOddsRecalibrator._status)
+    _parameters: ClassVar[dict[str, Check]] = {
+        "parameters": option(*get_args(Parameters)),
+        "clip": check_clip,
+    }
 
     a_: float
     b_: float
@@ -71,9 +75,6 @@ class Beta(LogOddsRecalibrator):
         self.clip = clip
 
     def _learn_points(self, points: Points) -> None:
-        if self.parameters not in get_args(Parameters):
-            known = ", ".join(get_args(Parameters))
-            raise InputError(f"parameters is {self.parameters!r}", f"give one of {known}", code="parameter")
         points.check_slope("beta calibration", parameters=len(self.parameters))
         fixed = 0.5 if self.parameters == "ab" else None
         points.check_overlap(

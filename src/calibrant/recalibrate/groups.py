@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import Integers, positive_integer
+from calibrant._checks import Check, Integers, option, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure._classes import Groups, group_of_names, named_groups
 from calibrant.measure.groups import by_frequency
@@ -102,6 +102,11 @@ class PerClass(ClasswiseRecalibrator):
     """
 
     method: ClassVar[str] = "per-class"
+    _parameters: ClassVar[dict[str, Check]] = {
+        **ClasswiseRecalibrator._parameters,
+        "min_scores": positive_integer,
+        "unseen": option("refuse", "unchanged"),
+    }
 
     def __init__(
         self,
@@ -114,15 +119,9 @@ class PerClass(ClasswiseRecalibrator):
         self.unseen = unseen
 
     def _parts_of(self, classes: Sequence[str]) -> tuple[Integers, list[str]]:
-        self._check_unseen()
         return np.arange(len(classes)), list(classes)
 
-    def _check_unseen(self) -> None:
-        if self.unseen not in ("refuse", "unchanged"):
-            raise InputError(f"unseen is {self.unseen!r}", "give refuse or unchanged", code="parameter")
-
     def _fitted_parts_of(self, classes: Sequence[str]) -> Integers:
-        self._check_unseen()
         place = {name: number for number, name in enumerate(self.part_names_)}
         lost = [name for name in classes if name not in place]
         if lost and self.unseen == "refuse":
@@ -134,7 +133,7 @@ class PerClass(ClasswiseRecalibrator):
         return np.array([place.get(name, -1) for name in classes], np.int64)
 
     def _check_sizes(self, sizes: dict[str, int]) -> None:
-        least = positive_integer(self.min_scores, "min_scores")
+        least = self.min_scores
         few = {name: size for name, size in sizes.items() if size < least}
         if few:
             name = min(few, key=lambda key: (few[key], key))
@@ -185,6 +184,10 @@ class PerGroup(ClasswiseRecalibrator):
     """
 
     method: ClassVar[str] = "per-group"
+    _parameters: ClassVar[dict[str, Check]] = {
+        **ClasswiseRecalibrator._parameters,
+        "groups": lambda value, name: named_groups(value),
+    }
 
     def __init__(self, estimator: BinaryRecalibrator, groups: Groups) -> None:
         self.estimator = estimator

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant._checks import Floats
+from calibrant._checks import Check, Floats
 from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state
-from calibrant.recalibrate._binned import Strategy, cut, step_map
+from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
 
 
 class HistogramBinning(BinaryRecalibrator):
@@ -54,6 +54,7 @@ class HistogramBinning(BinaryRecalibrator):
 
     method: ClassVar[str] = "histogram"
     _learned: ClassVar[tuple[str, ...]] = ("edges_", "values_", "sizes_")
+    _parameters: ClassVar[dict[str, Check]] = BINS
 
     edges_: Floats
     values_: Floats

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant._checks import Floats
+from calibrant._checks import Check, Floats, option
 from calibrant._kernels import maps as kernels
-from calibrant.exceptions import InputError
 from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state
 from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate._pooling import pooled
@@ -55,6 +54,7 @@ class Isotonic(BinaryRecalibrator):
 
     method: ClassVar[str] = "isotonic"
     _learned: ClassVar[tuple[str, ...]] = ("first_", "last_", "values_")
+    _parameters: ClassVar[dict[str, Check]] = {"between": option("linear", "steps")}
 
     first_: Floats
     last_: Floats
@@ -64,12 +64,10 @@ class Isotonic(BinaryRecalibrator):
         self.between = between
 
     def _learn(self, source: Source) -> None:
-        self._check_between()
         blocks = pooled(source)
         self.first_, self.last_, self.values_ = blocks.first, blocks.last, blocks.frequency
 
     def _map(self, score: Floats) -> Floats:
-        self._check_between()
         out = np.empty(len(score))
         if self.between == "steps":
             edge, value = self.first_[1:], self.values_
@@ -80,10 +78,6 @@ class Isotonic(BinaryRecalibrator):
         value = np.insert(self.values_, several, self.values_[several])
         in_pieces(lambda part: kernels.interpolate(knot, value, score[part], out[part]), len(score))
         return out
-
-    def _check_between(self) -> None:
-        if self.between not in ("linear", "steps"):
-            raise InputError(f"between is {self.between!r}", "give linear or steps", code="parameter")
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrant._checks import Floats
-from calibrant.exceptions import InputError
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points
+from calibrant._checks import Check, Floats, flag
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 
 
@@ -68,6 +67,7 @@ class Platt(LogOddsRecalibrator):
 
     method: ClassVar[str] = "platt"
     _learned: ClassVar[tuple[str, ...]] = ("slope_", "intercept_", *LogOddsRecalibrator._status)
+    _parameters: ClassVar[dict[str, Check]] = {"smoothing": flag, "clip": check_clip}
 
     slope_: float
     intercept_: float
@@ -77,8 +77,6 @@ class Platt(LogOddsRecalibrator):
         self.clip = clip
 
     def _learn_points(self, points: Points) -> None:
-        if not isinstance(self.smoothing, (bool, np.bool_)):
-            raise InputError(f"smoothing is {self.smoothing!r}", "give True or False", code="parameter")
         points.check_slope("Platt scaling")
         if not self.smoothing:
             points.check_overlap("Platt scaling", "pass more pairs, or set smoothing", turned=True)

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from calibrant import _checks
-from calibrant._checks import Floats, proportion
+from calibrant._checks import Check, Floats, optional, proportion
 from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure.intervals import error_interval
-from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, one_column
-from calibrant.recalibrate._binned import Strategy, cut, step_map
+from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
+from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
 from calibrant.recalibrate._split import halves, with_scores
 from calibrant.recalibrate.histogram import check_steps
 from calibrant.recalibrate.isotonic import Isotonic
@@ -75,6 +75,12 @@ class ScalingBinning(BinaryRecalibrator):
 
     method: ClassVar[str] = "scaling-binning"
     _learned: ClassVar[tuple[str, ...]] = ("scaler_", "edges_", "values_", "sizes_", "error_")
+    _parameters: ClassVar[dict[str, Check]] = {
+        **BINS,
+        "scaler": optional(check_estimator),
+        "split": proportion,
+        "seed": lambda value, name: generator(value),
+    }
 
     scaler_: BinaryRecalibrator
     edges_: Floats
@@ -127,6 +133,7 @@ class ScalingBinning(BinaryRecalibrator):
         InputError
             For bad values, or where a part is too small for the scaler or the bins.
         """
+        self.check_parameters()
         score = one_column(X)[0]
         pairs = _checks.pairs(
             y, score, sample_weight=sample_weight, clusters=clusters, label_name="y", score_name="X"
@@ -134,11 +141,8 @@ class ScalingBinning(BinaryRecalibrator):
         return self._fit_pairs(pairs)
 
     def _learn(self, source: Source) -> None:
-        scaler: object = Isotonic() if self.scaler is None else self.scaler
-        if not isinstance(scaler, BinaryRecalibrator):
-            hint = "give an unfitted recalibrator of one event, such as Platt()"
-            raise InputError(f"scaler is {scaler!r}", hint, code="parameter")
-        scaling, binning = halves(source, proportion(self.split, "split"), generator(self.seed))
+        scaler = Isotonic() if self.scaler is None else self.scaler
+        scaling, binning = halves(source, float(self.split), generator(self.seed))
         try:
             self.scaler_ = clone(scaler).fit_tally(scaling.without_clusters())
         except InputError as error:

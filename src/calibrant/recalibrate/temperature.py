@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats
+from calibrant._checks import Check, Floats, flag, list_of_names, optional
 from calibrant.exceptions import InputError
 from calibrant.recalibrate._base import one_column
-from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, checked_clip
+from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
 
@@ -76,6 +76,12 @@ class Temperature(LogOddsRecalibrator):
     method: ClassVar[str] = "temperature"
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", *LogOddsRecalibrator._status)
 
+    _parameters: ClassVar[dict[str, Check]] = {
+        "classes": optional(list_of_names),
+        "logits": flag,
+        "clip": check_clip,
+    }
+
     temperature_: float
 
     def __init__(
@@ -102,10 +108,11 @@ class Temperature(LogOddsRecalibrator):
         InputError
             For bad values (naming the row), or where no positive, finite T is best.
         """
+        self.check_parameters()
         column, _ = one_column(X)
         if np.ndim(column) < 2 and not self.logits:
             return super().fit(X, y, sample_weight)
-        clip = checked_clip(self.clip)
+        clip = float(self.clip)
         items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
         self._learn_items(items)
         self.clipped_count_ = items.clipped
@@ -147,8 +154,8 @@ class Temperature(LogOddsRecalibrator):
 
     def _restore(self, learned: dict[str, Any]) -> None:
         super()._restore(learned)
-        if not self.temperature_ > 0 or not isinstance(self.logits, bool):
-            raise ValueError("the temperature is no number above 0, or logits is not true or false")
+        if not self.temperature_ > 0:
+            raise ValueError("the temperature is no number above 0")
 
     def _check_map(self) -> None:
         if self.n_features_in_ == 1:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import Floats
+from calibrant._checks import Check, Floats, flag, list_of_names, non_negative, optional
 from calibrant.exceptions import InputError
 from calibrant.recalibrate._base import ArrayRecalibrator
-from calibrant.recalibrate._log_odds import CLIP, checked_clip
+from calibrant.recalibrate._log_odds import CLIP, check_clip
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, vector_sums
 
 _MOST_STEPS = 2000
@@ -70,6 +70,12 @@ class VectorScaling(ArrayRecalibrator):
 
     method: ClassVar[str] = "vector"
     _learned: ClassVar[tuple[str, ...]] = ("scale_", "bias_", "clipped_count_", "step_count_", "converged_")
+    _parameters: ClassVar[dict[str, Check]] = {
+        "classes": optional(list_of_names),
+        "logits": flag,
+        "penalty": non_negative,
+        "clip": check_clip,
+    }
 
     scale_: Floats
     bias_: Floats
@@ -106,8 +112,8 @@ class VectorScaling(ArrayRecalibrator):
         InputError
             For bad values (naming the row), or where no finite scales and biases are best.
         """
-        penalty = _checked_penalty(self.penalty)
-        clip = checked_clip(self.clip)
+        self.check_parameters()
+        penalty, clip = float(self.penalty), float(self.clip)
         items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
         if not penalty:
             _check_classes(items)
@@ -176,15 +182,6 @@ class VectorScaling(ArrayRecalibrator):
         super()._restore(learned)
         if self.scale_.shape != (self.n_features_in_,) or self.bias_.shape != self.scale_.shape:
             raise ValueError("scales and biases are not one a class")
-        checked_clip(self.clip)
-        if not isinstance(self.logits, bool):
-            raise ValueError("logits is not true or false")
-
-
-def _checked_penalty(value: object) -> float:
-    if isinstance(value, (int, float, np.floating)) and not isinstance(value, bool) and 0 <= value < np.inf:
-        return float(value)
-    raise InputError(f"penalty is {value!r}", "give a number of at least 0", code="parameter")
 
 
 def _check_classes(items: LogitItems) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant._checks import Floats, Pairs
+from calibrant._checks import Check, Floats, Pairs, flag, optional
 from calibrant._kernels import maps
 from calibrant._kernels import venn_abers as kernels
 from calibrant.measure.tally import Tally
@@ -67,6 +67,7 @@ class VennAbers(BinaryRecalibrator):
 
     method: ClassVar[str] = "venn-abers"
     _learned: ClassVar[tuple[str, ...]] = ("low_", "high_", "p0_", "p1_", "grid_error_", "mean_grid_error_")
+    _parameters: ClassVar[dict[str, Check]] = {"exact": optional(flag)}
     _one_label_is_enough: ClassVar[bool] = True
 
     low_: Floats

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import get_args
 
+from calibrant.io.predictions import listed
 from calibrant.report import _text as text
 from calibrant.report._sections import TextTable
-from calibrant.results.groups import GroupedChanges, MarginalChange, MarginalError
+from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, MarginalError, Verdict
 
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 NOTE = (
-    "Calibration errors in percentage points, with their intervals; better or worse: by more than chance "
-    "(the paired interval of the squared error's change excludes 0); open: not told."
+    "Calibration errors in percentage points with {level} intervals. Verdicts compare before and after; they "
+    "are adjusted by Holm's method for the {count} comparisons of a calibration map, so that the probability "
+    "of any false verdict of better or worse on it is at most {share}. Intervals of the change {map}."
 )
-Verdict = Literal["better", "worse", "open"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class GroupPart:
     table
         A row for all classes, and one a group.
     verdict
-        In how many groups the error falls or rises by more than chance.
+        How many groups are better, worse, and inconclusive.
     """
 
     table: TextTable
@@ -35,18 +37,49 @@ class GroupPart:
 
 def group_part(changes: GroupedChanges) -> GroupPart:
     """Word what one recalibrator does."""
-    return GroupPart(group_table({"after": changes}, note=NOTE), group_verdict(changes))
+    named = {"after": changes}
+    return GroupPart(group_table(named, note=note_on(named)), group_verdict(changes))
+
+
+def note_on(changes: Mapping[str, GroupedChanges]) -> str:
+    """Explain the intervals and the verdicts of a table of groups."""
+    every = [each.total for each in changes.values()]
+    every += [group.change for each in changes.values() for group in each.groups]
+    paired = [one.difference for one in every if one.difference is not None]
+    level = paired[0].level if paired else 0.95
+    few = [group.label for each in changes.values() for group in each.groups if _is_few(group.change)]
+    maps = [MAPS[each.calibration_map] for each in paired]
+    note = NOTE.format(
+        level=text.percent(level),
+        count=max(1 + len(each.groups) for each in changes.values()),
+        share=text.percent(round(1 - level, 12)),
+        map=", or ".join(dict.fromkeys(maps)) or MAPS[None],
+    )
+    if few:
+        note += f" False verdicts are more frequent where positives or clusters are few: {listed(few)}."
+    return note
+
+
+def _is_few(change: MarginalChange) -> bool:
+    return "verdict_warning" in change.reasons
 
 
 def group_table(
-    changes: Mapping[str, GroupedChanges], *, head: str = "classes", total: bool = True, note: str = ""
+    changes: Mapping[str, GroupedChanges],
+    *,
+    head: str = "classes",
+    total: bool = True,
+    note: str = "",
+    inconclusive: str = "inconclusive",
 ) -> TextTable:
-    """Errors before, and after each recalibrator, in percentage points with their intervals."""
+    """Errors before, and after each recalibrator, in percentage points with their intervals and verdicts."""
     versions = list(changes.values())
-    rows = [("all together", "", *_cells([each.total for each in versions]))] if total else []
+    rows = [("all together", "", *_cells([each.total for each in versions], inconclusive))] if total else []
     for place, group in enumerate(versions[0].groups):
         share = text.percent(group.share, 1)
-        rows.append((group.label, share, *_cells([each.groups[place].change for each in versions])))
+        rows.append(
+            (group.label, share, *_cells([each.groups[place].change for each in versions], inconclusive))
+        )
     return TextTable(
         title="",
         head=(head, "share", "before", *changes),
@@ -56,30 +89,10 @@ def group_table(
 
 
 def group_verdict(changes: GroupedChanges) -> str:
-    """Count the groups that are better, and those that are worse, beyond chance."""
-    found = [verdict_of(group.change) for group in changes.groups]
-    better, worse, opened = (found.count(word) for word in ("better", "worse", "open"))
-    said = [
-        f"Of {len(found)} groups {better} {_has(better)} a smaller error than before, by more than chance"
-    ]
-    if worse:
-        said.append(f"{worse} {_has(worse)} a larger one")
-    if opened:
-        said.append(f"for {opened} the data do not tell")
-    return "; ".join(said) + "."
-
-
-def verdict_of(change: MarginalChange) -> Verdict:
-    """Say whether recalibration made an error smaller or larger by more than chance.
-
-    It did where the paired interval of the change of the squared error excludes 0.
-    """
-    paired = change.difference
-    if paired is None or paired.mse_low is None or paired.mse_high is None:
-        return "open"
-    if paired.mse_low > 0:
-        return "better"
-    return "worse" if paired.mse_high < 0 else "open"
+    """Count the groups that are better, worse, and inconclusive, in a sentence."""
+    found = [group.change.verdict for group in changes.groups]
+    counts = [f"{found.count(word)} {_are(found.count(word))} {word}" for word in VERDICTS if word in found]
+    return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
 
 
 def error_points(error: MarginalError) -> str:
@@ -91,10 +104,13 @@ def error_points(error: MarginalError) -> str:
     return f"{text.points(error.debiased_error)} [{low}, {high}]"
 
 
-def _cells(changes: Sequence[MarginalChange]) -> list[str]:
-    after = [f"{error_points(change.after)} {verdict_of(change)}" for change in changes]
-    return [error_points(changes[0].before), *after]
+def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:
+    cells = [error_points(changes[0].before)]
+    for change in changes:
+        verdict = inconclusive if change.verdict in (None, "inconclusive") else change.verdict
+        cells.append(f"{error_points(change.after)} {verdict}".rstrip())
+    return cells
 
 
-def _has(count: int) -> str:
-    return "has" if count == 1 else "have"
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

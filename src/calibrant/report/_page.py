@@ -15,7 +15,8 @@ from calibrant.report._rows import binning_text, number_groups
 from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
 from calibrant.report._tasks import task_table
 from calibrant.results._base import plain
-from calibrant.results.drawing import Report
+from calibrant.results.drawing import ModelDifference, Report
+from calibrant.results.groups import MAPS
 from calibrant.results.measured import Measured
 from calibrant.results.measurement import Measurement
 
@@ -265,10 +266,23 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
             p_value=text.p_value(compared.difference.p_value),
             p_reason=compared.difference.reasons.get("p_value", ""),
             verdict=text.difference_verdict(compared),
+            notes=_contrast_notes(report, compared),
         )
         for compared in report.differences
         if compared.event == event
     ]
+
+
+def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...]:
+    """Explain the adjustment of a difference's p-value, and how its intervals treat a calibration map."""
+    notes = []
+    several = sum(each.adjusted_p_value is not None for each in report.differences)
+    if several > 1 and compared.adjusted_p_value is not None:
+        adjusted = text.p_value(compared.adjusted_p_value)
+        notes.append(f"Adjusted by Holm's method for the report's {several} comparisons: {adjusted}.")
+    if compared.difference.calibration_map is not None:
+        notes.append(f"The intervals {MAPS[compared.difference.calibration_map]}.")
+    return tuple(notes)
 
 
 def _class_table(report: Report, events: Sequence[str]) -> ClassTable | None:

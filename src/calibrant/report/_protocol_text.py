@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from calibrant.report import _text as text
 from calibrant.report._sections import Lines, TextTable
 from calibrant.results.agreement import Agreement, PairAgreement
+from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.protocol import MetricComparison, Protocol, SystemEvaluation
-from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.significance import Comparison
 
 P_VALUES = ("p", "Holm", "Benjamini-Hochberg")
@@ -49,14 +49,14 @@ def metric_name(name: str) -> str:
     return f"{METRICS[kind]} of {label}" if colon else METRICS[kind]
 
 
-def estimate(found: ResampledEstimate) -> str:
+def estimate(found: IntervalEstimate) -> str:
     """Write an estimate, and why it is undefined."""
     if found.estimate is None:
         return f"{text.UNDEFINED} ({found.reasons.get('estimate', 'the data do not say')})"
     return text.number(found.estimate, 3)
 
 
-def interval(found: ResampledEstimate) -> str:
+def interval(found: IntervalEstimate) -> str:
     """Write its interval."""
     return text.span(found.low, found.high, 3)
 
@@ -115,7 +115,7 @@ def agreement_tables(found: Agreement) -> tuple[TextTable, ...]:
     level = text.percent(found.level)
     coefficients = []
     for key, (name, meaning) in COEFFICIENTS.items():
-        value: ResampledEstimate = getattr(found, key)
+        value: IntervalEstimate = getattr(found, key)
         if found.annotators == 2 or key not in ("cohen_kappa", "scott_pi"):
             coefficients.append((name, estimate(value), interval(value), meaning))
     tables = [
@@ -271,7 +271,8 @@ def pair_table(found: MetricComparison, level: float, *, explain: bool = True) -
         )
     name = metric_name(found.metric)
     note = (
-        f"Interval by paired bootstrap, p by permutation, both of whole {found.unit}s. Holm and "
+        f"Interval by paired bootstrap (Student's t with fewer than 30 {found.unit}s), p by permutation, "
+        f"both of whole {found.unit}s. Holm and "
         "Benjamini-Hochberg allow for the number of pairs; intervals do not. Detectable is the difference "
         f"that so many {found.unit}s show, and the last column how many more it takes to settle one as large "
         "as the one seen."

@@ -58,6 +58,8 @@ class Contrast:
         Of the test that the squared errors are equal; why it has none, or empty.
     verdict
         What they say, in a sentence.
+    notes
+        The adjustment of the p-value for several comparisons, and how the intervals treat a calibration map.
     """
 
     title: str
@@ -68,6 +70,7 @@ class Contrast:
     p_value: str
     p_reason: str
     verdict: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

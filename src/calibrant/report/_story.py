@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.report import _text as text
-from calibrant.report._groups import error_points, group_table, verdict_of
+from calibrant.report._groups import error_points, group_table, note_on
 from calibrant.report._sections import Lines, TextTable
 from calibrant.results._base import Result, plain
 from calibrant.results.demonstration import Demonstration, TaggerStory
@@ -30,7 +30,7 @@ NEXT: tuple[tuple[str, Lines], ...] = (
         "Many classes: a row an item and class, with the columns class, item, and cluster (the sentence)",
         (
             ("calibrant fit dev.csv --method histogram --group frequency -o map.json", "mend"),
-            ("calibrant report test.csv --model map.json -o report.html", "before and after"),
+            ("calibrant report test.csv --model map.json --dev dev.csv -o report.html", "before and after"),
         ),
     ),
     (
@@ -56,7 +56,7 @@ class StoryStep:
     table
         The numbers, or None.
     after
-        What they say, a paragraph each; statements of better and worse are computed.
+        What they say, a paragraph each; verdicts of better and worse are computed.
     """
 
     heading: str
@@ -188,17 +188,16 @@ def _ranges(found: TaggerStory) -> TextTable:
 def _mended(found: TaggerStory) -> StoryStep:
     change = found.shared_changes.total
     said = {
-        "better": "Better, by more than chance.",
-        "worse": "Worse, by more than chance.",
-        "open": "These data do not tell whether that is more than chance.",
-    }
+        "better": "It is better: the change is larger than sampling error explains.",
+        "worse": "It is worse: the change is larger than sampling error explains.",
+    }.get(change.verdict or "", "The change is inconclusive: sampling error explains it as well.")
     return StoryStep(
         "Mended on other text",
         (
             f"A map from what it says to how often it is right is learned from {found.dev_words:,} words of "
             "another text (dev): one map for all tags. On the test text it changes the error from "
             f"{error_points(change.before)} to {error_points(change.after)} points. "
-            f"{said[verdict_of(change)]}",
+            f"{said}",
         ),
         None,
         (),
@@ -210,10 +209,13 @@ def _rare(found: TaggerStory) -> StoryStep:
         "The rare tags",
         (
             "The error by group, from the most frequent tags (NN nouns, IN prepositions) to the rarest, in "
-            "points with 95 % intervals. better, worse: by more than chance; open: not told.",
+            "points. A cell without a verdict is inconclusive:",
         ),
-        group_table(changes_of(found), head="tags", total=False),
-        (_rarest(found) + _price(found) + f" {CHOSEN}",),
+        group_table(changes_of(found), head="tags", total=False, inconclusive=""),
+        (
+            note_on(changes_of(found)),
+            _rarest(found) + _price(found) + f" {CHOSEN}",
+        ),
     )
 
 
@@ -223,11 +225,10 @@ def _rarest(found: TaggerStory) -> str:
     errors = [group.change.before.debiased_error or 0.0 for group in shared]
     largest = "The rarest tags have the largest error. " if errors[-1] == max(errors) else ""
     one_map = {
-        "better": "One map for all mends them too.",
+        "better": "One map for all makes them better too.",
         "worse": "One map for all makes them worse.",
-        "open": "Whether one map for all mends them is not told.",
-    }[verdict_of(shared[-1].change)]
-    better = [verdict_of(group.change) for group in grouped].count("better")
+    }.get(shared[-1].change.verdict or "", "Whether one map for all makes them better is inconclusive.")
+    better = [group.change.verdict for group in grouped].count("better")
     who = largest or "The rarest tags: "
     return f"{who}{one_map} A map for each group makes {better} of {len(grouped)} groups better."
 

@@ -169,16 +169,16 @@ def direction_verdict(measurement: Measurement) -> str:
 
 
 def difference_verdict(compared: ModelDifference) -> str:
-    """Say in a sentence which of two models is better calibrated, if the data tell."""
-    difference = compared.difference
-    if difference.mse_low is None or difference.mse_high is None:
+    """Return in a sentence which of two models is better calibrated, by the adjusted p-value."""
+    difference, p_value = compared.difference, compared.adjusted_p_value
+    if difference.mse_low is None or difference.mse_high is None or difference.mse_difference is None:
         reason = difference.reasons.get("mse_low") or difference.reasons.get("mse_difference")
         return f"The difference has no interval: {reason or 'the data do not say'}."
-    if difference.mse_high < 0:
+    if p_value is None or p_value > 1 - difference.level:
+        return f"The comparison of {compared.first} and {compared.second} is inconclusive."
+    if difference.mse_difference < 0:
         return f"{compared.first} is better calibrated than {compared.second}."
-    if difference.mse_low > 0:
-        return f"{compared.second} is better calibrated than {compared.first}."
-    return f"These data do not tell {compared.first} and {compared.second} apart."
+    return f"{compared.second} is better calibrated than {compared.first}."
 
 
 def title(names: tuple[str, ...]) -> str:

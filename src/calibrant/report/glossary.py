@@ -50,8 +50,8 @@ TERMS: dict[str, Term] = {
     "rms_calibration_error": Term(
         "CalibErr (plug-in)",
         "The papers' Algorithm 1: the root mean square gap between predicted probability and label "
-        "frequency over the plotted bins; it depends on the bins and exceeds 0 even for a perfectly "
-        "calibrated model.",
+        "frequency over the plotted bins. Noise makes it exceed 0 even for a perfectly calibrated model; "
+        "wide bins, in which gaps of opposite sign cancel, make it smaller than the calibration error.",
     ),
     "calibration_mse": Term(
         "Calibration MSE (plug-in)",

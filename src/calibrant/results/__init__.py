@@ -51,6 +51,7 @@ from calibrant.results.groups import (
     MarginalError,
     ResampledChange,
 )
+from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
@@ -73,7 +74,6 @@ from calibrant.results.protocol import (
     SystemEvaluation,
 )
 from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
-from calibrant.results.resampled import ResampledEstimate
 from calibrant.results.scores import (
     BrierDecomposition,
     CorpDecomposition,
@@ -142,6 +142,7 @@ __all__ = [
     "FittedRecalibrator",
     "GroupChange",
     "GroupedChanges",
+    "IntervalEstimate",
     "LabelPlan",
     "LogDecomposition",
     "MarginalChange",
@@ -172,7 +173,6 @@ __all__ = [
     "Report",
     "ReportedModel",
     "ResampledChange",
-    "ResampledEstimate",
     "ResampledTest",
     "Result",
     "RiskCoverage",

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from calibrant.exceptions import printable
 from calibrant.results._cells import Cell, Column, Rows, Undefined
-from calibrant.results._words import count, number, printable
+from calibrant.results._words import count, number
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")

@@ -3,19 +3,6 @@
 from __future__ import annotations
 
 
-def printable(text: str) -> str:
-    r"""Write what is not printable as an escape.
-
-    Examples
-    --------
-    >>> printable("a\tb")
-    'a\\tb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
-
-
 def number(value: float | None, digits: int = 4) -> str:
     """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from calibrant.results._base import Result
 from calibrant.results._words import counted
-from calibrant.results.resampled import ResampledEstimate, estimate_cells, estimate_columns, flattened
-from calibrant.results.table import Column, Table, interval_heading, known
+from calibrant.results.interval_estimate import IntervalEstimate, estimate_cells, estimate_columns, flattened
+from calibrant.results.table import Column, Table, interval_heading, known, warnings_of
 
 COEFFICIENTS = {
     "raw_agreement": "Raw agreement",
@@ -46,9 +46,9 @@ class PairAgreement(Result):
     second: str
     items: int
     confusion: tuple[tuple[int, ...], ...]
-    raw_agreement: ResampledEstimate
-    cohen_kappa: ResampledEstimate
-    scott_pi: ResampledEstimate
+    raw_agreement: IntervalEstimate
+    cohen_kappa: IntervalEstimate
+    scott_pi: IntervalEstimate
     reasons: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,8 +77,8 @@ class ClassAgreement(Result):
 
     label: str
     labels: int
-    specific_agreement: ResampledEstimate
-    kappa: ResampledEstimate
+    specific_agreement: IntervalEstimate
+    kappa: IntervalEstimate
     reasons: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class AnnotatorAgreement(Result):
     annotator: str
     items: int
     missing: int
-    agreement: ResampledEstimate
+    agreement: IntervalEstimate
     alpha_without: float | None
     shares: dict[str, float]
     reasons: dict[str, str] = field(default_factory=dict)
@@ -179,12 +179,12 @@ class Agreement(Result):
         The same for each pair of annotators (of at most 12), each label, each annotator.
     disputed
         The items on which annotators differ most.
-    level, samples, seed
-        Of the intervals, which resample items or clusters.
+    level
+        Nominal coverage of the intervals.
     clusters
-        Clusters that were resampled; None for items.
+        Clusters of dependent items; None where items are taken as independent.
     reasons
-        For each field that is None, why.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     items: int
@@ -193,12 +193,12 @@ class Agreement(Result):
     given: int
     missing: int
     single: int
-    raw_agreement: ResampledEstimate
-    cohen_kappa: ResampledEstimate
-    scott_pi: ResampledEstimate
-    fleiss_kappa: ResampledEstimate
-    krippendorff_alpha: ResampledEstimate
-    gwet_ac1: ResampledEstimate
+    raw_agreement: IntervalEstimate
+    cohen_kappa: IntervalEstimate
+    scott_pi: IntervalEstimate
+    fleiss_kappa: IntervalEstimate
+    krippendorff_alpha: IntervalEstimate
+    gwet_ac1: IntervalEstimate
     distance: str
     weights: str | None
     by_pair: tuple[PairAgreement, ...]
@@ -206,8 +206,6 @@ class Agreement(Result):
     by_annotator: tuple[AnnotatorAgreement, ...]
     disputed: tuple[DisputedItem, ...]
     level: float
-    samples: int
-    seed: int
     clusters: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -226,11 +224,10 @@ class Agreement(Result):
             (heading, *estimate_cells(getattr(self, name), getattr(self, name).reasons))
             for name, heading in COEFFICIENTS.items()
         )
-        units = counted(self.items, "item") if self.clusters is None else counted(self.clusters, "cluster")
+        inside = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
         caption = (
-            f"Agreement of {counted(self.annotators, 'annotator')} on {counted(self.items, 'item')}, "
-            f"{counted(len(self.labels), 'label')}: {interval_heading(self.level)}s from "
-            f"{counted(self.samples, 'resample')} of {units}, seed {self.seed}"
+            f"Agreement of {counted(self.annotators, 'annotator')} on {counted(self.items, 'item')}{inside}, "
+            f"{counted(len(self.labels), 'label')}, with {interval_heading(self.level)}s"
         )
         kappa = estimate_columns("kappa", "kappa", self.level)
         pairs = tuple(
@@ -267,7 +264,7 @@ class Agreement(Result):
         )
         given = Column("label", "label", "name"), Column("given", "given", "count")
         return (
-            Table("coefficients", columns, rows, caption),
+            Table("coefficients", columns, rows, caption, warnings_of(self.reasons)),
             Table("pairs", (*names, items, agreement, *kappa), pairs, "Pairs of annotators"),
             Table("labels", (*given, agreement, *kappa), labels, "Labels"),
             Table("annotators", about, people, "Annotators"),

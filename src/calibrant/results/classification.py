@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import Result
-from calibrant.results.resampled import ResampledEstimate, flattened
+from calibrant.results.interval_estimate import IntervalEstimate, flattened
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class ClassScore(Result):
     reference: int
     predicted: int
     correct: int
-    precision: ResampledEstimate
-    recall: ResampledEstimate
-    f1: ResampledEstimate
+    precision: IntervalEstimate
+    recall: IntervalEstimate
+    f1: IntervalEstimate
     reasons: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,29 +70,27 @@ class Classification(Result):
         The classes that micro and macro scores are over.
     by_class
         The same for each class.
-    level, samples, seed
-        Of the intervals, which resample items or clusters.
+    level
+        Nominal coverage of the intervals.
     clusters
-        Clusters that were resampled; None for items.
+        Clusters of dependent items; None where items are taken as independent.
     reasons
-        For each field that is None, why.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     n: int
     labels: tuple[str, ...]
     confusion: tuple[tuple[int, ...], ...]
-    accuracy: ResampledEstimate
-    precision_micro: ResampledEstimate
-    recall_micro: ResampledEstimate
-    f1_micro: ResampledEstimate
-    precision_macro: ResampledEstimate
-    recall_macro: ResampledEstimate
-    f1_macro: ResampledEstimate
+    accuracy: IntervalEstimate
+    precision_micro: IntervalEstimate
+    recall_micro: IntervalEstimate
+    f1_micro: IntervalEstimate
+    precision_macro: IntervalEstimate
+    recall_macro: IntervalEstimate
+    f1_macro: IntervalEstimate
     averaged: tuple[str, ...]
     by_class: tuple[ClassScore, ...]
     level: float
-    samples: int
-    seed: int
     clusters: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 

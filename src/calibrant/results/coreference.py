@@ -8,8 +8,8 @@ from typing import Any
 from calibrant.results._base import Result
 from calibrant.results._words import counted
 from calibrant.results.errors import Estimate
+from calibrant.results.interval_estimate import estimate_cells, estimate_columns
 from calibrant.results.measured import Measured
-from calibrant.results.resampled import estimate_cells, estimate_columns
 from calibrant.results.table import Cell, Column, Table, interval_heading
 
 HEADINGS = {

@@ -9,7 +9,7 @@ from calibrant._checks import Floats
 from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
-from calibrant.results.groups import GroupedChanges, ResampledChange
+from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.results.measured import EVENT, Measured, error_columns
 from calibrant.results.measurement import Measurement, headline_cells
@@ -87,13 +87,17 @@ class ModelDifference(Result):
     first, second
         Names of the models; the difference is first minus second.
     difference
-        The paired difference of their calibration errors.
+        The paired difference of their calibration errors. If the second model is the first after
+        recalibration, its ``calibration_map`` states whether the intervals treat the map as fixed.
+    adjusted_p_value
+        The p-value adjusted by Holm's method for all differences of the report; None where there is none.
     """
 
     event: str
     first: str
     second: str
     difference: ErrorDifference
+    adjusted_p_value: float | None
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class Report(Result):
     recalibrator
         The recalibrator that the second model's scores are the first's after; None where there is none.
     resampled
-        Its changes with intervals that count the chance of the fit; empty where it was not fitted again.
+        Its changes with intervals that include the sampling error of the map; empty without dev data.
     tasks
         Of logs of evaluations with several tasks or subjects, each model's errors task by task.
     groups
@@ -203,6 +207,7 @@ def _differences(report: Report, level: float) -> Table:
         Column("rms_difference", "difference"),
         Column("rms_difference", interval_heading(level), "interval"),
         Column("p_value", "p", "p-value"),
+        Column("adjusted_p_value", "adjusted p", "p-value"),
         Column("mse_difference", "of squares"),
         Column("mse_difference", interval_heading(level), "interval"),
     )
@@ -217,9 +222,16 @@ def _differences(report: Report, level: float) -> Table:
             known(value.rms_difference, reasons, "rms_difference"),
             between(value.rms_low, value.rms_high, reasons, "rms_low", "rms_high"),
             known(value.p_value, reasons, "p_value"),
+            known(found.adjusted_p_value, reasons, "adjusted_p_value", "p_value"),
             known(value.mse_difference, reasons, "mse_difference"),
             between(value.mse_low, value.mse_high, reasons, "mse_low", "mse_high"),
         )
         rows.append(row)
-    caption = "Paired differences of the debiased errors, first minus second; p: squared errors are equal"
+    caption = (
+        "Paired differences of the debiased errors, first minus second; p: squared errors are equal; "
+        "adjusted by Holm's method"
+    )
+    maps = {found.difference.calibration_map for found in report.differences} - {None}
+    if maps:
+        caption += f"; intervals {MAPS[maps.pop()] if len(maps) == 1 else 'differ in the map'}"
     return Table("differences", columns, tuple(rows), caption)

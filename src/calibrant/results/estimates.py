@@ -22,6 +22,9 @@ class CorrectedMean(Result):
         ``uncorrected``, ``labels``, ``ppi``, ``ppi++``, ``dsl`` or ``prior-shift``.
     documents, labelled
         How many there are, and how many have a label.
+    effective
+        Effective number of labels, or of clusters of labels where these are named, by Kish's formula. The
+        interval has this number minus 1 degrees of freedom. None for ``uncorrected``.
     mean, low, high
         The share and its interval; None where they are undefined.
     count, count_low, count_high
@@ -34,6 +37,7 @@ class CorrectedMean(Result):
     method: str
     documents: int
     labelled: int
+    effective: float | None
     mean: float | None
     low: float | None
     high: float | None
@@ -76,6 +80,12 @@ class CorrectedCounts(Result):
         In all.
     clusters
         Clusters of the labelled documents; None if they are taken as independent.
+    sampling
+        How documents were chosen to be labelled. ``simple``: with equal probabilities in each period.
+        ``fixed``: a fixed number of each group of documents with one probability. ``independent``: each
+        document by itself, with its own probability.
+    sampling_detected
+        Whether `sampling` was concluded from the probabilities.
     command
         That made it, if from the command line.
     """
@@ -86,6 +96,8 @@ class CorrectedCounts(Result):
     documents: int
     labelled: int
     clusters: int | None
+    sampling: str = "simple"
+    sampling_detected: bool = False
     command: str | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -119,9 +131,15 @@ class CorrectedCounts(Result):
             for one in self.estimates
         )
         units = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
+        designs = {
+            "simple": "simple random sampling",
+            "fixed": "fixed numbers of labels in groups",
+            "independent": "independent sampling",
+        }
         caption = (
             f"Counts of the {self.population}, by period and method: {self.labelled:,} of "
-            f"{counted(self.documents, 'document')} labelled{units}; {interval}s"
+            f"{counted(self.documents, 'document')} labelled{units}; {interval}s of "
+            f"{designs[self.sampling]}"
         )
         warned = (text for one in self.estimates for text in warnings_of(one.reasons))
         return (Table("counts", columns, rows, caption, tuple(dict.fromkeys(warned))),)

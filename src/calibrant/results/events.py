@@ -8,6 +8,7 @@ from typing import Any
 
 from calibrant.results._base import Result
 from calibrant.results._words import counted, percent
+from calibrant.results.propagation import Drift
 from calibrant.results.table import Column, Table, between, interval_heading, known
 
 
@@ -122,6 +123,10 @@ class EventTable(Result):
         Parts that cannot be read; their documents are in no count.
     rows
         Countries as asked for, or by falling mean of all periods; periods in order, empty ones included.
+    drift
+        The drift between periods that ``low_total`` and ``high_total`` include; None for none.
+    conditions
+        What ``low_total`` and ``high_total`` assume.
     """
 
     store: str
@@ -133,6 +138,8 @@ class EventTable(Result):
     finished: bool
     problems: tuple[str, ...]
     rows: tuple[EventCount, ...]
+    drift: Drift | None = None
+    conditions: tuple[str, ...] = ()
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a country and period."""
@@ -165,7 +172,9 @@ class EventTable(Result):
             f"{counted(self.samples, 'sample')} a document"
         )
         unfinished = () if self.finished else ("The run that made this store is not at its end.",)
-        return (Table("counts", columns, tuple(rows), caption, (*unfinished, *self.problems)),)
+        return (
+            Table("counts", columns, tuple(rows), caption, (*self.conditions, *unfinished, *self.problems)),
+        )
 
 
 @dataclass(frozen=True)

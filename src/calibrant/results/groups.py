@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from calibrant.results._base import Result
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
 NAMED = 3  # classes that stand for a group
+Verdict = Literal["better", "worse", "inconclusive"]
+# How intervals of a change by recalibration treat the calibration map.
+MAPS = {
+    "fixed": "treat the calibration map as fixed and ignore the sampling error of the dev set",
+    "resampled": "include the sampling error of the calibration map (the dev set was resampled)",
+    None: "compare the scores as they are",
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class MarginalError(Result):
         Name of the group, for ``"gmce"``.
     calibration_error
         The plug-in of the papers: root of the mean squared gap on adaptive bins; None where no score is left.
-        It is biased upward, the more so the fewer scores a bin has.
+        Noise biases it upward, the more so the fewer scores a bin has; wide bins bias it downward.
     debiased_mse
         Estimate without the bias of bins of the squared error; can be negative.
     debiased_error
@@ -85,9 +92,16 @@ class MarginalChange(Result):
         (after - before) / before of the plug-in errors, as papers give it: -0.6 is a fall by 60 %.
     difference
         The change of the debiased squared error (before minus after) with its paired interval, and the
-        relative change of the error without bins with its own. It takes the recalibration as given.
+        relative change of the error without bins with its own. Its ``calibration_map`` states whether the
+        intervals treat the calibration map as fixed.
     reasons
         Why a number is None.
+    adjusted_p_value
+        The p-value of ``difference``, adjusted by Holm's method for all comparisons of one table; None before
+        `calibrant.measure.with_verdicts`.
+    verdict
+        ``"better"`` or ``"worse"`` if the adjusted p-value is at most 1 - level, else ``"inconclusive"``;
+        None before `calibrant.measure.with_verdicts`.
     """
 
     before: MarginalError
@@ -95,6 +109,8 @@ class MarginalChange(Result):
     relative_change: float | None
     difference: ErrorDifference | None
     reasons: dict[str, str] = field(default_factory=dict)
+    adjusted_p_value: float | None = None
+    verdict: Verdict | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat row: what was measured, before, after, and the changes with their intervals."""
@@ -117,6 +133,9 @@ class MarginalChange(Result):
                         *("relative_change", "relative_low", "relative_high"),
                     )
                 },
+                "adjusted_p_value": self.adjusted_p_value,
+                "verdict": self.verdict,
+                "calibration_map": None if paired is None else paired.calibration_map,
             }
         ]
 
@@ -163,6 +182,8 @@ class GroupedChanges(Result):
         Of all scores on one set of bins: errors of opposite sign of two groups can cancel in it.
     groups
         Each group by itself, in their order.
+
+    The verdicts of the total and of all groups are adjusted together.
     """
 
     total: MarginalChange
@@ -187,11 +208,14 @@ class GroupedChanges(Result):
             Column("after", interval, "interval"),
             Column("mse_difference", "fall of the square"),
             Column("mse_difference", interval, "interval"),
+            Column("adjusted_p_value", "adjusted p", "p-value"),
+            Column("verdict", "verdict", "text"),
         )
         whole = GroupChange((), 1.0, self.total)
         rows = tuple(_cells(group) for group in (whole, *self.groups))
         caption = (
-            "Debiased calibration errors before and after recalibration; intervals take the map as given"
+            "Debiased calibration errors before and after recalibration; intervals of the change "
+            f"{MAPS[None if paired is None else paired.calibration_map]}; p-values adjusted by Holm's method"
         )
         return (Table("groups", columns, rows, caption),)
 
@@ -211,6 +235,10 @@ def _cells(group: GroupChange) -> tuple[Cell, ...]:
         None
         if paired is None
         else between(paired.mse_low, paired.mse_high, paired.reasons, "mse_low", "mse_high"),
+        None
+        if paired is None
+        else known(change.adjusted_p_value, paired.reasons, "adjusted_p_value", "p_value"),
+        change.verdict,
     )
 
 
@@ -223,37 +251,42 @@ def _ends(error: MarginalError) -> Cell:
 
 @dataclass(frozen=True)
 class ResampledChange(Result):
-    """A change by recalibration with intervals that count the recalibration set's chance as well.
+    """A change by recalibration with intervals that include the sampling error of the calibration map.
 
     Attributes
     ----------
     change
-        The change by the map that was fitted to all of dev; its own interval takes that map as given.
+        The change by the map fitted to all of dev. The intervals of its ``difference`` are for the mean
+        change over dev sets of this size; where ``reasons`` explains why they cannot be computed, they treat
+        the map as fixed.
+    fixed
+        The same difference with intervals that treat the map as fixed; None where the change is undefined.
     level
         Nominal coverage.
+    dev_clusters
+        Effective number of clusters of dev, (sum of sizes)^2 / sum of squared sizes; None if rows are drawn.
     draws, failed
-        Resampled dev sets, and those of them that no map could be fitted to.
+        Resampled dev sets, and those of them to which no map could be fitted.
     seed
         Of the draws; None when a generator was given.
-    mse_low, mse_high
-        Interval of ``change.difference.mse_difference`` for a dev set and a test set of these sizes.
     map_deviation
         Standard deviation of the debiased squared error after, over maps fitted to resampled dev sets.
     after_low, after_high
         Quantiles of the plug-in error after, over these maps, on this test set.
     relative_low, relative_high
-        The same for its relative change. Maps of resampled sets fit a little worse than that of the whole.
+        The same for its relative change. Maps of resampled sets fit a little worse than the map of the whole
+        set.
     reasons
-        Why a number is None.
+        Why a number is None; warnings, under ``warning``.
     """
 
     change: MarginalChange
+    fixed: ErrorDifference | None
     level: float
+    dev_clusters: float | None
     draws: int
     failed: int
     seed: int | None
-    mse_low: float | None = None
-    mse_high: float | None = None
     map_deviation: float | None = None
     after_low: float | None = None
     after_high: float | None = None
@@ -262,7 +295,11 @@ class ResampledChange(Result):
     reasons: dict[str, str] = field(default_factory=dict)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """The row of the change, and the limits over maps as ``resampled_mse_low`` and so on."""
+        """The row of the change, with the limits for the fixed map as ``fixed_mse_low`` and so on."""
         (row,) = self.change.to_rows()
-        names = ("mse_low", "mse_high", "after_low", "after_high", "relative_low", "relative_high", "draws")
-        return [{**row, **{f"resampled_{name}": getattr(self, name) for name in names}}]
+        fixed = {
+            f"fixed_{name}": None if self.fixed is None else getattr(self.fixed, name)
+            for name in ("mse_low", "mse_high", "p_value")
+        }
+        names = ("after_low", "after_high", "relative_low", "relative_high", "draws")
+        return [{**row, **fixed, **{f"resampled_{name}": getattr(self, name) for name in names}}]

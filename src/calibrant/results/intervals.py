@@ -132,6 +132,10 @@ class ErrorDifference(Result):
         Seed of the sign flips behind the variance; None when a generator was given.
     reasons
         For each field that is None, why.
+    calibration_map
+        If the second scores are the first after recalibration: ``"fixed"`` if the intervals treat the
+        calibration map as fixed and ignore the sampling error of the dev set, ``"resampled"`` if they include
+        it. None for two models.
     """
 
     level: float
@@ -152,6 +156,7 @@ class ErrorDifference(Result):
     clusters: int | None = None
     seed: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
+    calibration_map: str | None = None
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,9 @@ class Measurement(Result):
     bin_interval
         Method of these intervals.
     rms_calibration_error, calibration_mse, max_calibration_error
-        Plug-ins of these bins: the papers' CalibErr, its square, the largest gap.
+        Plug-ins of these bins: the papers' CalibErr, its square, the largest gap. Where gaps of opposite sign
+        cancel within a bin, they understate the error, and ``reasons`` contains
+        ``rms_calibration_error_warning``.
     ece
         Mean absolute gap on equal-width bins, with its noise floor.
     smooth_ece

@@ -62,7 +62,10 @@ class Monitoring(Result):
         Without restarts, the probability that there is ever a false alarm is at most this. With restarts, a
         stream without any fault runs 1 / alpha looks on average, or longer, until the next false alarm.
     unit
-        What is taken as independent given the past: ``day`` (nothing within a day), ``cluster`` or ``item``.
+        What is taken as independent given the past: ``day`` (nothing within a day), ``cluster`` or ``item``;
+        with ``dependent-day``, errors may persist from day to day.
+    condition
+        The condition under which the promise of ``alpha`` holds.
     epsilon
         How far the mean of ``y - q`` in a region may be beyond what is compared with.
     restart
@@ -72,7 +75,8 @@ class Monitoring(Result):
     edges
         Inner edges of the regions of scores.
     bound_above, bound_below
-        For each region, the largest mean of ``y - q`` and of ``q - y`` that is no fault.
+        For each region, the largest mean of ``y - q`` and of ``q - y`` that is no fault. With
+        ``dependent-day``, zeros: the mean of the reference is a parameter of the model.
     days
         The looks, in order.
     alarms
@@ -84,6 +88,7 @@ class Monitoring(Result):
     against: str
     alpha: float
     unit: str
+    condition: str
     epsilon: float
     restart: bool
     threshold: float
@@ -128,6 +133,6 @@ class Monitoring(Result):
         restarts = ", with restarts" if self.restart else ""
         caption = (
             f"Evidence against {self.against} scores, window by window: alpha = {self.alpha:g}{restarts}; "
-            f"independent unit {self.unit}; alarm at log10 e = {self.threshold:.2f}"
+            f"unit {self.unit}; alarm at log10 e = {self.threshold:.2f}. Condition: {self.condition}"
         )
         return (Table("windows", columns, rows, caption, warnings_of(self.reasons)),)

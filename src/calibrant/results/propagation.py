@@ -97,6 +97,26 @@ class Exceedance(Result):
 
 
 @dataclass(frozen=True)
+class Drift(Result):
+    """How far the log-odds of probabilities shift from period to period.
+
+    Attributes
+    ----------
+    sd
+        Standard deviation of the shifts; if it is estimated, the posterior median.
+    low, high
+        The central 95 % interval of the standard deviation; equal to it if it was given.
+    periods
+        Labelled periods that it was estimated from; None if it was given.
+    """
+
+    sd: float
+    low: float
+    high: float
+    periods: int | None
+
+
+@dataclass(frozen=True)
 class CountInterval(Result):
     """A number of documents, and how sure it is.
 
@@ -121,8 +141,10 @@ class CountInterval(Result):
         Monte Carlo standard error of the mean, sqrt(sum p(1-p) / samples); 0 for exact probabilities.
     refits, failed_refits
         Recalibrators behind the total interval, and draws of the labelled data that gave none.
+    drift
+        The drift between periods that the total interval includes; None for none.
     reasons
-        Why a field is None.
+        Why a field is None, and warnings.
     """
 
     documents: int
@@ -138,6 +160,7 @@ class CountInterval(Result):
     high_total: float | None = None
     refits: int = 0
     failed_refits: int = 0
+    drift: Drift | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
 

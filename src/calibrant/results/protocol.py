@@ -10,7 +10,7 @@ from calibrant.results._words import counted, percent
 from calibrant.results.agreement import Agreement
 from calibrant.results.classification import Classification
 from calibrant.results.drawing import Report
-from calibrant.results.resampled import ResampledEstimate, estimate_cells, estimate_columns
+from calibrant.results.interval_estimate import IntervalEstimate, estimate_cells, estimate_columns
 from calibrant.results.selective import RiskCoverage
 from calibrant.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
 from calibrant.results.table import Column, Table, between, interval_heading, known
@@ -116,7 +116,7 @@ class SystemEvaluation(Result):
     description: str
     gives: str
     decision: str | None
-    values: dict[str, ResampledEstimate]
+    values: dict[str, IntervalEstimate]
     scores: Classification
     unused: int
     over_budget: int
@@ -324,5 +324,5 @@ class Protocol(Result):
             for compared in self.comparisons
             for pair in compared.pairs
         )
-        caption = f"Differences, first minus second: bootstrap intervals, {self.alternative} permutation test"
+        caption = f"Differences, first minus second: intervals, {self.alternative} permutation test"
         return (Table("differences", columns, rows, caption),) if rows else ()

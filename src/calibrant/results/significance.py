@@ -34,8 +34,10 @@ class MeanInterval(Result):
         Clusters; None where values are taken as independent.
     test_train_ratio
         Size of the test data over that of the training data; None where not known.
+    freedom
+        Degrees of freedom of Student's t; None for one value or cluster.
     reasons
-        For each field that is None, why.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     mean: float
@@ -49,6 +51,7 @@ class MeanInterval(Result):
     level: float
     clusters: int | None = None
     test_train_ratio: float | None = None
+    freedom: float | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -85,8 +88,10 @@ class PairedTest(Result):
         Clusters; None where pairs are taken as independent.
     test_train_ratio
         As in `MeanInterval`.
+    freedom
+        Degrees of freedom of Student's t; None for one pair or cluster.
     reasons
-        For each field that is None, why.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     difference: float
@@ -108,6 +113,7 @@ class PairedTest(Result):
     level: float
     clusters: int | None = None
     test_train_ratio: float | None = None
+    freedom: float | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -118,7 +124,8 @@ class ResampledTest(Result):
     Attributes
     ----------
     method
-        ``bootstrap`` (units drawn with replacement) or ``permutation`` (the systems swapped in units).
+        ``bootstrap`` (units drawn with replacement), ``t`` (Student's t of the linearized difference, for
+        fewer than 30 items or clusters) or ``permutation`` (the systems swapped in units).
     difference
         Statistic of the first minus that of the second.
     p_value
@@ -136,7 +143,7 @@ class ResampledTest(Result):
     level, seed
         Of the interval, of the draws.
     reasons
-        For each field that is None, why.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     method: str

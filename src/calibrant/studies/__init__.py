@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
 NAMES = (
+    "agreement",
     "coreference",
     "counts",
     "coverage",
@@ -57,7 +58,7 @@ def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Stud
     --------
     >>> run("sentimental")
     Traceback (most recent call last):
-    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are coreference, ...
+    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are agreement, ...
     """
     module = _module(name)
     found: Study = module.run(data=data, seed=module.SEED if seed is None else seed)

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats, Integers
-from calibrant.evaluate._pair_agreement import pair_agreement
+from calibrant.evaluate._student import tail
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
-from calibrant.evaluate.ratings import Ratings
-from calibrant.evaluate.scores import classification_scores, f_of, f_sums
+from calibrant.evaluate.scores import f_of, f_sums
 from calibrant.evaluate.selective import risk_coverage
 from calibrant.evaluate.significance import paired_t_test
+from calibrant.studies.agreement import alike_in_clusters, cluster_sizes
 
 SIZE = 0.05
 SAMPLES = 500
 ITEMS = 200
 CELLS = (0.7, 0.1, 0.1, 0.1)  # both right, the first alone, the second alone, neither
-PEAKS = ((0.45, 0.05, 0.05, 0.45), (0.65, 0.05, 0.10, 0.20), (0.90, 0.03, 0.03, 0.04))
 _DATASETS_A_CHUNK = 250
 
 
@@ -102,30 +101,52 @@ def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> 
     }
 
 
-def agreement_coverage(
-    seed: int, replications: int, *, items: int, shares: tuple[float, ...]
+def cluster_error_rates(
+    seed: int, replications: int, *, clusters: int, sizes: str, effect: float = 0.0
 ) -> dict[str, float]:
-    """How often the intervals of kappa and F hold the truth, for two annotators of two labels."""
+    """How often each test of clusters finds a difference at 5 %; accuracies differ by ``effect``.
+
+    The last two tests are those of other software: `statsmodels` with a covariance that is robust to clusters
+    (``OLS(...).fit(cov_type="cluster", use_t=True)``), and a bootstrap of clusters.
+    """
     rng = np.random.default_rng(seed)
-    cells = np.array(shares).reshape(2, 2)
-    chance = float(cells.sum(axis=0) @ cells.sum(axis=1))
-    truth = {
-        "kappa": (float(np.trace(cells)) - chance) / (1 - chance),
-        "F": 2 * float(cells[1, 1]) / float(2 * cells[1, 1] + cells[0, 1] + cells[1, 0]),
-    }
-    inside: dict[str, list[bool]] = {"kappa": [], "F": []}
+    shares = np.array(CELLS) + np.array([0.0, 0.5, -0.5, 0.0]) * effect
+    found: dict[str, list[float | None]] = {}
     for replication in range(replications):
-        cell = rng.choice(4, items, p=shares)
-        first, second = cell // 2, cell % 2
-        settings: dict[str, Any] = {"samples": SAMPLES, "seed": replication}
-        pair = pair_agreement(
-            Ratings.from_lists({"a": first.tolist(), "b": second.tolist()}, order=[0, 1]), **settings
-        )
-        scored = classification_scores(second, first, labels=[0, 1], **settings)
-        for name, found in (("kappa", pair.cohen_kappa), ("F", scored["1"].f1)):
-            if found.low is not None and found.high is not None:
-                inside[name].append(found.low <= truth[name] <= found.high)
-    return {name: float(np.mean(found)) for name, found in inside.items()}
+        cluster = np.repeat(np.arange(clusters), cluster_sizes(rng, sizes, clusters))
+        cell = alike_in_clusters(rng, rng.choice(4, len(cluster), p=shares), cluster)
+        first, second = (cell <= 1).astype(np.float64), ((cell == 0) | (cell == 2)).astype(np.float64)
+        reference = np.arange(len(cell)) % 2 == 0
+        flags = [f_sums(reference, reference == (right > 0)) for right in (first, second)]
+        drawn: dict[str, Any] = {"clusters": cluster, "samples": SAMPLES, "seed": replication}
+        size = np.bincount(cluster).astype(np.float64)
+        total = np.bincount(cluster, first - second).astype(np.float64)
+        p_values = {
+            "t-test": paired_t_test(first, second, clusters=cluster).p_value,
+            "permutation": paired_permutation(first, second, **drawn).p_value,
+            "bootstrap or t of F": paired_bootstrap(*flags, statistic=f_of, **drawn).p_value,
+            "permutation of F": paired_permutation(*flags, statistic=f_of, **drawn).p_value,
+            "statsmodels": robust_p_value(size, total),
+            "cluster bootstrap": _bootstrap_p_value(rng, size, total),
+        }
+        for name, p_value in p_values.items():
+            found.setdefault(name, []).append(p_value)
+    return {name: float(np.mean([p is not None and p <= SIZE for p in each])) for name, each in found.items()}
+
+
+def robust_p_value(size: Floats, total: Floats) -> float | None:
+    """p-value of a mean from its sums over clusters, as statsmodels computes it."""
+    number, mean = len(size), total.sum() / size.sum()
+    residual = total - mean * size
+    variance = float(residual @ residual) * number / (number - 1)
+    return None if variance == 0 else tail(float(total.sum()) / variance**0.5, number - 1, "two-sided")
+
+
+def _bootstrap_p_value(rng: np.random.Generator, size: Floats, total: Floats) -> float:
+    drawn = rng.multinomial(len(size), np.full(len(size), 1 / len(size)), size=SAMPLES)
+    mean = total.sum() / size.sum()
+    gap = (drawn @ total) / (drawn @ size) - mean
+    return float((np.sum(np.abs(gap) >= abs(mean) - 1e-12) + 1) / (SAMPLES + 1))
 
 
 def selective_coverage(

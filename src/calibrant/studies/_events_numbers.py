@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.io._store_parts import DOCUMENTS, PATTERN, read_part
+from calibrant.io._store_parts import read_part
 from calibrant.propagate.counts import poisson_binomial
 from calibrant.propagate.total import RefittedRecalibrator
 from calibrant.results.events import EventCount
@@ -82,7 +82,7 @@ def overview_row(counted: Counted) -> Row:
     store = counted.source.store
     skipped = sum(
         int(np.count_nonzero(read_part(file, store.sample_count, ("skipped",))["skipped"].to_numpy()))
-        for file in sorted((store.path / DOCUMENTS).glob(PATTERN))
+        for file in store.parts
     )
     cells = [cell for country in counted.frequent for cell in counted.calendar.cells(country)]
     means = np.array([chance[cell].sum() for cell in cells])

@@ -10,12 +10,13 @@ from pathlib import Path
 from calibrant.io._atomic import writing
 from calibrant.io._store_parts import (
     DOCUMENTS,
-    PATTERN,
+    part_digest,
     read_manifest,
     read_part,
     schema,
     write_manifest,
 )
+from calibrant.io.store import EventStore
 from calibrant.studies._base import Row
 from calibrant.studies._events_dev import dev_rows
 
@@ -43,7 +44,7 @@ def ship_store(store: Path, folder: Path) -> None:
     manifest = read_manifest(store)
     assert manifest is not None
     samples = manifest.settings["samples"]
-    parts = [read_part(file, samples) for file in sorted((store / DOCUMENTS).glob(PATTERN))]
+    parts = [read_part(file, samples) for file in EventStore(store).parts]
     table = pa.concat_tables(parts).sort_by([("date", "ascending"), ("id", "ascending")])
     (folder / DOCUMENTS).mkdir(parents=True)
     plain = [name for name in schema().names if name not in ("id", "date")]
@@ -59,7 +60,8 @@ def ship_store(store: Path, folder: Path) -> None:
             write_page_checksum=True,
         )
     sources = {**SOURCES, "rules": manifest.sources["rules"]}
-    write_manifest(folder, replace(manifest, sources=sources))
+    digest = part_digest((folder / DOCUMENTS / PART).read_bytes())
+    write_manifest(folder, replace(manifest, sources=sources, parts={PART: digest}))
 
 
 def _leaves(table: object, names: Iterable[str]) -> list[str]:

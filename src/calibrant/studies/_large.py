@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure._moments import Moments, moments
-from calibrant.measure._residuals import residuals
+from calibrant.measure.intervals import error_interval
 from calibrant.results import Bins
-from calibrant.synthetic import Transform, beta_quantile
+from calibrant.studies._base import Row
+from calibrant.studies._designs import LEVEL, number
+from calibrant.studies._situations import SCORES, TRANSFORMS, beta_name
+from calibrant.synthetic import Transform, beta_quantile, squared_error_of
 
 Floats = NDArray[np.float64]
 _NODES = 8
@@ -58,10 +60,26 @@ def draw_bins(expected: Floats, n: int, rng: np.random.Generator) -> Bins:
     )
 
 
-def draw_moments(
-    a: float, b: float, transform: Transform, n: int, bins: int, replications: int, rng: np.random.Generator
-) -> list[Moments]:
-    """Moments of the debiased squared error of ``n`` pairs on ``bins`` bins, replicated."""
-    expected = expected_bins(a, b, transform, bins)
-    drawn = [moments(residuals(draw_bins(expected, n, rng))) for _ in range(replications)]
-    return [found for found in drawn if found is not None]
+def cap_rows(seed: int, replications: int = 100) -> list[Row]:
+    """Coverage and bias with 10^3 and 10^4 bins of 10^7 to 10^9 pairs."""
+    rows = []
+    for n in (10**7, 10**8, 10**9):
+        for bins in (10**3, 10**4):
+            for scores in SCORES:
+                rng = np.random.default_rng([seed, n, bins, round(10 * scores.a)])
+                row: Row = {"n": f"{n:.0e}".replace("e+0", "e"), "bins": bins, "scores": beta_name(scores)}
+                biases = []
+                for name, transform in TRANSFORMS.items():
+                    expected = expected_bins(scores.a, scores.b, transform, bins)
+                    found = np.array([_interval(draw_bins(expected, n, rng)) for _ in range(replications)])
+                    theta = squared_error_of(scores, transform)
+                    estimate, low, high = found.T
+                    row[name] = f"{100 * np.mean((low**2 <= theta) & (theta <= high**2)):.1f}"
+                    biases.append(float((estimate.mean() - theta) / estimate.std()))
+                rows.append({**row, "largest bias in sd": f"{max(biases, key=abs):+.2f}"})
+    return rows
+
+
+def _interval(bins: Bins) -> tuple[float, float, float]:
+    found = error_interval(bins, level=LEVEL)
+    return number(found.debiased_mse), number(found.low), number(found.high)

@@ -1,239 +1,134 @@
-"""Replications behind the coverage study: synthetic predictions in, moments of their estimates out."""
+"""Replications behind the coverage study: designs in, what calibrant says of each draw out."""
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, pairs
-from calibrant.measure._moments import Moments, moments
-from calibrant.measure._residuals import residuals
-from calibrant.measure._tails import p_value_of, quantile
-from calibrant.measure.binning import uniform
-from calibrant.measure.intervals import Method, error_interval, inverted
-from calibrant.studies import _sun
-from calibrant.synthetic import (
-    Identity,
-    LogitSlope,
-    Shift,
-    Transform,
-    beta_quantile,
-    draw_uniforms,
-    squared_error,
-)
+from calibrant.studies import _peers
+from calibrant.studies._designs import Design, PairsDesign
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
-
-LEVEL = 0.95
-SCORES = ((0.1, 1.0), (0.5, 0.5), (2.0, 2.0))
-TRANSFORMS: dict[str, Transform] = {
-    "calibrated": Identity(),
-    "k = 0.05": Shift(0.05),
-    "k = 0.1": Shift(0.1),
-    "logits x 1.5": LogitSlope(1.5),
-}
+PAIRS_PER_PIECE = 4_000_000
 
 
 @dataclass(frozen=True)
-class Dependence:
-    """How pairs depend on each other."""
-
-    name: str
-    cluster_size: int = 1
-    label_correlation: float = 0.0
-    score_correlation: float = 0.0
-
-
-INDEPENDENT = Dependence("independent")
-CLUSTERED = Dependence("clustered labels", 20, 0.3)
-CORRELATED = Dependence("clustered labels and scores", 20, 0.3, 0.5)
-DEPENDENCE = (INDEPENDENT, CLUSTERED, CORRELATED)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Cells that share scores and uniform numbers: all transforms of one design."""
-
-    a: float
-    b: float
-    n: int
-    dependence: Dependence
-    transforms: tuple[str, ...]
-    replications: int
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Replications of one cell of the grid.
+class Replications:
+    """What was found in the replications of one design.
 
     Attributes
     ----------
-    block
-        Its design.
-    transform
-        Its name among `TRANSFORMS`.
-    theta
-        The true squared error.
-    moments
-        (replications, 4): T, V2, its skewness, kappa.
+    values
+        (targets, replications, columns): the numbers of `Outcome`, NaN where there is none.
+    warned
+        (targets, replications) whether a warning was given.
+    warnings
+        For each target how many replications gave a warning, by its name.
+    peers
+        (methods, replications, 2) limits of the RMS error by `_peers.METHODS`.
     """
 
-    block: Block
-    transform: str
-    theta: float
-    moments: Floats
+    values: Floats
+    warned: NDArray[np.bool_]
+    warnings: list[Counter[str]]
+    peers: Floats
 
-    @property
-    def clusters(self) -> int:
-        size = self.block.dependence.cluster_size
-        return math.ceil(self.block.n / size) if size > 1 else 0
-
-    def found(self) -> Iterator[Moments]:
-        for row in self.moments:
-            yield Moments(*row.tolist())
-
-    def intervals(self, level: float) -> Floats:
-        """(replications, 2) inverted intervals for theta."""
-        z = quantile(level, self.clusters)
-        return np.array([inverted(found, z) for found in self.found()])
-
-    def wald_intervals(self, level: float) -> Floats:
-        """(replications, 2) intervals T +- z sd, cut at 0."""
-        estimate, variance, _, slope = self.moments.T
-        half = quantile(level, self.clusters) * np.sqrt(variance + slope * np.maximum(estimate, 0))
-        limits: Floats = np.maximum(0, np.stack([estimate - half, estimate + half], axis=1))
-        return limits
-
-    def oracle_widths(self, level: float) -> Floats:
-        """Widths, on the scale of the RMS error, of T +- z times its true standard deviation."""
-        estimate = self.moments[:, 0]
-        half = quantile(level) * float(np.std(estimate))
-        limits = np.sqrt(np.maximum(0, np.stack([estimate - half, estimate + half])))
-        width: Floats = limits[1] - limits[0]
-        return width
-
-    def p_values(self, *, skewed: bool = True) -> Floats:
-        """p-values of the test of calibration, with the skewness of its null distribution or without."""
-        return np.array(
-            [
-                p_value_of(
-                    found.estimate / math.sqrt(found.null_variance),
-                    found.null_skewness if skewed else 0.0,
-                    self.clusters,
-                )
-                for found in self.found()
-            ]
+    @classmethod
+    def joined(cls, parts: Sequence[Replications]) -> Replications:
+        """All replications of several pieces."""
+        return cls(
+            np.concatenate([part.values for part in parts], axis=1),
+            np.concatenate([part.warned for part in parts], axis=1),
+            [sum(found, Counter()) for found in zip(*(part.warnings for part in parts), strict=True)],
+            np.concatenate([part.peers for part in parts], axis=1),
         )
 
 
-def _replicate(block: Block, seed: np.random.SeedSequence, replications: int) -> Floats:
-    """Moments (transforms, replications, 4) of fresh data."""
+def replicated(design: Design, seed: np.random.SeedSequence, replications: int, peers: int) -> Replications:
+    """Outcomes of fresh draws."""
     rng = np.random.default_rng(seed)
-    out = np.empty((len(block.transforms), replications, 4))
-    for r in range(replications):
-        for t, source in enumerate(_draw(block, rng)):
-            found = moments(residuals(source))
-            if found is None:
-                raise RuntimeError("a synthetic sample has no two units in a bin")
-            out[t, r] = found.estimate, found.null_variance, found.null_skewness, found.slope
-    return out
-
-
-_DRAWN: dict[Method, tuple[int | None, int]] = {  # pairs a bin, draws; 200 pairs are the papers' floor
-    "sampling": (200, 500),
-    "sampling-thesis": (200, 500),
-    "bootstrap": (None, 200),
-}
-OTHER_METHODS = (*_DRAWN, "Sun et al. 2024")
-
-
-def other_methods(block: Block, seed: np.random.SeedSequence, replications: int) -> Floats:
-    """Limits (transforms, replications, methods, 2) of the squared error by `OTHER_METHODS`."""
-    rng = np.random.default_rng(seed)
-    out = np.empty((len(block.transforms), replications, len(OTHER_METHODS), 2))
-    for r in range(replications):
-        for t, source in enumerate(_draw(block, rng)):
-            for m, (method, (size, samples)) in enumerate(_DRAWN.items()):
-                found = error_interval(source, method=method, seed=rng, samples=samples, bin_size=size)
-                if found.low is None or found.high is None:
-                    raise RuntimeError("an interval of a synthetic sample is undefined")
-                limits = np.maximum(0.0, [found.low, found.high])
-                out[t, r, m] = limits if method == "sampling-thesis" else limits**2
-            out[t, r, -1] = _sun.interval(uniform(source, _sun.BINS), LEVEL)
-    return out
-
-
-def _draw(block: Block, rng: np.random.Generator) -> Iterator[Pairs]:
-    """Fresh scores, and labels by each transform from the same uniform numbers."""
-    dependence = block.dependence
-    uniform, threshold, cluster = draw_uniforms(
-        block.n,
-        dependence.cluster_size,
-        rng,
-        label_correlation=dependence.label_correlation,
-        score_correlation=dependence.score_correlation,
+    found = [design.outcomes(rng) for _ in range(replications)]
+    targets = list(zip(*found, strict=True))
+    limits = np.empty((len(_peers.METHODS), peers, 2))
+    if isinstance(design, PairsDesign):
+        for place in range(peers):
+            limits[:, place] = _peers.limits(design.draw(rng), rng, own=design.wald)
+    return Replications(
+        np.array([[(*each[:4], *each.extra) for each in target] for target in targets]),
+        np.array([[bool(each.warnings) for each in target] for target in targets]),
+        [Counter(name for each in target for name in each.warnings) for target in targets],
+        limits,
     )
-    score = beta_quantile(uniform, block.a, block.b)
-    for name in block.transforms:
-        yield pairs(threshold < TRANSFORMS[name](score), score, clusters=cluster)
 
 
 def simulate(
-    blocks: Sequence[Block], *, seed: int, processes: int = 1, progress: Progress | None = None
-) -> list[Cell]:
-    """Run all replications of all blocks; the result does not depend on ``processes``."""
-    drawn = replicate(_replicate, blocks, seed=seed, processes=processes, progress=progress)
-    cells = []
-    for block, found in zip(blocks, drawn, strict=True):
-        for t, name in enumerate(block.transforms):
-            theta = squared_error(block.a, block.b, TRANSFORMS[name])
-            cells.append(Cell(block, name, theta, found[t]))
-    return cells
-
-
-def replicate(
-    function: Callable[[Block, np.random.SeedSequence, int], Floats],
-    blocks: Sequence[Block],
+    designs: Sequence[Design],
     *,
     seed: int,
     processes: int = 1,
     progress: Progress | None = None,
-) -> list[Floats]:
-    """Call the function on pieces of each block and join their second axes (replications)."""
-    tasks = [(i, task) for i, block in enumerate(blocks) for task in _pieces(block, seed)]
-    parts: dict[int, Floats] = {}
+) -> Iterator[tuple[int, Replications]]:
+    """Run the designs, and give the place and the replications of each as soon as it is done.
+
+    The result of a design depends neither on the designs around it nor on ``processes``.
+    """
+    tasks = [(place, task) for place, design in enumerate(designs) for task in _pieces(design, seed)]
+    missing = Counter(place for place, _ in tasks)
+    parts: dict[int, dict[int, Replications]] = {place: {} for place in missing}
+    for done, (number, part) in enumerate(_results([task for _, task in tasks], processes), 1):
+        place = tasks[number][0]
+        parts[place][number] = part
+        if progress is not None:
+            progress(done, len(tasks))
+        if len(parts[place]) == missing[place]:
+            found = parts.pop(place)
+            yield place, Replications.joined([found[key] for key in sorted(found)])
+
+
+Task = tuple[Design, np.random.SeedSequence, int, int]
+
+
+def _results(tasks: Sequence[Task], processes: int) -> Iterator[tuple[int, Replications]]:
     if processes <= 1:
-        for done, (_, task) in enumerate(tasks):
-            parts[done] = function(*task)
-            _report(progress, done + 1, len(tasks))
-    else:
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            futures = {pool.submit(function, *task): number for number, (_, task) in enumerate(tasks)}
-            for done, future in enumerate(as_completed(futures), 1):
-                parts[futures[future]] = future.result()
-                _report(progress, done, len(tasks))
-    return [
-        np.concatenate([parts[number] for number, (i, _) in enumerate(tasks) if i == block], axis=1)
-        for block in range(len(blocks))
-    ]
+        for number, task in enumerate(tasks):
+            yield number, replicated(*task)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        futures: dict[Future[Replications], int] = {
+            pool.submit(replicated, *task): number for number, task in enumerate(tasks)
+        }
+        for future in as_completed(futures):
+            yield futures.pop(future), future.result()
 
 
-def _report(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)
+def key_of(design: Design) -> str:
+    """What the draws of a design depend on, besides the seed.
+
+    Examples
+    --------
+    >>> from calibrant.studies._situations import designs
+    >>> one, other = designs("sawteeth", replications=3)[0], designs("sawteeth")[0]
+    >>> key_of(one) == key_of(other)
+    True
+    """
+    plain = replace(design, replications=0)  # type: ignore[type-var]
+    return repr(replace(plain, peers=0, wald=False) if isinstance(plain, PairsDesign) else plain)
 
 
-def _pieces(block: Block, seed: int) -> Iterator[tuple[Block, np.random.SeedSequence, int]]:
-    """Pieces of about 2 million pairs; a piece's seed hangs on its design and its number alone."""
-    step = max(1, min(block.replications, 2_000_000 // block.n))
-    design = repr((block.a, block.b, block.n, block.dependence)).encode()
-    for number, start in enumerate(range(0, block.replications, step)):
-        sequence = np.random.SeedSequence([seed, *design, number])
-        yield block, sequence, min(step, block.replications - start)
+def _pieces(design: Design, seed: int) -> Iterator[Task]:
+    """Pieces of about 4 million pairs; a piece's seed depends on its design and its number alone."""
+    step = max(1, PAIRS_PER_PIECE // design.pairs_drawn)
+    peers = design.peers if isinstance(design, PairsDesign) else 0
+    key = key_of(design).encode()
+    starts = range(0, design.replications, step)
+    for number, start in enumerate(starts):
+        drawn = min(step, design.replications - start)
+        share = peers * (number + 1) // len(starts) - peers * number // len(starts)
+        yield design, np.random.SeedSequence([seed, *key, number]), drawn, share

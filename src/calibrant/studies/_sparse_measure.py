@@ -180,12 +180,7 @@ def resampled_rows(tagset: Tagset, draws: int, seed: int) -> list[Row]:
         for each in found:
             row = {"tagger": tagset.title, **condition._asdict(), **change_row(each.change)}
             numbers = {"map deviation": each.map_deviation, "draws": each.draws - each.failed}
-            ends = {
-                "after, low": each.after_low,
-                "after, high": each.after_high,
-                "mse_low": each.mse_low,
-                "mse_high": each.mse_high,
-            }
+            ends = {"after, low": each.after_low, "after, high": each.after_high}
             rows.append(row | ends | numbers)
     return rows
 

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from calibrant._kernels import betting as kernels
 from calibrant._parallel import default_threads
 from calibrant._rng import generator_of
-from calibrant.evaluate._bets import EDGES, Bets, bets_of, reference_bounds, regions_of, sums_by_group
+from calibrant.evaluate._bets import (
+    DAY_STRENGTHS,
+    EDGES,
+    STRENGTHS,
+    Bets,
+    bets_of,
+    reference_bounds,
+    regions_of,
+    sums_by_group,
+)
 from calibrant.evaluate.monitoring import start
 
 Floats = NDArray[np.float64]
@@ -32,13 +41,14 @@ class Stream:
 
     Attributes
     ----------
-    total, count
-        (days, groups, regions) sums of y - q, and counts.
+    total, score, count
+        (days, groups, regions) sums of y - q and of q, and counts.
     t
         (days,) mean residual of clusters over its standard error: what a daily t-test looks at.
     """
 
     total: Floats
+    score: Floats
     count: Floats
     t: Floats
 
@@ -76,11 +86,12 @@ def simulate(
     uniform = np.where(random.random(days * items) < math.sqrt(CORRELATION), shared, own)
     residual = (uniform < truth(score, day)) - score
     groups = 1 if unit == "day" else clusters
-    total, count = sums_by_group(residual, regions_of(score, edges), group, len(edges) + 1)
+    sums = sums_by_group(residual, score, regions_of(score, edges), group, len(edges) + 1)
     by_cluster = np.add.reduceat(residual, np.arange(0, days * items, size)).reshape(days, clusters)
     error = by_cluster.std(axis=1, ddof=1) / math.sqrt(clusters)
     t = by_cluster.mean(axis=1) / error
-    return Stream(total.reshape(days, groups, -1), count.reshape(days, groups, -1), t)
+    total, scores, count = (each.reshape(days, groups, -1) for each in sums)
+    return Stream(total, scores, count, t)
 
 
 def evidence(stream: Stream, bets: Bets, *, restart: bool = False, threshold: float = math.inf) -> Floats:
@@ -89,10 +100,10 @@ def evidence(stream: Stream, bets: Bets, *, restart: bool = False, threshold: fl
     found = np.full(len(stream.total), -math.inf)
     kernels.stream(
         stream.total,
+        stream.score,
         stream.count,
         bets.weight,
         bets.bound,
-        bets.loss,
         bets.strength,
         bets.log_prior,
         wealth,
@@ -104,16 +115,26 @@ def evidence(stream: Stream, bets: Bets, *, restart: bool = False, threshold: fl
     return found
 
 
-def plain_bets(edges: tuple[float, ...] = EDGES) -> Bets:
+def plain_bets(unit: str = "cluster") -> Bets:
     """Bets against a calibrated model."""
-    return bets_of(np.array(edges), np.zeros((2, len(edges) + 1)))
+    strengths = DAY_STRENGTHS if unit == "day" else STRENGTHS
+    return bets_of(np.array(EDGES), np.zeros((2, len(EDGES) + 1)), strengths)
 
 
-def reference_bets(reference: Stream, edges: Floats, risk: float, epsilon: float = 0.0) -> Bets:
+def reference_bets(reference: Stream, edges: Floats, risk: float, unit: str = "cluster") -> Bets:
     """Bets against what a reference stream bounds."""
+    strengths = DAY_STRENGTHS if unit == "day" else STRENGTHS
     regions = reference.total.shape[2]
     total, count = reference.total.reshape(-1, regions), reference.count.reshape(-1, regions)
-    return bets_of(edges, reference_bounds(total, count, edges, risk) + epsilon)
+    return bets_of(edges, reference_bounds(total, count, edges, risk), strengths)
+
+
+def upper(share: float, n: int) -> float:
+    """Upper end of the 95 % Wilson interval of a share, in percent."""
+    z = 1.959964
+    centre = share + z * z / (2 * n)
+    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return 100 * (centre + half) / (1 + z * z / n)
 
 
 def each_stream(
@@ -135,7 +156,7 @@ def alarms(stream: Stream, bets: Bets, threshold: float, *, restart: bool) -> ND
     found: list[int] = []
     first = 0
     while first < len(stream.total):
-        rest = Stream(stream.total[first:], stream.count[first:], stream.t[first:])
+        rest = Stream(*(values[first:] for values in vars(stream).values()))
         above = np.flatnonzero(evidence(rest, bets, restart=restart, threshold=threshold) >= threshold)
         if not len(above):
             break
@@ -217,10 +238,10 @@ def _negatives_late(random: np.random.Generator, edges: Floats, delay: int = 3) 
     there = day < DAYS
     region = regions_of(score, edges)
     shape = (DAYS, CLUSTERS, len(edges) + 1)
-    sums = sums_by_group(
-        (label - score)[there], region[there], np.append(group[there][:-1], DAYS * CLUSTERS - 1), shape[2]
-    )
-    return Stream(sums[0].reshape(shape), sums[1].reshape(shape), np.zeros(DAYS))
+    last = np.append(group[there][:-1], DAYS * CLUSTERS - 1)
+    sums = sums_by_group((label - score)[there], score[there], region[there], last, shape[2])
+    total, scores, count = (each.reshape(shape) for each in sums)
+    return Stream(total, scores, count, np.zeros(DAYS))
 
 
 Maker = Callable[[np.random.Generator, Floats], Stream]

@@ -1,113 +1,143 @@
 """Measured coverage of the intervals, size and power of the test, on predictions whose error is known.
 
-Each cell of the grid is a distribution of scores, a transform from score to probability, a number of
-pairs and a dependence; see `calibrant.studies._simulation`.
+The cells are in `calibrant.studies._situations`: each is a design that draws predictions (scores, truth,
+dependence, weights, number of pairs), of which the true error is known.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
+import os
 import time
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.exceptions import InputError
 from calibrant.studies import _coverage_tables as tables
-from calibrant.studies import _differences
-from calibrant.studies import _simulation as simulation
-from calibrant.studies._base import Finding, Row, Study
-from calibrant.studies._large import draw_moments
-from calibrant.studies._simulation import (
-    CLUSTERED,
-    DEPENDENCE,
-    INDEPENDENT,
+from calibrant.studies import _peers
+from calibrant.studies._base import Row, Study
+from calibrant.studies._designs import (
     LEVEL,
-    SCORES,
-    TRANSFORMS,
-    Block,
-    Cell,
-    Dependence,
-    Progress,
+    Design,
+    DifferenceDesign,
+    PairsDesign,
+    SlicesDesign,
+    Target,
 )
-from calibrant.synthetic import squared_error
+from calibrant.studies._kept_parts import KeptPart
+from calibrant.studies._large import cap_rows
+from calibrant.studies._simulation import Progress, Replications, key_of, simulate
+from calibrant.studies._situations import SITUATIONS, designs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEED = 20261121
-SIZES = (2_000, 20_000, 200_000)
-FEW = tuple(Dependence(f"{count} clusters", 2_000 // count, 0.3, 0.5) for count in (10, 20, 50))
-RARE = (0.003, 1.0)  # 99 % of the scores below 0.04, half below 1e-100
+STORE = "CALIBRANT_STORE"
+_QUANTILE = 1.959963984540054  # of the normal distribution, for a level of 95 %
 
 Floats = NDArray[np.float64]
 
 
-def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Run the whole grid on two processes; about 20 minutes. ``data`` is not used."""
-    return coverage(seed=seed, beyond=True)
+def run(
+    *,
+    data: Path | None = None,
+    seed: int = SEED,
+    cells: Sequence[str] | None = None,
+    replications: int | None = None,
+) -> Study:
+    """Run the whole grid on two processes; about an hour. ``data`` is not used.
+
+    The environment variable ``CALIBRANT_STORE`` names a folder in which finished cells are kept: an
+    interrupted run continues where it was.
+
+    Parameters
+    ----------
+    data
+        Not used.
+    seed
+        As in `coverage`.
+    cells
+        Situations to run; None runs all, and very many pairs.
+    replications
+        As in `coverage`.
+
+    Returns
+    -------
+    Study
+    """
+    folder = os.environ.get(STORE)
+    store = None
+    if folder:
+        store = Path(folder) / "coverage"
+        store.mkdir(parents=True, exist_ok=True)
+    return coverage(
+        *(cells or ()), replications=replications, seed=seed, processes=2, store=store, very_many=not cells
+    )
 
 
 def coverage(
-    *,
-    scores: Sequence[tuple[float, float]] = SCORES,
-    transforms: Sequence[str] = tuple(TRANSFORMS),
-    sizes: Sequence[int] = SIZES,
-    dependence: Sequence[Dependence] = DEPENDENCE,
+    *situations: str,
     replications: int | None = None,
     seed: int = SEED,
-    processes: int = 2,
+    processes: int = 1,
     progress: Progress | None = None,
-    beyond: bool = False,
+    store: Path | None = None,
+    very_many: bool = False,
 ) -> Study:
     """Measure the coverage of the default interval, and size and power of the test, over a grid.
 
     Parameters
     ----------
-    scores
-        (a, b) of the Beta distributions of the scores.
-    transforms
-        Names among `calibrant.studies._simulation.TRANSFORMS`.
-    sizes
-        Numbers of pairs.
-    dependence
-        How pairs depend on each other.
+    situations
+        Names among `calibrant.studies._situations.SITUATIONS`; all if none is given.
     replications
-        A cell; None takes 4,000 up to 20,000 pairs and 1,000 above.
+        Per cell; None takes each cell's own number, 4 to 400.
     seed
         A cell's numbers depend on it and on the cell, not on the grid around it or on ``processes``.
     processes
         Processes to run on.
     progress
         Called with the number of pieces done and the number there are.
-    beyond
-        Also few clusters, rare events, very many pairs, the other intervals, and two models' difference.
+    store
+        Folder in which the rows of finished cells are kept, and from which they are taken if they were made
+        with the same seed and the same code.
+    very_many
+        Also bins of 10^7 to 10^9 pairs.
 
     Returns
     -------
     Study
-        Table ``cells`` has a row a cell; the other tables arrange it for the page.
+        Table ``cells`` has one row per cell; the other tables arrange it for the page.
+
+    Raises
+    ------
+    InputError
+        If there is no such situation.
 
     Examples
     --------
-    >>> study = coverage(scores=[(2, 2)], transforms=["calibrated"], sizes=[500],
-    ...                  dependence=[INDEPENDENT], replications=50, processes=1)
-    >>> study.tables["cells"][0]["replications"]
-    50
+    >>> study = coverage("sawteeth", replications=1)
+    >>> len(study.tables["cells"])
+    18
     """
     started = time.perf_counter()
-    blocks = [
-        Block(a, b, n, kind, tuple(transforms), replications or default_replications(n))
-        for n in sizes
-        for kind in dependence
-        for a, b in scores
-    ]
-    cells = simulation.simulate(blocks, seed=seed, processes=processes, progress=progress)
-    rows = [cell_row(cell) for cell in cells]
+    for name in situations:
+        if name not in SITUATIONS:
+            known = ", ".join(SITUATIONS)
+            raise InputError(f"there are no cells {name!r}", f"give some of {known}", code="parameter")
+    chosen = designs(*situations, replications=replications)
+    rows = measured(chosen, seed=seed, processes=processes, progress=progress, store=store)
     arranged = {"cells": rows, **tables.arrange(rows)}
-    if beyond:
-        arranged |= _beyond(seed, processes, progress)
+    if very_many:
+        arranged["cap"] = cap_rows(seed)
     return Study(
         name="coverage",
         title="Coverage of the intervals for the calibration error",
@@ -117,164 +147,209 @@ def coverage(
         data={},
         parameters={
             "level": LEVEL,
-            "replications": "4,000 a cell up to 20,000 pairs, 1,000 above"
-            if replications is None
-            else replications,
+            "replications": "4 to 400 per cell" if replications is None else replications,
             "processes": processes,
         },
-        findings=tuple(_findings(rows)),
+        findings=tuple(tables.findings(rows)),
         tables=arranged,
     )
 
 
-def default_replications(n: int) -> int:
-    """4,000 up to 20,000 pairs, 1,000 above.
+def measured(
+    chosen: Sequence[Design],
+    *,
+    seed: int = SEED,
+    processes: int = 1,
+    progress: Progress | None = None,
+    store: Path | None = None,
+) -> list[Row]:
+    """Rows of the cells, in their order.
 
     Examples
     --------
-    >>> default_replications(2_000), default_replications(200_000)
-    (4000, 1000)
+    >>> rows = measured(designs("rounding", replications=2, peers=False)[:1])
+    >>> rows[0]["cell"], rows[0]["n"]
+    ('Beta(0.5, 0.5), k = 0.1; 1 digit', 2000)
     """
-    return 4_000 if n <= 20_000 else 1_000
+    found: dict[int, list[Row]] = {}
+    parts = {place: _part(design, seed) for place, design in enumerate(chosen)} if store else {}
+    for place, part in parts.items():
+        assert store is not None
+        kept = part.there(store)
+        if kept is not None:
+            found[place] = kept["rows"]
+    missing = [place for place in range(len(chosen)) if place not in found]
+    todo = [chosen[place] for place in missing]
+    for index, drawn in simulate(todo, seed=seed, processes=processes, progress=progress):
+        place = missing[index]
+        rows = rows_of(chosen[place], drawn)
+        found[place] = rows if store is None else parts[place].take(store, partial(dict, rows=rows))["rows"]
+    return [row for place in range(len(chosen)) for row in found[place]]
 
 
-def cell_row(cell: Cell) -> Row:
-    """What the study reports of one cell, in plain numbers; shares are in percent."""
-    low, high = cell.intervals(LEVEL).T
-    wald_low, wald_high = cell.wald_intervals(LEVEL).T
-    width = float(np.mean(np.sqrt(high) - np.sqrt(low)))
-    p_values = cell.p_values()
-    return {
-        "scores": f"Beta({cell.block.a:g}, {cell.block.b:g})",
-        "transform": cell.transform,
-        "n": cell.block.n,
-        "dependence": cell.block.dependence.name,
-        "replications": len(low),
-        "true_rms": float(np.sqrt(cell.theta)),
-        "coverage": _percent((low <= cell.theta) & (cell.theta <= high)),
-        "below": _percent(high < cell.theta),
-        "above": _percent(low > cell.theta),
-        "low_is_zero": _percent(low == 0),
-        "mean_width": width,
-        "width_ratio": width / float(np.mean(cell.oracle_widths(LEVEL))),
-        "wald_coverage": _percent((wald_low <= cell.theta) & (cell.theta <= wald_high)),
-        "rejected": _percent(p_values < 0.05),
-        "rejected_normal": _percent(cell.p_values(skewed=False) < 0.05),
-        "bias_in_sd": float((np.mean(cell.moments[:, 0]) - cell.theta) / np.std(cell.moments[:, 0])),
+def _part(design: Design, seed: int) -> KeptPart:
+    key = key_of(design)
+    peers = design.peers if isinstance(design, PairsDesign) else 0
+    settings = {
+        "design": key,
+        "replications": design.replications,
+        "peers": peers,
+        "seed": seed,
+        "code": _code(),
     }
+    return KeptPart(f"{design.situation}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json", settings)
 
 
-def _percent(hits: NDArray[np.bool_]) -> float:
-    return 100 * float(np.mean(hits))
+def _code() -> str:
+    """Digest of the modules that make the intervals: cells of other code are not taken up."""
+    from calibrant import _kernels, measure
+
+    files = [
+        path for package in (measure, _kernels) for path in sorted(Path(package.__path__[0]).glob("*.py"))
+    ]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _beyond(seed: int, processes: int, progress: Progress | None) -> dict[str, list[Row]]:
-    """Few clusters, rare events, other methods, very many pairs, two models."""
-    names = tuple(TRANSFORMS)
-    few = [Block(a, b, 2_000, kind, names, 1_000) for kind in FEW for a, b in SCORES]
-    rare = [Block(*RARE, n, kind, names, 1_000) for n in SIZES[:2] for kind in (INDEPENDENT, CLUSTERED)]
-    cells = simulation.simulate([*few, *rare], seed=seed, processes=processes, progress=progress)
-    methods = [Block(a, b, n, INDEPENDENT, names, 300) for n in SIZES[:2] for a, b in SCORES]
-    limits = simulation.replicate(
-        simulation.other_methods, methods, seed=seed, processes=processes, progress=progress
-    )
-    return {
-        "few-clusters": tables.compact(
-            [cell_row(cell) for cell in cells[: len(few) * len(names)]], "dependence"
-        ),
-        "rare": tables.compact(
-            [cell_row(cell) for cell in cells[len(few) * len(names) :]], "n", "dependence"
-        ),
-        "methods": [
-            row for block, found in zip(methods, limits, strict=True) for row in _method_rows(block, found)
-        ],
-        "cap": _cap_rows(seed),
-        "differences": _differences.rows(SIZES[:2], seed=seed, processes=processes, progress=progress),
-    }
-
-
-def _method_rows(block: Block, limits: Floats) -> list[Row]:
-    rows = []
-    for m, method in enumerate(simulation.OTHER_METHODS):
-        shares = []
-        for t, name in enumerate(block.transforms):
-            theta = squared_error(block.a, block.b, TRANSFORMS[name])
-            low, high = limits[t, :, m].T
-            shares.append(_percent((low <= theta) & (theta <= high)))
-        row = {"method": method, "n": block.n, "scores": f"Beta({block.a:g}, {block.b:g})"}
-        rows.append({**row, **tables.by_transform(block.transforms, shares)})
+def rows_of(design: Design, found: Replications) -> list[Row]:
+    """What the study reports of one design, one row per label of its targets; fractions are in percent."""
+    targets = design.targets()
+    places: dict[str, list[int]] = {}
+    for place, target in enumerate(targets):
+        places.setdefault(target.label, []).append(place)
+    rows = [
+        _row(design, found, label, [targets[i] for i in chosen], chosen) for label, chosen in places.items()
+    ]
+    if isinstance(design, SlicesDesign):
+        rows.append(_together(design.name, rows[0], targets, found))
     return rows
 
 
-def _cap_rows(seed: int, replications: int = 400) -> list[Row]:
-    """Coverage and bias with 10^3 and 10^4 bins of 10^7 to 10^9 pairs."""
-    from calibrant.measure._tails import quantile
-    from calibrant.measure.intervals import inverted
+def _row(
+    design: Design, found: Replications, label: str, targets: Sequence[Target], places: Sequence[int]
+) -> Row:
+    theta = np.array([[target.theta] for target in targets])
+    values = found.values[places]
+    estimate, low, high, p_value = (values[..., column] for column in range(4))
+    given = ~np.isnan(low)
+    root = not isinstance(design, DifferenceDesign)
+    widths = _width(low, high, root=root)
+    kind = getattr(design, "dependence", None)
+    known = np.ma.masked_invalid(estimate)
+    sd = known.std(axis=1, keepdims=True).filled(np.nan)
+    bias = known.mean(axis=1, keepdims=True).filled(np.nan) - theta
+    oracle = _width(estimate - _QUANTILE * sd, estimate + _QUANTILE * sd, root=root)
+    draws = sum((found.warnings[place] for place in places), Counter[str]())
+    total = len(places) * values.shape[1]
+    return {
+        "situation": design.situation,
+        "cell": label,
+        "n": design.n,
+        "dependence": None if kind is None else kind.name,
+        "replications": values.shape[1],
+        "targets": len(places),
+        "positives": float(np.mean([target.positives for target in targets])),
+        "true_error": float(_root(theta.mean()) if root else theta.mean()),
+        "coverage": _percent(((low <= theta) & (theta <= high))[given]),
+        "standard_error": _standard_error((low <= theta) & (theta <= high), given),
+        "below": _percent((high < theta)[given]),
+        "above": _percent((low > theta)[given]),
+        "undefined": _percent(~given),
+        "low_is_zero": _percent((low <= 0)[given]),
+        "mean_width": _mean(widths[given]),
+        "width_ratio": _ratio(_mean(widths[given]), _mean(oracle[given])),
+        "bias_in_sd": _mean(bias[sd > 0] / sd[sd > 0]),
+        "rejected": _percent((p_value < 0.05)[~np.isnan(p_value)]),
+        "warned": _percent(found.warned[places]),
+        "warnings": {name: 100 * count / total for name, count in sorted(draws.items())},
+        **_extra(design, values, theta),
+        **_peer_coverage(found, theta),
+    }
 
-    z = quantile(LEVEL)
-    rows = []
-    for n in (10**7, 10**8, 10**9):
-        for bins in (10**3, 10**4):
-            for a, b in SCORES:
-                rng = np.random.default_rng([seed, n, bins, round(10 * a)])
-                shares, biases = [], []
-                for transform in TRANSFORMS.values():
-                    theta = squared_error(a, b, transform)
-                    found = draw_moments(a, b, transform, n, bins, replications, rng)
-                    limits = np.array([inverted(one, z) for one in found])
-                    estimates = np.array([one.estimate for one in found])
-                    shares.append(_percent((limits[:, 0] <= theta) & (theta <= limits[:, 1])))
-                    biases.append(float((estimates.mean() - theta) / estimates.std()))
-                row: Row = {
-                    "n": f"{n:.0e}".replace("e+0", "e"),
-                    "bins": bins,
-                    "scores": f"Beta({a:g}, {b:g})",
-                }
-                row |= tables.by_transform(TRANSFORMS, shares)
-                rows.append({**row, "largest bias in sd": f"{max(biases, key=abs):+.2f}"})
-    return rows
+
+def _together(name: str, row: Row, targets: Sequence[Target], found: Replications) -> Row:
+    """The fraction of draws in which no slice's interval misses."""
+    theta = np.array([[target.theta] for target in targets])
+    low, high = found.values[..., 1], found.values[..., 2]
+    below, above = (np.asarray(miss.any(axis=0)) for miss in (high < theta, low > theta))
+    return {
+        **row,
+        "cell": f"{name}; all at once",
+        "targets": len(targets),
+        "positives": float(np.mean([target.positives for target in targets])),
+        "true_error": _root(float(theta.mean())),
+        "width_ratio": None,
+        "bias_in_sd": None,
+        "rejected": None,
+        "coverage": _percent(~(below | above)),
+        "standard_error": _standard_error(~(below | above)[None], np.ones((1, below.size), np.bool_)),
+        "below": _percent(below),
+        "above": _percent(above),
+        "undefined": _percent(np.isnan(low).all(axis=0)),
+        "warned": _percent(found.warned.any(axis=0)),
+    }
 
 
-def _findings(rows: Sequence[Row]) -> list[Finding]:
-    """The bar that the default interval is held to, and where it stands."""
-    wrong = [row for row in rows if row["transform"] != "calibrated"]
-    right = [row for row in rows if row["transform"] == "calibrated"]
-    found = []
-    if wrong:
-        inside = sum(tables.within_bar(row) for row in wrong)
-        mean = float(np.mean([row["coverage"] for row in wrong]))
-        worst = min(row["coverage"] for row in wrong), max(row["coverage"] for row in wrong)
-        found += [
-            Finding(
-                "cells-inside",
-                f"Miscalibrated cells (of {len(wrong)}) with coverage in 93-97 %, two Monte Carlo standard "
-                "errors allowed",
-                inside,
-                note=f"from {worst[0]:.1f} % to {worst[1]:.1f} %",
-            ),
-            Finding("mean-coverage", "Mean coverage of the miscalibrated cells, % (bar: 94 to 96)", mean),
-        ]
-    if right:
-        zero = [row["low_is_zero"] for row in right]
-        size = [row["rejected"] for row in right]
-        found += [
-            Finding(
-                "low-is-zero",
-                "Calibrated cells: smallest share of intervals with low = 0, % (bar: 93)",
-                min(zero),
-            ),
-            Finding(
-                "test-size",
-                "Calibrated cells: mean share rejected by the test at 5 %",
-                float(np.mean(size)),
-                note=f"from {min(size):.1f} % to {max(size):.1f} % (bar: 4 to 6)",
-            ),
-        ]
-    return found
+def _extra(design: Design, values: Floats, theta: Floats) -> Row:
+    """Wald's interval and the test without skewness, or the interval of the root errors' difference."""
+    extra: Row = {"wald_coverage": None, "rejected_normal": None, "root_coverage": None}
+    if isinstance(design, PairsDesign) and design.wald:
+        low, high, p_value = (values[..., column] for column in (4, 5, 6))
+        extra["wald_coverage"] = _percent((low <= theta) & (theta <= high))
+        extra["rejected_normal"] = _percent(p_value < 0.05)
+    elif isinstance(design, DifferenceDesign):
+        truth = design.root_difference()
+        low, high = values[..., 4], values[..., 5]
+        extra["root_coverage"] = _percent(((low <= truth) & (truth <= high))[~np.isnan(low)])
+    return extra
+
+
+def _peer_coverage(found: Replications, theta: Floats) -> Row:
+    truth = _root(float(theta.mean()))
+    row: Row = {"peer_replications": found.peers.shape[1]}
+    for method, limits in zip(_peers.METHODS, found.peers, strict=True):
+        low, high = limits.T
+        row[method] = _percent(((low <= truth) & (truth <= high))[~np.isnan(low)])
+    return row
+
+
+def _root(value: float) -> float:
+    return math.sqrt(max(0.0, value))
+
+
+def _width(low: Floats, high: Floats, *, root: bool) -> Floats:
+    if not root:
+        return high - low
+    width: Floats = np.sqrt(np.maximum(0, high)) - np.sqrt(np.maximum(0, low))
+    return width
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _ratio(one: float | None, other: float | None) -> float | None:
+    return one / other if one is not None and other else None
+
+
+def _standard_error(hits: NDArray[np.bool_], given: NDArray[np.bool_]) -> float | None:
+    """Monte Carlo standard error of a percentage of hits, whatever depends within a draw."""
+    if not given.any():
+        return None
+    share = hits[given].mean()
+    deviations = np.where(given, hits - share, 0.0).sum(axis=0)
+    return 100 * float(np.sqrt(np.sum(deviations**2)) / given.sum())
+
+
+def _percent(hits: NDArray[np.bool_] | np.bool_) -> float | None:
+    return 100 * float(np.mean(hits)) if hits.size else None
 
 
 def figures(study: Study) -> dict[str, Figure]:
-    """Coverage of every cell, by number of pairs and dependence."""
-    from calibrant.studies._coverage_figure import draw
+    """Coverage of every cell: of the grid by number of pairs, and of all cells by situation."""
+    from calibrant.studies import _coverage_figure as drawing
 
-    return {"cells": draw(study.tables["cells"])}
+    cells = study.tables["cells"]
+    drawn = {"situations": drawing.draw_situations(cells)}
+    if any(row["situation"] == "grid" for row in cells):
+        drawn["cells"] = drawing.draw_grid(cells)
+    return drawn

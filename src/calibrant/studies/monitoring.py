@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.evaluate._bets import Bets
 from calibrant.measure._tails import quantile
 from calibrant.studies import _dated_tweets as tweets
+from calibrant.studies import _dependent_days as dependent
 from calibrant.studies import _streams as simulation
 from calibrant.studies._base import Finding, Row, Study
 from calibrant.studies._streams import DRIFTS, Truth, calibrated, never_calibrated
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SEED = 20261121
-STREAMS = 2000
+STREAMS = 400
 ALPHAS = (0.1, 0.05, 0.01)
 ALPHA = 0.01  # of the delays
 CHANGE = 100  # days before a drift
@@ -46,7 +48,8 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
     Parameters
     ----------
     streams
-        Without a fault; of each drift, and for run lengths, there are a tenth as many.
+        Without a fault; of each drift, and for run lengths, there are a tenth as many; of each kind of
+        dependent days a quarter, and a fifth of those with a change.
     data
         Folder that has ``sentiment/``; None leaves the tweets out.
     seed
@@ -55,7 +58,8 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
     Returns
     -------
     Study
-        Tables ``false_alarms``, ``delays``, ``run_lengths``, ``broken``, ``tweets``, ``days``.
+        Tables ``false_alarms``, ``delays``, ``run_lengths``, ``broken``, ``dependent_days``,
+        ``dependent_delays``, ``tweets``, ``days``.
 
     Examples
     --------
@@ -65,6 +69,7 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
     """
     started = time.perf_counter()
     some = max(2, streams // 10)
+    dependent_streams = max(2, streams // 4)
     alarms = [*_calibrated_alarms(seed, streams), *_reference_alarms(seed, streams)]
     lengths = _run_lengths(seed, some)
     tables = {
@@ -72,6 +77,8 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
         "delays": _delays(seed, some),
         "run_lengths": lengths,
         "broken": _broken(seed, some),
+        "dependent_days": dependent.false_alarms(seed, dependent_streams),
+        "dependent_delays": dependent.delays(seed, max(2, dependent_streams // 5)),
         **tweets.tables(data),
     }
     return Study(
@@ -83,12 +90,13 @@ def monitoring(*, streams: int = STREAMS, data: Path | None = None, seed: int = 
         data=tweets.digests(data),
         parameters={
             "streams": f"{streams:,} without a fault, {some:,} of each drift",
+            "streams of dependent days": f"{dependent_streams:,} in each cell, of {dependent.DAYS} days",
             "days": simulation.DAYS,
             "items a day": f"{simulation.CLUSTERS} clusters of {simulation.SIZE}",
             "correlation of labels": simulation.CORRELATION,
             "reference": f"{REFERENCE_DAYS} days",
         },
-        findings=tuple(_findings(alarms, lengths)),
+        findings=(*_findings(alarms, lengths), *_dependent_findings(tables["dependent_days"])),
         tables=tables,
     )
 
@@ -98,14 +106,6 @@ def figures(study: Study) -> dict[str, Figure]:
     from calibrant.studies._monitoring_figures import draw
 
     return draw(study)
-
-
-def upper(share: float, n: int) -> float:
-    """Upper end of the 95 % Wilson interval of a share, in percent."""
-    z = 1.959964
-    centre = share + z * z / (2 * n)
-    half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return 100 * (centre + half) / (1 + z * z / n)
 
 
 def daily_limit(alpha: float) -> float:
@@ -119,7 +119,7 @@ def _row(null: str, unit: str, alpha: float, hits: NDArray[Any], daily: Floats |
         "independent": "days" if unit == "day" else "clusters",
         "alpha, %": 100 * alpha,
         "monitor": 100 * float(hits.mean()),
-        "at most (95 %)": upper(float(hits.mean()), len(hits)),
+        "at most (95 %)": simulation.upper(float(hits.mean()), len(hits)),
     }
     if daily is None:
         return row | {"daily test": None, "daily test / 365": None}
@@ -130,11 +130,11 @@ def _row(null: str, unit: str, alpha: float, hits: NDArray[Any], daily: Floats |
 
 
 def _calibrated_alarms(seed: int, streams: int) -> list[Row]:
-    bets = simulation.plain_bets()
     rows = []
     for unit in UNITS:
+        bets = simulation.plain_bets(unit)
 
-        def work(random: np.random.Generator, unit: str = unit) -> Floats:
+        def work(random: np.random.Generator, unit: str = unit, bets: Bets = bets) -> Floats:
             stream = simulation.simulate(random, calibrated, bets.edges, unit=unit)
             return np.array([simulation.evidence(stream, bets).max(), np.abs(stream.t).max()])
 
@@ -156,7 +156,7 @@ def _reference_alarms(seed: int, streams: int) -> list[Row]:
             stream = simulation.simulate(random, never_calibrated, edges, unit=unit)
             found = []
             for alpha in ALPHAS:
-                bets = simulation.reference_bets(reference, edges, alpha / 2)
+                bets = simulation.reference_bets(reference, edges, alpha / 2, unit)
                 found.append(simulation.evidence(stream, bets).max() >= math.log(2 / alpha))
             return np.array(found, np.float64)
 
@@ -169,6 +169,7 @@ def _reference_alarms(seed: int, streams: int) -> list[Row]:
 def _delays(seed: int, streams: int) -> list[Row]:
     """Days from a change to the first alarm after it; alarms before it are left out."""
     plain, edges = simulation.plain_bets(), simulation.quantile_edges()
+    by_day = simulation.plain_bets("day")
     adjusted = daily_limit(ALPHA / simulation.DAYS)
     rows: list[Row] = []
     for name, size, drift in DRIFTS:
@@ -180,7 +181,7 @@ def _delays(seed: int, streams: int) -> list[Row]:
             found = []
             for unit, one, restart in (
                 ("cluster", plain, False),
-                ("day", plain, False),
+                ("day", by_day, False),
                 ("cluster", plain, True),
                 ("cluster", bets, False),
             ):
@@ -204,12 +205,14 @@ def _delay(alarms: NDArray[np.int64]) -> float:
 
 def _run_lengths(seed: int, streams: int) -> list[Row]:
     """Looks up to the first alarm of a monitor with restarts, nothing being wrong."""
-    bets = simulation.plain_bets()
     rows: list[Row] = []
     for unit in UNITS:
+        bets = simulation.plain_bets(unit)
         for alpha in (0.05, 0.01):
 
-            def work(random: np.random.Generator, unit: str = unit, alpha: float = alpha) -> Floats:
+            def work(
+                random: np.random.Generator, unit: str = unit, alpha: float = alpha, bets: Bets = bets
+            ) -> Floats:
                 stream = simulation.simulate(random, calibrated, bets.edges, unit=unit, days=LONG)
                 first = simulation.alarms(stream, bets, math.log(1 / alpha), restart=True)
                 return np.array([first[0] + 1 if len(first) else LONG], np.float64)
@@ -256,4 +259,14 @@ def _findings(alarms: list[Row], lengths: list[Row]) -> list[Finding]:
         name = f"run length, independent {row['independent']}, {row['alpha, %']:g} %"
         note = f"promised: at least {row['promised']:g}"
         found.append(Finding(name, f"{name}: mean looks", row["mean looks"], note=note))
+    return found
+
+
+def _dependent_findings(rows: list[Row]) -> list[Finding]:
+    found = []
+    for row in rows:
+        text = f"streams with a false alarm in {dependent.DAYS} looks, unit dependent-day, {row['days']}: %"
+        value, high = row["unit dependent-day, %"], row["at most (95 %)"]
+        note = f"promised: at most 1; unit day: {row['unit day, %']:.1f}"
+        found.append(Finding(f"dependent-day, {row['days']}", text, value, 0.0, high, note=note))
     return found

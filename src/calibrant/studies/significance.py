@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.studies import _error_rates as simulation
 from calibrant.studies._base import Finding, Row, Study
+from calibrant.studies.agreement import SIZES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 SEED = 20261121
 DESIGNS = ((2, 5), (1, 10), (5, 2), (10, 10))
 REPLICATIONS = 4000
-SHARES = {"balanced": simulation.PEAKS[0], "skewed": simulation.PEAKS[1], "rare": simulation.PEAKS[2]}
+CLUSTERS = (5, 8, 12, 20, 40)
+EFFECT = 0.1  # difference in accuracy, for the power
 LIMIT = 6.0  # percent: what the corrected test may reach
 
 
@@ -35,14 +38,15 @@ def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study
     Parameters
     ----------
     replications
-        Of each design of folds; items, which draw resamples each, have half as many, intervals a quarter.
+        Of each design of folds; items, which draw resamples each, and intervals
+        have a quarter as many, clusters a sixteenth.
     seed
         Of everything that is drawn.
 
     Returns
     -------
     Study
-        Tables ``folds``, ``items``, ``intervals``; shares in percent.
+        Tables ``folds``, ``items``, ``clusters``, ``intervals``; shares in percent.
 
     Examples
     --------
@@ -54,7 +58,8 @@ def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study
     folds = _folds(seed, replications)
     tables = {
         "folds": folds,
-        "items": _items(seed, max(2, replications // 2)),
+        "items": _items(seed, max(2, replications // 4)),
+        "clusters": _clusters(seed, max(2, replications // 16)),
         "intervals": _intervals(seed, max(2, replications // 4)),
     }
     return Study(
@@ -66,7 +71,8 @@ def significance(*, replications: int = REPLICATIONS, seed: int = SEED) -> Study
         data={},
         parameters={
             "size": simulation.SIZE,
-            "replications": f"{replications:,} of folds, a half of items, a quarter of intervals",
+            "replications": f"{replications:,} of folds, a quarter of items and intervals, "
+            "a sixteenth of clusters",
             "resamples": simulation.SAMPLES,
         },
         findings=_findings(folds, replications),
@@ -121,15 +127,19 @@ def _items(seed: int, replications: int) -> list[Row]:
     ]
 
 
+def _clusters(seed: int, replications: int) -> list[Row]:
+    rows: list[Row] = []
+    for effect, sizes, clusters in product((0.0, EFFECT), SIZES, CLUSTERS):
+        found = simulation.cluster_error_rates(
+            seed, replications, clusters=clusters, sizes=sizes, effect=effect
+        )
+        rates = {name: 100 * rate for name, rate in found.items()}
+        rows.append({"difference": effect, "sizes": sizes, "clusters": clusters, **rates})
+    return rows
+
+
 def _intervals(seed: int, replications: int) -> list[Row]:
     rows: list[Row] = []
-    for name, shares in SHARES.items():
-        for items in (20, 50, 200):
-            found = simulation.agreement_coverage(seed, replications, items=items, shares=shares)
-            rows += [
-                {"interval": f"{key}, {name}", "items": items, "coverage": 100 * rate}
-                for key, rate in found.items()
-            ]
     for items, size in ((200, 1), (2000, 1), (2000, 10)):
         found = simulation.selective_coverage(seed, replications, items=items, cluster_size=size)
         kind = f", clusters of {size}" if size > 1 else ""

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import math
 import socket
-from collections.abc import Iterable, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD")
@@ -130,6 +134,56 @@ class Guard:
         )
 
 
+class WrongTokens:
+    """How long each address must wait after wrong tokens.
+
+    The first five cost nothing. Each further one doubles the wait, from half a second to a minute. During
+    the wait no token from that address is checked. An address is forgotten after ten minutes without one.
+
+    Examples
+    --------
+    >>> wrong = WrongTokens(clock=lambda: 0.0)
+    >>> for _ in range(7):
+    ...     wrong.add("192.0.2.1")
+    >>> wrong.wait("192.0.2.1"), wrong.wait("192.0.2.2")
+    (1.0, 0.0)
+    """
+
+    FREE = 5
+    FIRST, LONGEST = 0.5, 60.0  # seconds
+    FORGOTTEN = 600.0  # seconds
+    MOST = 10_000  # addresses
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def wait(self, address: str) -> float:
+        """Seconds until a token from this address is looked at again."""
+        count, last = self._of(address)
+        if count <= self.FREE:
+            return 0.0
+        return max(0.0, last + min(self.LONGEST, self.FIRST * 2.0 ** (count - self.FREE - 1)) - self._clock())
+
+    def add(self, address: str) -> None:
+        """Note a wrong token."""
+        count, _ = self._of(address)
+        self._seen[_network(address)] = (min(count + 1, 1_000), self._clock())
+        self._seen.move_to_end(_network(address))
+        if len(self._seen) > self.MOST:
+            self._seen.popitem(last=False)
+
+    def _of(self, address: str) -> tuple[int, float]:
+        count, last = self._seen.get(_network(address), (0, -math.inf))
+        return (count, last) if self._clock() - last < self.FORGOTTEN else (0, -math.inf)
+
+
+def _network(address: str) -> str:
+    """The address, or the first half of one of IPv6: whoever has one has all with that half."""
+    found = _address(address)
+    return address if found is None or found.version == 4 else found.exploded[:19]
+
+
 class Guarded:
     """An application behind a guard.
 
@@ -144,9 +198,10 @@ class Guarded:
     def __init__(self, application: ASGIApp, guard: Guard) -> None:
         self._application = application
         self._guard = guard
+        self._wrong = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.responses import PlainTextResponse, RedirectResponse
+        from starlette.responses import PlainTextResponse
 
         if scope["type"] != "http":
             return
@@ -164,24 +219,40 @@ class Guarded:
         if refused is not None:
             await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, send_with_headers)
             return
+        if self._guard.token is not None:
+            answer = self._asking_for_token(self._guard, scope, headers)
+            if answer is not None:
+                await answer(scope, receive, send_with_headers)
+                return
+        await self._application(scope, receive, send_with_headers)
+
+    def _asking_for_token(
+        self, guard: Guard, scope: Scope, headers: Sequence[tuple[str, str]]
+    ) -> Response | None:
+        """Return the answer to a request that may not see a page yet, or None."""
+        from starlette.responses import PlainTextResponse, RedirectResponse
+
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == "token"), None)
-        if self._guard.token is not None and self._guard.is_token(given):
+        brought = _brought(headers)
+        address = (scope.get("client") or ("",))[0]
+        wait = self._wrong.wait(address)
+        if wait > 0 and not (given is None and brought is None):
+            seconds = math.ceil(wait)
+            text = f"Too many wrong tokens came from this address. Try again in {seconds} s.\n"
+            return PlainTextResponse(text, 429, {"Retry-After": str(seconds)})
+        if guard.is_token(given):
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             path = "/" + quote(scope["path"].lstrip("/"))  # two slashes would name another host
             answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(COOKIE, given or "", httponly=True, samesite="lax")
-            await answer(scope, receive, send_with_headers)
-            return
-        if self._guard.token is not None and not self._guard.is_token(_brought(headers)):
-            text = (
-                "A token is needed: open the address that the server printed, or send it as a bearer token.\n"
-            )
-            await PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})(
-                scope, receive, send_with_headers
-            )
-            return
-        await self._application(scope, receive, send_with_headers)
+            return answer
+        if guard.is_token(brought):
+            return None
+        if given is not None or brought is not None:
+            self._wrong.add(address)
+        text = "A token is needed: open the address that the server printed, or send it as a bearer token.\n"
+        return PlainTextResponse(text, 401, {"WWW-Authenticate": "Bearer"})
 
 
 def _brought(headers: Iterable[tuple[str, str]]) -> str | None:

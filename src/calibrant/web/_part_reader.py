@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, MissingExtraError
-from calibrant.io._store_parts import DOCUMENTS, PATTERN
 from calibrant.io.store import StoredDocument, StoredEvidence
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class PartReader:
 
     Parameters
     ----------
-    store
-        Its folder.
+    parts
+        Files of the store, as `EventStore.parts` gives them.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class PartReader:
         If DuckDB is not installed.
     """
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, parts: Iterable[Path]) -> None:
         try:
             import duckdb
         except ImportError as error:
@@ -52,9 +52,7 @@ class PartReader:
         self._connection = duckdb.connect(":memory:", config=settings)
         self.titles: dict[str, str] = {}
         self._place: dict[str, str] = {}
-        for name, title, file in self._listing(
-            [os.fspath(file) for file in (store / DOCUMENTS).glob(PATTERN)]
-        ):
+        for name, title, file in self._listing([os.fspath(file) for file in parts]):
             self._place[name] = file
             if title:
                 self.titles[name] = title

@@ -123,7 +123,7 @@ class StoreInMemory:
         if progress is not None:
             progress("reading the store", 0, None)
         self.counts = self._store.counts()
-        self._parts = PartReader(self._store.path)
+        self._parts = PartReader(self._store.parts)
         self._texts = (
             {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
         )

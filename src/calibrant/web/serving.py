@@ -136,11 +136,14 @@ def server_of(application: ASGIApp) -> Server:
     """
     try:
         import uvicorn
+
+        from calibrant.web._connections import PromptConnection
     except ImportError as error:
         raise _missing() from error
     return uvicorn.Server(
         uvicorn.Config(
             application,
+            http=PromptConnection,
             log_config=None,
             access_log=False,
             server_header=False,

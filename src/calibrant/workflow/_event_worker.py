@@ -76,7 +76,15 @@ class Extractor:
         self._trigger = re.compile("|".join(map(re.escape, settings.rules.triggers)))
 
     def stored(self, item: DatedText) -> StoredDocument:
-        """What the store keeps of a document."""
+        """Return what the store keeps of a document; errors name the file and the line of the document."""
+        try:
+            return self._stored(item)
+        except InputError as error:
+            if error.file is None:
+                error.file, error.line = item.file, item.line
+            raise
+
+    def _stored(self, item: DatedText) -> StoredDocument:
         with self._alone:
             skipped = self.settings.skip and not self._may_count(item)
         if skipped:

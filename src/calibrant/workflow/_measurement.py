@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant._checks import positive_integer, proportion
+from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.measure._residuals import Residuals, residuals
@@ -30,6 +30,10 @@ MOST_ECE_BINS = 10_000
 FEWEST = 200  # pairs; the papers' floor for a bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
+CANCEL = (
+    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): within the plotted bins gaps of "
+    "opposite sign cancel, so that CalibErr and the plot understate the error; smaller bins show more of it"
+)
 DROPPED = "scores below the threshold were dropped"
 
 
@@ -55,10 +59,11 @@ class Settings:
         for value, name in (
             (self.bin_size, "bin_size"),
             (self.bin_count, "bin_count"),
-            (self.samples, "samples"),
         ):
             if value is not None:
                 positive_integer(value, name)
+        if self.samples is not None:
+            sample_count(self.samples)
         if self.bin_size is not None and self.bin_count is not None:
             raise InputError("both a bin size and a number of bins are given", "give one", code="parameter")
         if self.interval not in ("inverted", "sampling", "bootstrap"):
@@ -95,7 +100,7 @@ def measurement_of(
     if partial:
         scores = replace(scores, log_loss=None, log_skill=None)
         reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
-    reasons |= _bin_warning(event, bins)
+    reasons |= _bin_warning(event, bins) | _cancelling(plug_in.rms_calibration_error, debiased)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -138,23 +143,16 @@ def measurement_of(
 def bins_of(event: EventSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
     """Make the adaptive and the equal-width bins together: an exact pass serves both.
 
-    ``several``: the event is one of several, which may have fewer pairs than were asked for in a bin.
+    ``several``: the event is one of several, which may have fewer pairs than the bins that were asked for.
     """
     n = event.n
     if several:
-        settings = replace(
-            settings,
-            bin_size=None if settings.bin_size is None else min(settings.bin_size, n),
-            bin_count=None if settings.bin_count is None else min(settings.bin_count, n),
-        )
-    for value, name, option in (
-        (settings.bin_size, "bin_size", "--bin-size"),
-        (settings.bin_count, "bin_count", "--bins"),
-    ):
-        if value is not None and value > n:
-            message = f"{name} is {value}, more than the {n} pairs of event {event.event}"
-            raise InputError(message, f"give at most {n} ({option})", code="parameter")
+        count = None if settings.bin_count is None else min(settings.bin_count, n)
+        settings = replace(settings, bin_count=count)
     count = settings.bin_count
+    if count is not None and count > n:
+        message = f"bin_count is {count}, more than the {n} pairs of event {event.event}"
+        raise InputError(message, f"give at most {n} (--bins)", code="parameter")
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)
     tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
@@ -169,6 +167,13 @@ def _bin_warning(event: EventSource, bins: Bins) -> dict[str, str]:
     if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
         return {"bins_warning": FEWER.format(bins.used, bins.asked)}
     return {}
+
+
+def _cancelling(plug_in: float, debiased: ErrorInterval) -> dict[str, str]:
+    """Warn if gaps of opposite sign cancel within the plotted bins."""
+    if debiased.low is None or debiased.estimate is None or plug_in >= debiased.low:
+        return {}
+    return {"rms_calibration_error_warning": CANCEL.format(plug_in, debiased.estimate)}
 
 
 def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:

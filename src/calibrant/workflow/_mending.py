@@ -219,10 +219,7 @@ def before_and_after(
     before = (columns or Columns()).open(sources[0])
     how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
     fitted = "" if saved.source is None else f" on {saved.source}"
-    notes = [
-        f"After: the scores as {called} maps them ({how}; fitted{fitted}). Intervals are for this map: "
-        "they leave out that another sample would have given another one (dev=, --dev, counts that as well)."
-    ]
+    notes = [f"After: the scores as {called} maps them ({how}; fitted{fitted})."]
     same = isinstance(sources[0], (str, os.PathLike)) and sources[0] != "-" and saved.digest is not None
     if same and file_digest(sources[0]) == saved.digest:
         notes.append("The map was fitted on these very data: its error here is too low.")

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._checks import Floats, Integers
 from calibrant.evaluate import f_of
 from calibrant.results.classification import Classification
-from calibrant.results.resampled import ResampledEstimate
+from calibrant.results.interval_estimate import IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Metric:
     sums: Callable[[Integers, Integers], Floats]
     value: Callable[[Floats], Floats]
 
-    def of(self, scores: Classification) -> ResampledEstimate:
+    def of(self, scores: Classification) -> IntervalEstimate:
         """Take the metric with its interval from a system's scores."""
         kind, colon, label = self.name.partition(":")
-        found: ResampledEstimate = getattr(scores[label] if colon else scores, kind)
+        found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
         return found
 
 

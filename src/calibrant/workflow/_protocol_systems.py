@@ -111,8 +111,6 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
         labels=plan.labels,
         clusters=gold.documents,
         level=plan.level,
-        samples=plan.samples,
-        seed=plan.seed,
     )
     selective = None
     if found.probability is not None:

@@ -1,15 +1,21 @@
-"""What another sample of the recalibration data would have changed: maps fitted again and again."""
+"""The sampling error of a calibration map: maps fitted to resamples of dev, and what they change."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from calibrant._checks import Pairs
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
+from calibrant.measure._classes import Groups
+from calibrant.measure.intervals import error_interval
 from calibrant.recalibrate import LabelledScores, resampled_changes
-from calibrant.results.groups import ResampledChange
+from calibrant.recalibrate._labelled import effective_clusters
+from calibrant.recalibrate.changes import DRAWS, with_map_error
+from calibrant.results.groups import MAPS, ResampledChange
+from calibrant.results.intervals import ErrorDifference
 from calibrant.workflow._class_parts import Labelled, labelled_scores
 from calibrant.workflow._mending import view_of
 from calibrant.workflow._sources import Progress
@@ -21,7 +27,10 @@ def refitted(
     model: SavedRecalibrator,
     dev: Predictions,
     test: Predictions,
+    groups: Groups = (),
     *,
+    class_mean: bool = True,
+    draws: int = DRAWS,
     level: float,
     seed: Seed,
     progress: Progress | None,
@@ -44,23 +53,52 @@ def refitted(
     recalibrator: Any = model.recalibrator  # copies of it are fitted
     both = [_scores(table, model.threshold, progress) for table in (dev, test)]
     return resampled_changes(
-        recalibrator, both[0], both[1], threshold=least, level=level, seed=seed, progress=progress
+        recalibrator,
+        both[0],
+        both[1],
+        groups,
+        threshold=least,
+        class_mean=class_mean,
+        draws=draws,
+        level=level,
+        seed=seed,
+        progress=progress,
     )
 
 
+def widened(
+    difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs
+) -> ErrorDifference:
+    """Include the sampling error of the map in the change of a pooled or binary event.
+
+    The changes are those of the scores that reach the map's threshold. All others stay as they are, so that
+    the squared error of all varies over maps by as much less as there are more scores.
+    """
+    found = next((each for each in changes if each.change.before.measure == "smce"), None)
+    if found is None or found.map_deviation is None or found.fixed is None or difference.mse_low is None:
+        return difference
+    deviation = found.map_deviation * found.fixed.n / difference.n
+    error = error_interval(before, level=1 - (1 - difference.level) / 2)
+    test = effective_clusters(before.cluster)
+    return with_map_error(difference, deviation, error, test=test, dev=found.dev_clusters or 0.0)
+
+
 def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
-    """One sentence a measure: the change of the debiased squared error, and its wider interval."""
-    found = []
+    """Explain which intervals include the sampling error of the map, and which do not, with the reason."""
+    done = [each for each in changes if each.map_deviation is not None]
+    notes = []
+    if done:
+        fits = f"{done[0].draws - done[0].failed} maps fitted to resamples of {dev}"
+        notes.append(f"Intervals of the change {MAPS['resampled']}: {fits}.")
     for each in changes:
-        what = CALLED[each.change.before.measure]
-        if each.mse_low is None or each.mse_high is None or each.change.difference is None:
-            found.append(f"No interval over samples of {dev} ({what}): {each.reasons['mse_low']}.")
-            continue
-        change = -(each.change.difference.mse_difference or 0.0)
-        limits = f"{100 * each.level:.3g} % interval [{-each.mse_high:.3g}, {-each.mse_low:.3g}]"
-        fits = f"{each.draws - each.failed} fits to resamples of {dev}"
-        found.append(f"With the chance of the fit ({fits}): squared error of {what} {change:+.3g}, {limits}.")
-    return found
+        if each.map_deviation is None:
+            error = each.change.before
+            what = CALLED.get(error.measure) or f"group {error.group}"
+            why = each.reasons["map_deviation"]
+            notes.append(f"The interval of the change of {what} treats the calibration map as fixed: {why}.")
+    return notes + list(
+        dict.fromkeys(each.reasons["warning"] for each in changes if "warning" in each.reasons)
+    )
 
 
 def _scores(table: Predictions, threshold: float | None, progress: Progress | None) -> LabelledScores:

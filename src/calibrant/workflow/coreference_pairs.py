@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import positive_integer
+from calibrant._checks import positive_integer, sample_count
 from calibrant._rng import number
 from calibrant.exceptions import InputError
 from calibrant.io import PairWriter
@@ -89,7 +89,7 @@ def export_pairs(
     if window is not None:
         positive_integer(window, "window")
     if samples is not None:
-        positive_integer(samples, "samples")
+        sample_count(samples)
     used_seed = number(seed)
     documents = mentions = left_out = 0
     with ExitStack() as stack:

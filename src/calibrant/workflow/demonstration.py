@@ -28,6 +28,7 @@ from calibrant.workflow.recalibrating import fit_recalibrator
 METHOD: Name = "histogram"
 GROUPS = 6
 RANGES = 5
+DRAWS = 50
 STORE = "socialist-worker"
 COUNTRIES = ("USA", "IRQ")
 
@@ -84,6 +85,7 @@ def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress
     asked: dict[str, Any] = {"group": "frequency", "groups": GROUPS, "counts": counts}
     grouped = fit_recalibrator(dev, method=METHOD, **asked)
     tell("measuring what was mended", 0, None)
+    resampled: dict[str, Any] = {"dev": dev, "draws": DRAWS, "seed": seed}
     return TaggerStory(
         words=len(np.unique(np.asarray(batch.item))),
         sentences=len(table.clusters),
@@ -96,8 +98,8 @@ def tagger_story(test: Any, dev: Any, counts: Any, *, seed: Seed, tell: Progress
         grouped=_pooled(mended(table, grouped), seed),
         ranges=ranges,
         range_intervals=bin_intervals(ranges, clustered=tally),
-        shared_changes=group_changes(test, shared, seed=seed, **asked),
-        grouped_changes=group_changes(test, grouped, seed=seed, counts=counts),
+        shared_changes=group_changes(test, shared, **resampled, **asked),
+        grouped_changes=group_changes(test, grouped, **resampled, counts=counts),
     )
 
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
-from calibrant.io.estimation import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
+from calibrant.io.estimation import (
+    DocumentLabels,
+    DocumentTimes,
+    ScoredDocuments,
+    read_document_labels,
+    read_scored,
+)
 from calibrant.propagate.estimating import METHODS, corrected_counts
 from calibrant.propagate.periods import PERIODS, By, parse_date, period_of
 from calibrant.results.estimates import CorrectedCounts
@@ -23,6 +29,7 @@ def estimate(
     by: By | None = None,
     methods: Sequence[str] = METHODS,
     population: str = "corpus",
+    sampling: str = "detect",
     level: float = 0.95,
     score: str = "score",
     label: str = "label",
@@ -41,7 +48,7 @@ def estimate(
     by
         ``week``, ``month``, ``quarter`` or ``year`` of the dates. None: the periods of the table, if it has
         them.
-    methods, population, level
+    methods, population, sampling, level
         As in `calibrant.propagate.corrected_counts`.
     score, label, item
         Names of the columns.
@@ -73,11 +80,12 @@ def estimate(
         scored.score,
         rows,
         labels.label,
-        periods=_periods(scored, by),
+        periods=periods_of(scored, by),
         chances=labels.chance,
         clusters=None if labels.cluster is None else np.array(labels.cluster),
         methods=methods,
         population=population,
+        sampling=sampling,
         level=level,
     )
     return replace(found, command=command)
@@ -102,7 +110,14 @@ def _rows(labels: DocumentLabels, scored: ScoredDocuments, place: dict[str, int]
     return np.array([place[name] for name in labels.item], np.int64)
 
 
-def _periods(scored: ScoredDocuments, by: By | None) -> Any:
+def periods_of(scored: ScoredDocuments | DocumentTimes, by: By | None) -> Any:
+    """The periods of a table's rows: those of its dates, or without `by` its own; None if it has none.
+
+    Raises
+    ------
+    InputError
+        If there is no date for `by`, or a date cannot be read.
+    """
     if by is None:
         return None if scored.period is None else np.array(scored.period)
     if scored.date is None:

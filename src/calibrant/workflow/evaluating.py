@@ -31,8 +31,6 @@ def agree(
     weights: Weights | None = None,
     disputed: int = 10,
     level: float = 0.95,
-    samples: int = SAMPLES,
-    seed: Seed = 0,
 ) -> Agreement:
     """Say how far the annotators of a table agree.
 
@@ -44,7 +42,7 @@ def agree(
         Names of its columns.
     labels
         The labels of the task, in order; others are refused.
-    distance, weights, disputed, level, samples, seed
+    distance, weights, disputed, level
         As in `calibrant.evaluate.agreement`.
 
     Raises
@@ -76,8 +74,6 @@ def agree(
             clusters=table.clusters,
             disputed=disputed,
             level=level,
-            samples=samples,
-            seed=seed,
         )
     except InputError as error:
         raise _of_file(error, table.name) from error

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing
 from functools import partial
 from uuid import uuid4
 
-from calibrant._checks import one_of, positive_integer
+from calibrant._checks import one_of, sample_count
 from calibrant._rng import number
 from calibrant.events.rules import RULES, Rules
 from calibrant.io._dated_pieces import Item, iter_unread
@@ -127,7 +127,7 @@ def extract_events(
         None if parser is None else os.fspath(parser),
         None if lexicon is None else os.fspath(lexicon),
         _rules(rules, verbs),
-        positive_integer(samples, "samples"),
+        sample_count(samples),
         number(seed),
         with_text,
         possessive_endings,
@@ -151,7 +151,8 @@ def extract_events(
             if progress is not None:
                 progress("extracting", done.read, total)
         writer.finish()
-        notes = [f"{name} was damaged: its documents were done again" for name in writer.put_aside]
+        problem = "was damaged, changed or missing: its documents were done again"
+        notes = [f"{name} {problem}" for name in writer.put_aside]
     notes += prepared.notes
     return ExtractedEvents(
         store=os.fspath(store),

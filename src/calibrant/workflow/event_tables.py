@@ -15,16 +15,18 @@ from calibrant._checks import one_of, proportion
 from calibrant.events.lexicon import code_named, country_names
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
+from calibrant.io.estimation import read_times
 from calibrant.io.store import Counts, EventStore
 from calibrant.propagate.counts import INTERVALS, Interval, count_interval
 from calibrant.propagate.periods import PERIODS, By, period_of, periods_between
-from calibrant.propagate.total import RefittedRecalibrator
+from calibrant.propagate.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.results.events import (
     EventCount,
     EventTable,
 )
-from calibrant.results.propagation import CountInterval
+from calibrant.results.propagation import CountInterval, Drift
+from calibrant.workflow.estimating import periods_of
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -101,6 +103,7 @@ def event_table(
     level: float = 0.95,
     dev: Any = None,
     seed: int = 0,
+    drift: float | str | None = None,
 ) -> EventTable:
     """Count documents by country and period.
 
@@ -123,6 +126,10 @@ def event_table(
         known. Documents that count in no sample stay at 0.
     seed
         Of the draws of ``dev``.
+    drift
+        Standard deviation, in log-odds, by which probabilities shift from period to period, or
+        ``"estimate"``: from the column ``period`` or ``date`` of ``dev``, with at least 3 periods. It widens
+        ``low_total`` and ``high_total``. None: no drift.
 
     Returns
     -------
@@ -154,7 +161,12 @@ def event_table(
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
-    mended = None if dev is None else labelled_recalibrator(dev, seed, opened.sample_count)
+    if dev is None and drift is not None:
+        hint = "give labelled documents (dev)"
+        raise InputError("a drift widens low_total and high_total, which need labels", hint, code="parameter")
+    mended = None
+    if dev is not None:
+        mended = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
     if mended is not None and interval == "samples":
         hint = "use poisson-binomial or normal"
         raise InputError("samples cannot be recalibrated (--dev)", hint, code="parameter")
@@ -170,6 +182,8 @@ def event_table(
         finished=opened.manifest.finished,
         problems=opened.problems,
         rows=tuple(row for country in chosen for row in counted.rows(country)),
+        drift=None if mended is None else mended.drift,
+        conditions=() if mended is None else (condition_of(mended.drift),),
     )
 
 
@@ -268,7 +282,20 @@ def country_codes(countries: Sequence[str] | None, counts: Counts) -> tuple[str,
     return tuple(dict.fromkeys(found))
 
 
-def labelled_recalibrator(dev: Any, seed: int, samples: int) -> RefittedRecalibrator:
+def condition_of(drift: Drift | None) -> str:
+    """Return what the total intervals assume about periods."""
+    if drift is None:
+        return NO_DRIFT
+    known = "" if drift.periods is None else f", estimated from {drift.periods} labelled periods"
+    return (
+        "low_total and high_total assume that the log-odds of periods differ by a normal shift with standard "
+        f"deviation {drift.sd:.2g}{known}"
+    )
+
+
+def labelled_recalibrator(
+    dev: Any, seed: int, samples: int, *, drift: float | str | None = None, by: By = "month"
+) -> RefittedRecalibrator:
     """Platt scaling fitted to a table of labelled documents, and to resampled clusters of it.
 
     A probability of 0 or 1 that ``samples`` samples gave is at least half a sample from there: without that
@@ -286,8 +313,22 @@ def labelled_recalibrator(dev: Any, seed: int, samples: int) -> RefittedRecalibr
         raise InputError("the labelled documents have classes", hint, code="event", file=table.name)
     clusters = None if batch.cluster is None else np.asarray(batch.cluster)
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
+    if isinstance(drift, str):
+        one_of(drift, ("estimate",), "drift")
+    periods = None if drift is None else _periods_of(dev, by)
+    if periods is None and drift == "estimate":
+        hint = "add the column period or date, or give the standard deviation"
+        raise InputError("the labelled documents have no periods", hint, code="parameter", file=table.name)
+    sd = None if drift is None or isinstance(drift, str) else drift
+    platt = Platt(clip=0.5 / samples)
     try:
-        return RefittedRecalibrator(Platt(clip=0.5 / samples), labelled, seed=seed)
+        return RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
     except InputError as error:
         hint = "label more documents" if error.code == "undefined" else error.hint
         raise InputError(error.message, hint, code=error.code, file=table.name, row=error.row) from None
+
+
+def _periods_of(dev: Any, by: By) -> Any:
+    """Periods of labelled documents: those of their dates, or the column period; None without either."""
+    times = read_times(dev)
+    return periods_of(times, None if times.date is None else by)

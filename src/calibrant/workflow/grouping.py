@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
+from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
 from calibrant.measure._classes import Groups, named_groups
-from calibrant.measure.groups import by_frequency, calibration_changes
-from calibrant.results.groups import GroupChange, GroupedChanges
+from calibrant.measure.groups import by_frequency, calibration_changes, with_verdicts
+from calibrant.recalibrate.changes import DRAWS
+from calibrant.results.groups import GroupChange, GroupedChanges, ResampledChange
 from calibrant.workflow._class_parts import Labelled, labelled_scores
 from calibrant.workflow._mending import Mending
 from calibrant.workflow._methods import (
@@ -22,6 +24,7 @@ from calibrant.workflow._methods import (
     members_of,
     named_groups_of,
 )
+from calibrant.workflow._refitting import refitted
 from calibrant.workflow._sources import Progress
 from calibrant.workflow.measuring import Columns
 
@@ -33,6 +36,8 @@ def group_changes(
     group: str | Mapping[str, str] | None = None,
     groups: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    dev: Any = None,
+    draws: int = DRAWS,
     level: float = 0.95,
     seed: Seed = 0,
     columns: Columns | None = None,
@@ -56,17 +61,22 @@ def group_changes(
     counts
         How often each class occurs, for groups by frequency and for the shares of groups: a mapping, or a
         file as for ``group``. None: counted in this table.
+    dev
+        The table on which the recalibrator was fitted. It is resampled, and the intervals of the changes
+        include the sampling error of the map. None: they treat the map as fixed.
+    draws
+        Resamples of dev, at least 20.
     level
         Of all intervals.
     seed
-        Of the sign flips behind the paired intervals.
+        Of the resamples, and of the sign flips behind the paired intervals.
     columns, progress
         As in `calibrant.workflow.measure`.
 
     Returns
     -------
     GroupedChanges
-        Intervals of changes take the fitted map as given.
+        Verdicts are adjusted together by Holm's method, for the total and all groups.
 
     Raises
     ------
@@ -89,7 +99,40 @@ def group_changes(
     [(7, 0.54), (42, 0.46)]
     """
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
-    table = (columns or Columns()).open(source)
+    named = columns or Columns()
+    table, again = named.open(source), None if dev is None else named.open(dev)
+    return changes_by_group(
+        table,
+        saved,
+        again,
+        Grouping(group, groups, counts),
+        draws=draws,
+        level=level,
+        seed=seed,
+        progress=progress,
+    )[0]
+
+
+class Grouping(NamedTuple):
+    """Which groups of classes are measured."""
+
+    group: str | Mapping[str, str] | None = None
+    groups: int | None = None
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None
+
+
+def changes_by_group(
+    table: Predictions,
+    saved: SavedRecalibrator,
+    dev: Predictions | None,
+    grouping: Grouping,
+    *,
+    draws: int = DRAWS,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
+    """Return what `group_changes` does, and the changes behind it if dev was resampled."""
     mending = Mending(saved, table)
     if saved.view != "classes":
         raise InputError("there are no groups of classes", "give a long table with classes", code="event")
@@ -97,29 +140,48 @@ def group_changes(
     if not isinstance(found, Labelled):
         message = "groups are not measured in tables of more than 10^7 scores"
         raise InputError(message, "leave some of its rows out", code="parameter", file=table.name)
+    counts = grouping.counts
     known = class_counts(found, table.classes) if counts is None else counts_of(counts)
-    members = _groups(saved, group, groups, known)
-    changes = calibration_changes(
-        found.label,
-        found.score,
-        mending(found.score.astype("float64", copy=False), found.code),
-        found.code if found.code is not None else (),
-        members,
-        names=table.classes,
-        sample_weight=found.weight,
-        clusters=found.unit,
-        threshold=saved.threshold or table.threshold or 0.0,
-        level=level,
-        seed=seed,
-    )
+    members = _groups(saved, grouping.group, grouping.groups, known)
+    resampled: tuple[ResampledChange, ...] = ()
+    if dev is not None:
+        resampled = refitted(
+            saved,
+            dev,
+            table,
+            members,
+            class_mean=False,
+            draws=draws,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+        changes = tuple(each.change for each in resampled)
+    else:
+        changes = calibration_changes(
+            found.label,
+            found.score,
+            mending(found.score.astype("float64", copy=False), found.code),
+            found.code if found.code is not None else (),
+            members,
+            names=table.classes,
+            sample_weight=found.weight,
+            clusters=found.unit,
+            threshold=saved.threshold or table.threshold or 0.0,
+            class_mean=False,
+            level=level,
+            seed=seed,
+        )
+    whole, *parts = with_verdicts(changes)
     total = max(1, sum(known.values()))
-    return GroupedChanges(
-        changes[1],
+    made = GroupedChanges(
+        whole,
         tuple(
             GroupChange(tuple(names), sum(known.get(name, 0) for name in names) / total, change)
-            for names, change in zip(named_groups(members).values(), changes[2:], strict=True)
+            for names, change in zip(named_groups(members).values(), parts, strict=True)
         ),
     )
+    return made, resampled
 
 
 def has_groups(saved: SavedRecalibrator) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,16 +16,18 @@ from calibrant._checks import Pairs
 from calibrant.evaluate.monitoring import CalibrationMonitor, Unit
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Predictions
-from calibrant.io._atomic import check_place, keep_sources, writing
+from calibrant.io._atomic import check_place, keep_sources
+from calibrant.io._envelope import Envelope
 from calibrant.io.timed import BY, WHOLE, timed, window_of, windows_of
-from calibrant.measure._states import check_version, restored
+from calibrant.measure._states import restored
 from calibrant.results.monitoring import Monitoring
 from calibrant.workflow._events import pairs_of
 from calibrant.workflow.figures import figure_kind, save_figure
 from calibrant.workflow.measuring import Columns
 from calibrant.workflow.tallying import one_event
 
-VERSION = 1
+MAKE = "name the file of an earlier run, or one that is not there yet"
+ENVELOPE = Envelope("calibrant monitor", 2, "state of a monitor", MAKE, "go back to an earlier state")
 LATE = "rows that came after their window was taken are not counted: "
 
 
@@ -78,8 +79,8 @@ def monitor(
     reference
         The last day (with ``value``: the last value) of the reference period, which is not monitored.
     alpha, epsilon, unit, restart
-        As in `calibrant.evaluate.CalibrationMonitor`; ``unit="day"`` takes a window as one,
-        however long it is.
+        As in `calibrant.evaluate.CalibrationMonitor`; ``unit="day"`` and ``unit="dependent-day"`` take a
+        window as one, however long it is.
     event
         ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). May be left out for a table without
         classes.
@@ -282,25 +283,23 @@ def _restored(
     if state is None or not Path(state).exists():
         return None
     name = os.fspath(state)
-    try:
-        saved = json.loads(Path(state).read_text(encoding="utf-8"))
-        if not isinstance(saved, dict):
-            raise ValueError("no JSON object")
-    except (OSError, ValueError) as error:
-        hint = "name the file of an earlier run, or one that is not there yet"
-        raise FormatError("this is no state of a monitor", hint, code="file-broken", file=name) from error
-    try:
-        check_version(saved, VERSION)
-        before, rows = restored(lambda: _kept(saved))
-        watched = CalibrationMonitor.from_state(saved["monitor"])
-    except InputError as error:
-        raise FormatError(error.message, error.hint, code=error.code, file=name) from error
+    watched, before, rows = opened(name)
     for key, value in vars(settings).items():
         if before.get(key) != value:
             message = f"the state was made with {key} {before.get(key)!r}, and {value!r} was given"
             hint = "give the same, or begin another state"
             raise InputError(message, hint, code="parameter", file=name)
     return watched, rows
+
+
+def opened(name: str) -> tuple[CalibrationMonitor, dict[str, Any], dict[str, int]]:
+    """Read the monitor of a state, the settings of its runs, and the rows of each window."""
+    saved = ENVELOPE.read(name)
+    try:
+        before, rows = restored(lambda: _kept(saved))
+        return CalibrationMonitor.from_state(saved["monitor"]), before, rows
+    except InputError as error:
+        raise FormatError(error.message, error.hint, code=error.code, file=name) from error
 
 
 def _kept(saved: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
@@ -310,12 +309,15 @@ def _kept(saved: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
         raise ValueError("the monitor has other settings")
     if sorted(rows) != sorted(str(day["day"]) for day in inner["days"]):
         raise ValueError("the monitor has other windows")
-    return before, {key: int(value) for key, value in rows.items()}
+    if any(
+        type(rows[str(day["day"])]) is not int or rows[str(day["day"])] != day["n"] for day in inner["days"]
+    ):
+        raise ValueError("the windows have other numbers of rows")
+    return before, rows
 
 
 def _save(
     state: str | os.PathLike[str], settings: _Settings, watched: CalibrationMonitor, taken: dict[str, int]
 ) -> None:
-    saved = {"version": VERSION, "settings": vars(settings), "rows": taken, "monitor": watched.to_state()}
-    with writing(state) as file:
-        file.write((json.dumps(saved) + "\n").encode())
+    saved = {"settings": vars(settings), "rows": taken, "monitor": watched.to_state()}
+    ENVELOPE.write(state, saved)

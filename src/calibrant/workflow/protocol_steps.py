@@ -118,8 +118,6 @@ def _agreement(plan: ProtocolFile, gold: Gold) -> Agreement | None:
         distance=plan.distance,
         clusters=gold.rated_documents,
         level=plan.level,
-        samples=plan.samples,
-        seed=plan.seed,
     )
 
 

@@ -8,21 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from calibrant._checks import Pairs
 from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.io.saved_recalibrators import SavedRecalibrator
+from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
+from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.measure.noise_floor import consistency_bars
 from calibrant.measure.smooth_curve import smooth_curve_of
+from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
-from calibrant.results.groups import GroupedChanges, ResampledChange
+from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
+from calibrant.results.intervals import ErrorDifference
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._log_models import by_model, task_errors
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._mending import before_and_after, by_row
-from calibrant.workflow._refitting import notes_on, refitted
+from calibrant.workflow._refitting import notes_on, refitted, widened
 from calibrant.workflow._sources import EventSource, Progress
 from calibrant.workflow.comparing import difference_of, event_notes
-from calibrant.workflow.grouping import group_changes, has_groups
+from calibrant.workflow.grouping import Grouping, changes_by_group, has_groups
 from calibrant.workflow.measuring import Columns, read, together
 
 CURVE_RESAMPLES = 200
@@ -34,6 +38,7 @@ def report(
     *,
     names: Sequence[str] | None = None,
     model: SavedRecalibrator | str | os.PathLike[str] | None = None,
+    method: Name | None = None,
     dev: Any = None,
     group: str | Mapping[str, str] | None = None,
     groups: int | None = None,
@@ -67,11 +72,13 @@ def report(
         What the report calls the models; file names without their endings if not given.
     model
         A recalibrator, or the file it was saved in, for one table: the report shows its scores before and
-        after, and the paired difference, which is conditional on the fitted map.
+        after, and the paired difference. Without ``dev`` its interval treats the calibration map as fixed.
+    method
+        Instead of ``model``: fit a recalibrator of this method to ``dev``, with one map for all classes.
     dev
-        The table that the recalibrator was fitted on: it is fitted again to 200 resamples of it, and
-        ``resampled`` holds intervals on the changes that count the chance of the fit as well. For long
-        tables of at most 10^7 scores.
+        The table on which the recalibrator was fitted. It is fitted again to 200 resamples of it, and the
+        intervals of the changes include the sampling error of the map; ``resampled`` holds both kinds. For
+        long tables of at most 10^7 scores.
     group, groups, counts
         As in `calibrant.workflow.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
@@ -101,13 +108,15 @@ def report(
     6004.0
     """
     sources = source_list(sources)
+    model = _fitted(model, method, dev, columns, progress)
     for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
-            raise InputError(f"{what} is given without a recalibrator", "give it (--model)", code="parameter")
+            hint = "give one (--model), or the method of one (--method)"
+            raise InputError(f"{what} is given without a recalibrator", hint, code="parameter")
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
     else:
-        grouping = _Grouping(group, groups, counts)
+        grouping = Grouping(group, groups, counts)
         mended = _before_and_after(sources, names, model, dev, grouping, columns, level, seed, progress)
     sources, names = mended.sources, mended.names
     called = list(names) if names is not None else model_names(sources)
@@ -138,9 +147,9 @@ def report(
         read_sources.append(found)
     if model is not None:
         read_sources = [[by_row(each) for each in found] for found in read_sources]
-    differences, unpaired = _differences(called, read_sources, level, seed)
+    differences, unpaired = _differences(called, read_sources, level, seed, mended)
     notes = (
-        list(mended.notes)
+        _map_notes(mended, differences)
         + event_notes(called, [[each.event for each in found] for found in read_sources])
         + unpaired
     )
@@ -156,14 +165,6 @@ def report(
         tasks=tasks,
         groups=mended.groups,
     )
-
-
-class _Grouping(NamedTuple):
-    """Which groups of classes are measured."""
-
-    group: str | Mapping[str, str] | None
-    groups: int | None
-    counts: Mapping[str, int] | str | os.PathLike[str] | None
 
 
 class _Mended(NamedTuple):
@@ -182,7 +183,7 @@ def _before_and_after(
     names: Sequence[str] | None,
     model: SavedRecalibrator | str | os.PathLike[str],
     dev: Any,
-    grouping: _Grouping,
+    grouping: Grouping,
     columns: Columns | None,
     level: float,
     seed: Seed,
@@ -192,24 +193,54 @@ def _before_and_after(
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
-    if dev is not None:
-        again = (columns or Columns()).open(dev)
-        resampled = refitted(saved, again, tables[0], level=level, seed=seed, progress=progress)
-        notes = notes + notes_on(resampled, again.name)
+    again = None if dev is None else (columns or Columns()).open(dev)
     if grouping.group is not None or has_groups(saved):
-        group, groups, counts = grouping
-        grouped = group_changes(
-            tables[0],
-            saved,
-            group=group,
-            groups=groups,
-            counts=counts,
-            level=level,
-            seed=seed,
-            progress=progress,
+        grouped, resampled = changes_by_group(
+            tables[0], saved, again, grouping, level=level, seed=seed, progress=progress
         )
+    elif again is not None:
+        resampled = refitted(
+            saved, again, tables[0], class_mean=False, level=level, seed=seed, progress=progress
+        )
+    if again is not None:
+        notes = notes + notes_on(resampled, again.name)
+        digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
+        if digest is not None and saved.digest is not None and digest != saved.digest:
+            notes.append(
+                f"{again.name} is not the file on which the recalibrator was fitted ({saved.source}): the "
+                "sampling error is that of a map fitted to it."
+            )
     names = ("before", "after") if names is None else names
     return _Mended(list(tables), names, called, tuple(notes), resampled, grouped)
+
+
+def _fitted(
+    model: SavedRecalibrator | str | os.PathLike[str] | None,
+    method: Name | None,
+    dev: Any,
+    columns: Columns | None,
+    progress: Progress | None,
+) -> SavedRecalibrator | str | os.PathLike[str] | None:
+    """The recalibrator that is given, or one fitted to dev."""
+    if method is None:
+        return model
+    if model is not None or dev is None:
+        message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
+        raise InputError(message, "give a method with the dev data (--dev) alone", code="parameter")
+    from calibrant.workflow.recalibrating import fit_recalibrator
+
+    return fit_recalibrator(dev, method=method, columns=columns, progress=progress)
+
+
+def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
+    """Notes on the recalibrator, and on the events whose intervals treat its map as fixed."""
+    fixed = [each.event for each in differences if each.difference.calibration_map == "fixed"]
+    notes = list(mended.notes)
+    if mended.recalibrator is not None and fixed:
+        of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
+        hint = "" if mended.resampled else "; give the dev set (--dev) to include it"
+        notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
+    return notes
 
 
 def source_list(sources: Any) -> list[Any]:
@@ -239,7 +270,11 @@ def drawn_events(events: Sequence[str]) -> list[str]:
 
 
 def _differences(
-    names: Sequence[str], sources: Sequence[Sequence[EventSource]], level: float, seed: Seed
+    names: Sequence[str],
+    sources: Sequence[Sequence[EventSource]],
+    level: float,
+    seed: Seed,
+    mended: _Mended,
 ) -> tuple[tuple[ModelDifference, ...], list[str]]:
     found, notes = [], []
     for first in range(len(names)):
@@ -253,8 +288,20 @@ def _differences(
                     both = f"{names[first]} and {names[second]}"
                     notes.append(f"No difference of {both} ({one.event}): {difference}.")
                 else:
-                    found.append(ModelDifference(one.event, names[first], names[second], difference))
-    return tuple(found), notes
+                    difference = _of_map(difference, one, mended)
+                    found.append((one.event, names[first], names[second], difference))
+    adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
+    return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
+
+
+def _of_map(difference: ErrorDifference, before: EventSource, mended: _Mended) -> ErrorDifference:
+    """Include the sampling error of the calibration map where dev was resampled; say which it is."""
+    if mended.recalibrator is None:
+        return difference
+    difference = replace(difference, calibration_map="fixed")
+    if before.event not in ("binary", "pooled") or not isinstance(before.source, Pairs):
+        return difference
+    return widened(difference, mended.resampled, before.source)
 
 
 def model_names(sources: Sequence[Any]) -> list[str]:

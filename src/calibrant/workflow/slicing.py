@@ -61,7 +61,7 @@ def slices(
     >>> from calibrant.data import predictions
     >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
     >>> [(row.name, row.n, row.squared.found) for row in found.rows]
-    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, True), ('1 to 2002', 2002, True)]
+    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
     predictions = (columns or Columns()).open(source)
     event = _default(predictions) if event is None else event

@@ -19,7 +19,7 @@ from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io._atomic import keep_sources
 from calibrant.io.predictions import Form
 from calibrant.io.saved_models import load_tagger, model_column
-from calibrant.measure._tails import critical_value
+from calibrant.measure._tails import quantile
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.results.errors import Estimate
@@ -264,7 +264,7 @@ def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]
         return found.difference, {"accuracy_interval": found.reasons["difference.low"]}
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
-    quantiles = critical_value(level, found.clusters) / critical_value(level, 0)
+    quantiles = quantile(level, found.clusters) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = wilson(np.array([mean]), np.array([number]), level)
     return Estimate(mean, error, float(low[0]), float(high[0]), level), {}

@@ -1,4 +1,4 @@
-"""A number whose interval comes from resampling, and how records show several of them."""
+"""A number with its interval, and how records show several of them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from calibrant.results.table import Cell, Column, between, interval_heading, kno
 
 
 @dataclass(frozen=True)
-class ResampledEstimate(Result):
-    """One number with an interval from resampling items or clusters.
+class IntervalEstimate(Result):
+    """One number with its interval.
 
     Attributes
     ----------
     estimate
         The number; None where it is undefined.
     standard_error
-        Standard deviation over the resamples; None where there is no interval.
+        Standard error of the estimate; None where there is no interval.
     low, high
-        Interval (bias-corrected and accelerated); None where undefined.
+        Ends of the interval; None where undefined.
     level
         Nominal coverage of the interval.
     units
-        Items or clusters that were resampled.
+        Items, or clusters of them, that are taken as independent.
     reasons
-        For each field that is None, why; and notes, under ``note``.
+        For each field that is None, why; and warnings, under ``warning``.
     """
 
     estimate: float | None
@@ -45,7 +45,7 @@ def estimate_columns(name: str, heading: str, level: float) -> tuple[Column, Col
     return Column(name, heading), Column(name, interval_heading(level), "interval")
 
 
-def estimate_cells(value: ResampledEstimate | Estimate, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
+def estimate_cells(value: IntervalEstimate | Estimate, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
     """A number and its interval, or why they are not there."""
     reason = "estimate", "low", "high"
     return known(value.estimate, reasons, *reason), between(
@@ -58,7 +58,7 @@ def flattened(record: dict[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> found = ResampledEstimate(None, None, None, None, 0.95, 1, {"estimate": "one item"})
+    >>> found = IntervalEstimate(None, None, None, None, 0.95, 1, {"estimate": "one item"})
     >>> flat = flattened({"kappa": found.to_dict(), "reasons": {}})
     >>> flat["kappa"], flat["kappa_interval"]["level"], flat["reasons"]
     (None, 0.95, {'kappa': 'one item'})

@@ -1,0 +1,327 @@
+"""Labelled samples of documents: how they were drawn, and intervals of the shares that they estimate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Floats, Integers
+from calibrant.exceptions import InputError
+
+ENOUGH = 10  # labels of each kind, from which on the scores are weighted, and a period's own are used
+PRIOR = 2.0  # labels that the scores of a kind are shrunken by
+EQUAL = 1e-9
+WHOLE = 1e-4  # relative distance from a whole number that the rounding of a probability explains
+FARTHEST = 25.0  # log-odds from the estimate at which limits end; beyond, shares lose their precision
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Documents of one period: all scores, and which documents have a label.
+
+    Attributes
+    ----------
+    score
+        (N,) the model's probabilities.
+    rows
+        (n,) numbers of the labelled documents.
+    label
+        (n,) 0.0 or 1.0.
+    chance
+        (n,) the probability with which each was chosen to be labelled.
+    cluster
+        (n,) codes, or None.
+    """
+
+    score: Floats
+    rows: Integers
+    label: Floats
+    chance: Floats
+    cluster: Integers | None
+
+    @cached_property
+    def equal(self) -> bool:
+        """Whether all labelled documents were chosen with the same probability."""
+        return not len(self.chance) or bool(np.ptp(self.chance) <= EQUAL)
+
+    @cached_property
+    def kinds(self) -> tuple[int, int]:
+        """How many labels are negative, and how many are positive."""
+        positive = int(self.label.sum())
+        return len(self.label) - positive, positive
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few labels of one kind to estimate its scores."""
+        return min(self.kinds) < ENOUGH
+
+    @cached_property
+    def effective_kinds(self) -> tuple[float, float]:
+        """Kish's effective numbers of negative and of positive labels."""
+        numbers = []
+        for kind in (0, 1):
+            weight = self.weight[self.label == kind]
+            numbers.append(float(weight.sum() ** 2 / (weight @ weight)) if len(weight) else 0.0)
+        return numbers[0], numbers[1]
+
+    @cached_property
+    def scores(self) -> Floats:
+        """(n,) scores of the labelled documents."""
+        return self.score[self.rows]
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(n,) how many documents each labelled document represents."""
+        return 1 / self.chance
+
+    def of(self, documents: Integers) -> Sample:
+        """Return some of the documents."""
+        place = np.full(len(self.score), -1, np.int64)
+        place[documents] = np.arange(len(documents))
+        kept = place[self.rows] >= 0
+        return Sample(self.score[documents], place[self.rows][kept], *self._labelled(kept))
+
+    def labelled(self, kept: NDArray[np.bool_]) -> Sample:
+        """Return all documents with some of the labels."""
+        return Sample(self.score, self.rows[kept], *self._labelled(kept))
+
+    def _labelled(self, kept: NDArray[np.bool_]) -> tuple[Floats, Floats, Integers | None]:
+        cluster = None if self.cluster is None else self.cluster[kept]
+        return self.label[kept], self.chance[kept], cluster
+
+
+def groups_of_chances(sample: Sample, sampling: str) -> tuple[Integers | None, str]:
+    """Tell a sample of fixed sizes from independent draws.
+
+    If every group of documents with one probability of being labelled had a fixed number of labels n, then
+    n over the probability is the number of documents in the group, and these numbers add up to all
+    documents. Independent draws only come near that.
+
+    Parameters
+    ----------
+    sample
+        All documents, labelled with unequal probabilities.
+    sampling
+        ``"detect"``, ``"independent"`` or ``"fixed"``.
+
+    Returns
+    -------
+    tuple of an array and a string
+        (n,) the group of each labelled document, or None for independent draws; and the name of the design.
+
+    Raises
+    ------
+    InputError
+        If fixed sizes are claimed, and the probabilities contradict that.
+    """
+    if sampling == "independent":
+        return None, "independent"
+    order = np.sort(sample.chance)
+    starts = order[np.concatenate([[True], np.diff(order) > EQUAL])]
+    group = np.searchsorted(starts, sample.chance, side="right") - 1
+    count = np.bincount(group)
+    sizes = count / starts
+    agree = abs(sizes.sum() - len(sample.score)) <= max(0.5, WHOLE * len(sample.score))
+    whole = bool((np.abs(sizes - np.rint(sizes)) <= np.maximum(WHOLE * sizes, 1e-6)).all())
+    if sampling == "fixed":
+        hint = "give the number of labels over the number of documents of each group, or state that "
+        hint += "documents were chosen independently"
+        if count.min() < 2:
+            message = f"only one label has the probability {starts[int(count.argmin())]:g}"
+            raise InputError(message, hint, code="parameter")
+        if abs(sizes.sum() - len(sample.score)) > max(0.5, 0.01 * len(sample.score)):
+            message = f"the probabilities imply {sizes.sum():,.0f} documents, and there are "
+            raise InputError(f"{message}{len(sample.score):,}", hint, code="parameter")
+        return group, "fixed"
+    return (group, "fixed") if agree and whole and count.min() >= 2 else (None, "independent")
+
+
+def bands_of_chances(sample: Sample) -> list[Sample]:
+    """Split labels into bands of similar probabilities, a factor of 2 wide, with at least 10 labels each.
+
+    In a band where documents were rarely labelled, a few positives that were not seen would count for many.
+    """
+    band = np.floor(np.log2(sample.chance)).astype(np.int64)
+    found: list[NDArray[np.bool_]] = []
+    waiting = np.zeros(len(band), np.bool_)
+    for one in np.unique(band):
+        waiting = waiting | (band == one)
+        if waiting.sum() >= ENOUGH:
+            found.append(waiting)
+            waiting = np.zeros(len(band), np.bool_)
+    if waiting.any():
+        found = [*found[:-1], found[-1] | waiting] if found else [waiting]
+    return [sample.labelled(one) for one in found]
+
+
+def effective_clusters(parts: Sequence[Sample]) -> float:
+    """Kish's effective number of clusters, or of labels where none are named."""
+    weight, code = _weights(parts)
+    sums = np.bincount(code, weight)
+    return float(sums.sum() ** 2 / (sums @ sums))
+
+
+def _weights(parts: Sequence[Sample]) -> tuple[Floats, Integers]:
+    """Weights of the labelled documents of all parts, and the clusters' codes."""
+    weight = np.concatenate([one.weight for one in parts])
+    given = [one.cluster for one in parts if one.cluster is not None]
+    if not given:
+        return weight, np.arange(len(weight))
+    return weight, np.unique(np.concatenate(given), return_inverse=True)[1]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over labelled documents of each kind, with which a variance follows from a share.
+
+    With ``x`` the label minus a factor times the score, ``w`` the part of the estimate that a document
+    contributes, and ``g`` the part of its variance that remains in a finite corpus.
+
+    Attributes
+    ----------
+    weight, first, second
+        Sums of ``w^2 g``, ``w^2 g x`` and ``w^2 g x^2`` over negatives and positives, per unit of ``w``.
+    mean
+        The mean of x of both kinds.
+    """
+
+    weight: tuple[float, float]
+    first: tuple[float, float]
+    second: tuple[float, float]
+    mean: tuple[float, float]
+
+    def variance(self, share: float, middle: float | None) -> float:
+        """Variance around `middle`, or around the mean of x, if this were the share of positives."""
+
+        def mixed(of: tuple[float, float]) -> float:
+            return (1 - share) * of[0] + share * of[1]
+
+        around = mixed(self.mean) if middle is None else middle
+        return mixed(self.second) - 2 * around * mixed(self.first) + around**2 * mixed(self.weight)
+
+
+def moments_of(part: Sample, whole: Sample, factor: float, total: float) -> Moments:
+    """Return the moments of a part; a kind with too few labels there borrows those of the whole sample.
+
+    With fewer than 10 labels of a kind, or unequal weights, the scores and weights of the kind are shrunken
+    towards those of all labels, by so much as if two labels had been drawn from these. The scores then
+    explain less, which errs on the side of width.
+
+    Parameters
+    ----------
+    part, whole
+        A period or group, and all documents.
+    factor
+        That multiplies the scores.
+    total
+        By which weights are divided to get fractions of the estimate.
+    """
+
+    def sums(source: Sample, chosen: NDArray[np.bool_], kind: int) -> Floats:
+        scale = float(part.weight.mean() / source.weight.mean())
+        weight, x = scale * source.weight[chosen], kind - factor * source.scores[chosen]
+        square = weight * np.maximum(0, weight - 1) / (weight.sum() * total)
+        return np.array([square.sum(), square @ x, square @ x**2, weight @ x / weight.sum()])
+
+    found = []
+    for kind in (0, 1):
+        source = part if part.effective_kinds[kind] >= ENOUGH else whole
+        every = sums(source, np.ones(len(source.label), np.bool_), kind)
+        number = source.effective_kinds[kind]
+        own = sums(source, source.label == kind, kind) if number else every
+        prior = 0.0 if source.equal and number >= ENOUGH else PRIOR
+        found.append((number * own + prior * every) / (number + prior))
+    return Moments(*map(tuple, np.array(found).T.tolist()))
+
+
+@dataclass(frozen=True)
+class ShareModel:
+    """An estimate of a share from labels, and its variance at every possible share.
+
+    Attributes
+    ----------
+    estimate
+        The share.
+    parts
+        Moments of each part that the estimate adds up.
+    size
+        The fraction of the documents that each part has.
+    start
+        About how frequent positives are in each.
+    center
+        Around what the labels vary. ``"part"``: the mean of their part, whose number of labels is fixed.
+        ``"whole"``: the share. ``"none"``: 0, as the number of labels is random.
+    inflation
+        Multiplies the variance: the design effect of clusters.
+    extra
+        Multiplies share (1 - share): the variance of a superpopulation's draw.
+    """
+
+    estimate: float
+    parts: Sequence[Moments]
+    size: Sequence[float]
+    start: Sequence[float]
+    center: Literal["part", "whole", "none"]
+    inflation: float = 1.0
+    extra: float = 0.0
+
+    def at(self, shift: float) -> tuple[float, float]:
+        """Return the share and the standard error if all parts' shares moved by so many log-odds."""
+        odds = math.exp(shift)
+        moved = [start * odds / (1 - start + start * odds) for start in self.start]
+        share = sum(size * one for size, one in zip(self.size, moved, strict=True))
+        middle = {"part": None, "whole": share, "none": 0.0}[self.center]
+        design = sum(
+            size**2 * part.variance(one, middle)
+            for size, one, part in zip(self.size, moved, self.parts, strict=True)
+        )
+        return share, math.sqrt(self.inflation * (max(0.0, design) + self.extra * share * (1 - share)))
+
+    def limits(self, critical: float) -> tuple[float, float]:
+        """Return the shares from which the estimate is so many of *their* standard errors away."""
+        from scipy.optimize import brentq
+
+        def distance(shift: float, sign: int) -> float:
+            share, error = self.at(shift)
+            return share - self.estimate + sign * critical * error
+
+        ends = []
+        for sign in (1, -1):  # the lower end, then the upper one
+            below, above = distance(-FARTHEST, sign), distance(FARTHEST, sign)
+            if below >= 0:
+                ends.append(0.0)
+            elif above <= 0:
+                ends.append(1.0)
+            else:
+                ends.append(self.at(brentq(distance, -FARTHEST, FARTHEST, args=(sign,), xtol=1e-9))[0])
+        return ends[0], ends[1]
+
+
+def design_effect(parts: Sequence[Sample], residuals: Sequence[Floats]) -> float:
+    """By how much clusters multiply the variance of a weighted sum of residuals; at least 1.
+
+    The sums of clusters have the correction of Bell and McCaffrey (CR2), which for a mean divides by the
+    fraction of the weight that is outside the cluster.
+
+    Parameters
+    ----------
+    parts
+        Labelled documents.
+    residuals
+        Of each part (n,), deviations of labels from what the scores and the mean say.
+    """
+    if parts[0].cluster is None:
+        return 1.0
+    weight, code = _weights(parts)
+    error = np.sqrt(weight * np.maximum(0, weight - 1)) * np.concatenate(residuals)
+    alone = float(error @ error)
+    if alone == 0:
+        return 1.0
+    outside = 1 - np.bincount(code, weight) / weight.sum()
+    return max(1.0, float((np.bincount(code, error) ** 2 / outside).sum()) / alone)
