@@ -123,10 +123,14 @@ def asked(
 )
 def test_what_is_no_request_is_refused(port: int, request_: bytes) -> None:
     answered = sent(port, request_, whole=False)
-    assert all(400 <= status < 500 for status in statuses(answered)), answered[:200]
+    assert all(400 <= status < 500 or status == 505 for status in statuses(answered)), answered[:200]
     assert b"Traceback" not in answered
     assert b"events.store" not in answered
     assert statuses(sent(port, b"GET /icon.svg HTTP/1.1\r\n" + HOST + b"\r\n")) == [200]
+
+
+def test_another_version_of_http_is_refused_with_the_status_for_it(port: int) -> None:
+    assert statuses(sent(port, b"GET / HTTP/9.9\r\n" + HOST + b"\r\n")) == [505]
 
 
 INNER = b"GET /document?id=a HTTP/1.1\r\nHost: evil.example\r\n\r\n"

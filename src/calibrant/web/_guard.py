@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD")
+VERSIONS = ("1.0", "1.1")  # of HTTP; the parser lets any two digits pass
 ONCE = ("host", "origin", "sec-fetch-site", "sec-fetch-mode")  # headers that decide who may ask
 COOKIE = "calibrant-explorer"
 POLICY = (
@@ -214,6 +215,8 @@ class Guarded:
 
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         refused = self._guard.refusal(scope["method"], headers)
+        if scope["http_version"] not in VERSIONS:
+            refused = 505, "This server speaks HTTP/1.0 and HTTP/1.1."
         if refused is None and not scope["query_string"].isascii():
             refused = 400, "An address has other characters than ASCII as %XX."
         if refused is not None:
