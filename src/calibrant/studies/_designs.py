@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,8 @@ class Outcome(NamedTuple):
 
 class Design(Protocol):
     """A cell of the grid, or several cells that are drawn together."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def situation(self) -> str: ...

@@ -118,7 +118,7 @@ def key_of(design: Design) -> str:
     >>> key_of(one) == key_of(other)
     True
     """
-    plain = replace(design, replications=0)  # type: ignore[type-var]
+    plain = replace(design, replications=0)
     return repr(replace(plain, peers=0, wald=False) if isinstance(plain, PairsDesign) else plain)
 
 

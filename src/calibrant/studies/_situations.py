@@ -320,7 +320,7 @@ def designs(*situations: str, replications: int | None = None, peers: bool = Tru
     for name in situations or SITUATIONS:
         for design in SITUATIONS[name]():
             drawn = design.replications if replications is None else replications
-            changed = replace(design, replications=drawn)  # type: ignore[type-var]
+            changed = replace(design, replications=drawn)
             if isinstance(changed, PairsDesign):
                 compared = changed.peers if design.situation == "grid" else _peers(design.n)
                 changed = replace(changed, peers=min(drawn, compared) if peers else 0)
