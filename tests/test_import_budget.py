@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,19 @@ def loaded_by(statement: str) -> set[str]:
     code = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(json.loads(run.stdout))
+
+
+def test_measuring_a_small_table_does_not_load_pandas(tmp_path: Path) -> None:
+    (tmp_path / "small.csv").write_text("score,label\n0.1,0\n0.7,1\n0.6,0\n")
+    command = ["measure", str(tmp_path / "small.csv"), "--json"]
+    code = f"import sys; from calibrant.cli import main; main({command!r}, standalone_mode=False)"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not {"pandas", "sklearn", "scipy.stats", "matplotlib"} & set(run.stderr.split())
 
 
 def seconds(*arguments: str) -> float:

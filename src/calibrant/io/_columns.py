@@ -302,7 +302,7 @@ def dictionary(values: pa.Array) -> pa.DictionaryArray:
     order = np.argsort(first)[: np.count_nonzero(first < len(index))]
     place = np.zeros(len(names), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(place[index]), names.take(pa.array(order)))
+    return pa.DictionaryArray.from_arrays(as_arrow(place[index]), names.take(as_arrow(order)))
 
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:
@@ -319,6 +319,14 @@ def as_numpy(values: pa.Array) -> NDArray[Any]:
     if not len(values):
         return np.empty(0, dtype)
     return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * dtype.itemsize)
+
+
+def as_arrow(values: NDArray[np.integer[Any]]) -> pa.Array:
+    """View a NumPy array of integers as Arrow array; Arrow's own conversion loads pandas."""
+    import pyarrow as pa
+
+    kind = pa.type_for_alias(str(values.dtype))
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def class_name(value: object) -> str:
