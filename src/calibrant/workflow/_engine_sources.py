@@ -14,7 +14,6 @@ from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io._frames import FrameTable
 from calibrant.io._readers import TableReader
-from calibrant.io.engines import engine_cuts, engine_tallies, engine_tally, row_count
 from calibrant.measure.tally import Tally
 from calibrant.workflow._events import CLASS, class_of, expanded
 
@@ -34,6 +33,8 @@ class EngineCuts:
     label: str
 
     def __call__(self, ranks: Integers, edges: Floats) -> Tally:
+        from calibrant.io.engines import engine_cuts
+
         return engine_cuts(self.frame, self.tally, ranks, edges, score=self.score, label=self.label)
 
 
@@ -60,6 +61,8 @@ def engine_sources(
         return None
     if exact and predictions.weighted:
         return None
+    from calibrant.io.engines import row_count  # loads every engine's code, which no file needs
+
     rows = row_count(frame)
     if rows <= (LARGEST_COLLECTED if collected is None else collected):
         return None
@@ -77,6 +80,8 @@ def engine_sources(
 def _tallies(
     frame: Any, reader: TableReader, predictions: Predictions, events: Sequence[str]
 ) -> dict[str, Tally]:
+    from calibrant.io.engines import engine_tallies, engine_tally
+
     columns = reader.columns
     assert columns.score is not None
     named: dict[str, Any] = {

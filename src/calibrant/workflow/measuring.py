@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from calibrant import __version__
 from calibrant._parallel import check_threads
@@ -16,13 +17,14 @@ from calibrant.io._log_rows import Normalise
 from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
-from calibrant.posterior.queries import Query
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Measurement
 from calibrant.workflow._events import CLASS, asked_events, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
-from calibrant.workflow._query_source import query_source
 from calibrant.workflow._sources import EventSource, Progress, event_sources
+
+if TYPE_CHECKING:
+    from calibrant.posterior.queries import Query
 
 QUERY = "a query"
 
@@ -160,7 +162,9 @@ def read(
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
     check_threads(threads)
-    if isinstance(source, Query):
+    if _is_query(source):
+        from calibrant.workflow._query_source import query_source
+
         _check_event(source.event, QUERY, "query", asked, columns)
         recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
         return [query_source(source, exact=exact, threads=threads)], recipe
@@ -230,6 +234,12 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
         rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
         ece=sum(each.ece.value for each in classes) / len(classes),
     )
+
+
+def _is_query(source: Any) -> TypeGuard[Query]:
+    """Whether this is a query. Posteriors are not loaded to ask: without them there is none."""
+    queries = sys.modules.get("calibrant.posterior.queries")
+    return queries is not None and isinstance(source, queries.Query)
 
 
 def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
