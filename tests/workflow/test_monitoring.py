@@ -200,7 +200,7 @@ def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str,
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "damaged or cut short"),
+        ("{", "no whole JSON object, input data was truncated"),
         ("[]", "no saved state of a monitor"),
         ('{"version": 1, "monitor": {}}', "no saved state of a monitor"),
         ('{"format": "calibrant monitor", "schema_version": 7}', "version 7"),

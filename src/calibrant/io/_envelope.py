@@ -15,6 +15,7 @@ import msgspec
 from calibrant._decoding import decoded, located
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
+from calibrant.results._base import plain
 
 LARGEST = 1 << 30  # bytes
 BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -54,7 +55,7 @@ class Envelope(Generic[Content]):
 
     def write(self, path: str | os.PathLike[str], content: Content) -> None:
         """Write a file, whole or not at all."""
-        header = msgspec.to_builtins(content)
+        header = msgspec.to_builtins(content, enc_hook=plain)
         header["checksum"] = checksum(header)
         text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False)
         try:
