@@ -79,13 +79,7 @@ class Envelope(Generic[Content]):
             It is something else, is damaged, or was written by a newer calibrant.
         """
         name = os.fspath(path)
-        try:
-            with open(name, "rb") as file:
-                data = file.read(LARGEST)
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            reason = "no such file" if missing else (error.strerror or str(error)).lower()
-            raise InputError(reason, "check the path", code="file-missing", file=name) from error
+        data = file_bytes(name)
         if not data.lstrip().startswith(b"{"):
             raise self.foreign(name)
         return self.decode(data, name)
@@ -97,6 +91,10 @@ class Envelope(Generic[Content]):
         except (ValueError, RecursionError) as error:
             why = located(error) if isinstance(error, msgspec.DecodeError) else str(error)
             raise self.damaged(name, f"no whole JSON object, {why.removeprefix('$: ')}") from error
+        return self.checked(values, name)
+
+    def checked(self, values: Any, name: str) -> Content:
+        """Return the content of a file from its plain values; errors as those of `read`."""
         config = self.content.__struct_config__
         if not isinstance(values, dict):
             raise self.damaged(name, "no JSON object")
@@ -123,8 +121,6 @@ class Envelope(Generic[Content]):
         """Name the file, and what to do, in errors about a state that it holds."""
         try:
             yield
-        except FormatError:
-            raise
         except InputError as error:
             newer = error.code == "version"
             hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or self.again
@@ -141,6 +137,17 @@ class Envelope(Generic[Content]):
     def foreign(self, name: str) -> FormatError:
         """Return the error for a file that is another thing."""
         return FormatError(f"this is no saved {self.name}", self.make, code="file-mislabelled", file=name)
+
+
+def file_bytes(name: str) -> bytes:
+    """Return the content of a file, or raise `InputError`."""
+    try:
+        with open(name, "rb") as file:
+            return file.read(LARGEST)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = "no such file" if missing else (error.strerror or str(error)).lower()
+        raise InputError(reason, "check the path", code="file-missing", file=name) from error
 
 
 def checksum(header: Mapping[str, Any]) -> str:
