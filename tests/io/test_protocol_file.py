@@ -87,11 +87,23 @@ BAD = [
         "line 11: there is no key 'treshold' in [systems]: did you mean 'threshold'?",
         id="second-system",
     ),
-    pytest.param("0.9", "95", "line 12: level is 95: write a number between 0 and 1", id="level"),
-    pytest.param("0.9", '"high"', "line 12: level is 'high': write a number", id="type"),
-    pytest.param("level = 0.9", "seed = -1", "line 12: seed is -1", id="seed"),
-    pytest.param("level = 0.9", "samples = 5", "line 12: samples is 5", id="samples"),
-    pytest.param("level = 0.9", 'alternative = "grater"', "did you mean 'greater'?", id="alternative"),
+    pytest.param("0.9", "95", "line 12: evaluation.level is 95: write a number < 1.0", id="level"),
+    pytest.param("0.9", '"high"', "line 12: evaluation.level is 'high': write a number", id="type"),
+    pytest.param(
+        "level = 0.9", "seed = -1", "line 12: evaluation.seed is -1: write a whole number >= 0", id="seed"
+    ),
+    pytest.param(
+        "level = 0.9",
+        "samples = 5",
+        "line 12: evaluation.samples is 5: write a whole number >= 100",
+        id="samples",
+    ),
+    pytest.param(
+        "level = 0.9",
+        'alternative = "grater"',
+        "line 12: evaluation.alternative is 'grater': did you mean 'greater'?",
+        id="alternative",
+    ),
     pytest.param("level = 0.9", 'metrics = ["f1:kept"]', "not a label of the task", id="metric-label"),
     pytest.param("level = 0.9", 'metrics = ["f2"]', "there is no metric 'f2'", id="metric"),
     pytest.param(
@@ -104,7 +116,9 @@ BAD = [
         id="baseline",
     ),
     pytest.param('"drop"]', '"keep"]', "labels has 'keep' twice", id="labels"),
-    pytest.param(', "drop"', "", "fewer than two labels", id="one-label"),
+    pytest.param(
+        ', "drop"', "", "line 2: task.labels is ['keep']: write a list of length >= 2", id="one-label"
+    ),
     pytest.param('name = "two"', 'name = "one"', "line 9: two systems have the name 'one'", id="names"),
     pytest.param('name = "two"\n', "", "line 8: name is missing in [systems]", id="nameless"),
     pytest.param(
@@ -113,7 +127,7 @@ BAD = [
     pytest.param(
         'name = "two"', 'name = "two"\nthreshold = 0.2', "with the decision threshold or top", id="threshold"
     ),
-    pytest.param("[annotators]\n", "budget = 0\n[annotators]\n", "line 3: budget is 0", id="budget"),
+    pytest.param("[annotators]\n", "budget = 0\n[annotators]\n", "line 3: task.budget is 0", id="budget"),
     pytest.param(
         "[annotators]", 'positive = "kep"\n[annotators]', "positive is 'kep', not a label", id="positive"
     ),
@@ -124,7 +138,7 @@ BAD = [
     pytest.param(
         "[[systems]]", '[reference]\nrule = "annotator"\n[[systems]]', "go together", id="annotator"
     ),
-    pytest.param("[task]", "task = 1", "task is no table", id="no-table"),
+    pytest.param("[task]", "task = 1", "line 1: task is 1: write a table", id="no-table"),
 ]
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
-from calibrant._decoding import decoded
+from calibrant._checks import Pairs, decoded
 from calibrant._kernels import betting as kernels
 from calibrant.evaluate._bets import (
     DAY_STRENGTHS,
@@ -45,6 +44,8 @@ from calibrant.measure._states import check_version, restored
 from calibrant.measure.intervals import error_interval
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.monitoring import MonitoredDay, Monitoring
+
+__all__ = ["CalibrationMonitor", "MonitorState", "Unit"]
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
-from calibrant._decoding import decoded, located
+from calibrant._checks import decoded, located
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.results._base import plain
@@ -105,7 +105,7 @@ class Envelope(Generic[Content]):
             reads = f"this calibrant reads up to {self.version}"
             message = f"the {self.name} has format version {version}, {reads}"
             raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
-        if type(version) is int and version < self.oldest:
+        if type(version) is int and 1 <= version < self.oldest:
             message = f"the {self.name} has format version {version}, this calibrant reads {self.oldest}"
             raise FormatError(message, self.again, code="version", file=name)
         try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from calibrant._decoding import decoded
+from calibrant._checks import decoded
 from calibrant.exceptions import FormatError
 from calibrant.io._atomic import writing
 from calibrant.io._envelope import Envelope, Version

@@ -14,8 +14,7 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
-from calibrant._decoding import decoded
+from calibrant._checks import Pairs, decoded
 from calibrant.evaluate.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Predictions
