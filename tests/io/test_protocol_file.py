@@ -115,6 +115,18 @@ BAD = [
         "there is no system 'three': the systems are one, two",
         id="baseline",
     ),
+    pytest.param(
+        '"drop"]', "2.5]", "line 2: task.labels[1] is 2.5: write a whole number or a text", id="label"
+    ),
+    pytest.param(
+        'file = "two.csv"', "file = 3", "line 10: systems[1].file is 3: write a text", id="second-file"
+    ),
+    pytest.param(
+        'name = "two"', 'name = " "', "systems[1].name is ' ': write a text that is not", id="blank"
+    ),
+    pytest.param(
+        "[task]\n", '"x - at `$.task`" = 1\n[task]\n', "there is no table 'x - at `$.task`'", id="odd-key"
+    ),
     pytest.param('"drop"]', '"keep"]', "labels has 'keep' twice", id="labels"),
     pytest.param(
         ', "drop"', "", "line 2: task.labels is ['keep']: write a list of length >= 2", id="one-label"

@@ -99,6 +99,9 @@ def test_a_damaged_tally_is_refused(tmp_path: Path) -> None:
     rewritten(path, pairs=501)
     with pytest.raises(FormatError, match="the tally's rows are damaged"):
         load_tally(path)
+    rewritten(path, pairs="500")
+    with pytest.raises(FormatError, match=r"the tally is damaged \(\$.pairs: expected int, got str"):
+        load_tally(path)
     rewritten(path, pairs=500, version="one")
     with pytest.raises(FormatError, match=r"the tally is damaged \(\$.version: expected int, got str"):
         load_tally(path)

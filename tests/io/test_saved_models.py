@@ -329,6 +329,15 @@ def test_a_damaged_header_is_refused(saved: Path, change: Any) -> None:
     refused(saved, "file-broken", "damaged")
 
 
+def test_an_error_about_a_header_names_the_path_of_the_value(saved: Path) -> None:
+    with_header(saved, lambda header: header.update(column=[1]))
+    refused(
+        saved, "file-broken", r"the model is damaged \(\$.column: expected int \| str \| null, got array\)"
+    )
+    with_header(saved, lambda header: header.update(column="xpos", other=1))
+    refused(saved, "file-broken", r"\(\$: object contains unknown field other\)")
+
+
 def test_a_header_that_is_no_json_is_refused(saved: Path) -> None:
     for text in (b"{", b"[]", b"3", b"\xff", b"[" * 100_000):
         write_members(saved, {**members(saved), "state.json": text})

@@ -149,8 +149,8 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _wanted(what: str) -> str:
     """Say how to write what msgspec expected."""
-    what = what.partition(", got")[0].replace(r" matching regex '\\S'", " that is not blank")
-    names = re.compile(r"Expected `(.*?)(?: \| null)?`")
-    return names.sub(
-        lambda found: "write a " + " or a ".join(map(WORDS.__getitem__, found[1].split(" | "))), what
-    )
+    found = re.fullmatch(r"Expected `(.*?)(?: \| null)?`(.*?)(?:, got .*)?", what, re.DOTALL)
+    if found is None:
+        return what
+    kinds = " or a ".join(WORDS[each] for each in found[1].split(" | "))
+    return f"write a {kinds}{found[2]}".replace(r" matching regex '\\S'", " that is not blank")

@@ -317,7 +317,8 @@ def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
     try:
         return CalibrationMonitor.from_state(monitor), settings, saved.rows
     except InputError as error:
-        raise FormatError(error.message, error.hint, code=error.code, file=name) from error
+        message = error.message.replace("$.", "$.monitor.", 1)
+        raise FormatError(message, error.hint, code=error.code, file=name) from error
 
 
 def _save(
