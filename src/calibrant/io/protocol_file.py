@@ -135,7 +135,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the file; the classes below declare the keys of each. None stands for a default."""
 
 
-class _Task(_Table):
+class _Task(_Table, frozen=True):
     labels: Annotated[tuple[Label, ...], Meta(min_length=2)]
     name: Text | None = None
     description: Text = ""
@@ -143,7 +143,7 @@ class _Task(_Table):
     budget: Annotated[int, Meta(ge=1)] | None = None
 
 
-class _Annotators(_Table):
+class _Annotators(_Table, frozen=True):
     file: Text
     item: Text | None = None
     label: Text | None = None
@@ -151,7 +151,7 @@ class _Annotators(_Table):
     document: Text | None = None
 
 
-class _Reference(_Table):
+class _Reference(_Table, frozen=True):
     rule: Rule | None = None
     file: Text | None = None
     item: Text | None = None
@@ -161,7 +161,7 @@ class _Reference(_Table):
     annotator: Text | None = None
 
 
-class _System(_Table):
+class _System(_Table, frozen=True):
     name: Text
     file: Text
     description: Text = ""
@@ -172,14 +172,14 @@ class _System(_Table):
     probability: Text | None = None
 
 
-class _Folds(_Table):
+class _Folds(_Table, frozen=True):
     file: Text
     item: Text | None = None
     fold: Text | None = None
     test_train_ratio: Annotated[float, Meta(gt=0, le=sys.float_info.max)] | None = None
 
 
-class _Evaluation(_Table):
+class _Evaluation(_Table, frozen=True):
     metrics: Annotated[tuple[Text, ...], Meta(min_length=1)] | None = None
     level: Share = 0.95
     alternative: Alternative = "two-sided"
@@ -190,7 +190,7 @@ class _Evaluation(_Table):
     distance: Distance = "nominal"
 
 
-class _File(_Table):
+class _File(_Table, frozen=True):
     task: _Task
     systems: tuple[_System, ...] = ()
     annotators: _Annotators | None = None
@@ -280,7 +280,8 @@ def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
         _check_label(settings, "reference.ties", reference.ties, labels)
     if rule == "adjudicated" and reference.file is None:
         hint = 'write [reference] with file = "...", or add [annotators]'
-        raise settings.error("reference", "the rule adjudicated lacks a file of labels", hint)
+        message = "the rule adjudicated lacks a file of labels"
+        raise settings.error(where="reference", message=message, hint=hint)
     if rule != "adjudicated" and found.annotators is None:
         raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
     if (rule == "annotator") != (reference.annotator is not None):
