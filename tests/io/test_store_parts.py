@@ -78,11 +78,8 @@ def test_settings_that_no_run_has_are_named(store: Path, name: str, value: objec
         ("sources", {"a": 1}, "$.sources[...]: expected str, got int"),
         ("finished", 1, "$.finished: expected bool, got int"),
         ("version", "1", "$.version: expected int, got str"),
-        ("parts", {"part-000000.parquet": "0"}, "$.parts[...]: expected str matching"),
-        ("parts", {"../part-000000.parquet": "0" * 64}, "key in $.parts: expected str matching"),
-        ("parts", {f"part-00000{n}.parquet": "0" * 64 for n in (0, 1)}, "$.parts: two parts have the same"),
     ],
-    ids=["settings", "sources", "source", "finished", "version", "digest", "part", "parts"],
+    ids=["settings", "sources", "source", "finished", "version"],
 )
 def test_a_manifest_of_other_types_is_named(store: Path, name: str, value: object, path: str) -> None:
     manifest = store / "manifest.json"
@@ -259,10 +256,10 @@ def test_a_run_that_ends_between_manifest_and_part_loses_that_part_alone(
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda parts: {"part-000000.parquet": "x"}, "is not a part with its digest"),
-        (lambda parts: {"../part-000000.parquet": "0" * 64}, "is not a part with its digest"),
-        (lambda parts: dict.fromkeys(parts, "0" * 64), "two parts have the same content"),
-        (lambda parts: list(parts), "parts is of another type"),
+        (lambda parts: {"part-000000.parquet": "x"}, "$.parts[...]: expected str matching"),
+        (lambda parts: {"../part-000000.parquet": "0" * 64}, "key in $.parts: expected str matching"),
+        (lambda parts: dict.fromkeys(parts, "0" * 64), "$.parts: two parts have the same content"),
+        (lambda parts: list(parts), "$.parts: expected object, got array"),
     ],
     ids=["digest", "folder", "double", "list"],
 )
@@ -270,7 +267,7 @@ def test_a_manifest_of_impossible_parts_is_named(store: Path, edit: Any, words: 
     manifest = store / "manifest.json"
     values = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**values, "parts": edit(values["parts"])}))
-    with pytest.raises(FormatError, match=words):
+    with pytest.raises(FormatError, match=re.escape(words)):
         EventStore(store)
 
 
