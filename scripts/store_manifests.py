@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 from calibrant.io._store_parts import (
     DOCUMENTS,
+    ENVELOPE,
     MANIFEST,
     PATTERN,
-    VERSION,
     Manifest,
     part_digest,
     write_manifest,
@@ -24,10 +23,10 @@ from calibrant.io._store_parts import (
 def upgrade(folder: Path) -> None:
     """Name the parts of a store whose content was checked by whoever runs this."""
     values = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    known = {field.name: values[field.name] for field in fields(Manifest) if field.name in values}
+    known = {name: values[name] for name in Manifest.__struct_fields__ if name in values}
     files = sorted((folder / DOCUMENTS).glob(PATTERN))
     parts = {file.name: part_digest(file.read_bytes()) for file in files}
-    write_manifest(folder, Manifest(**{**known, "version": VERSION, "parts": parts}))
+    write_manifest(folder, Manifest(**{**known, "version": ENVELOPE.version, "parts": parts}))
 
 
 if __name__ == "__main__":

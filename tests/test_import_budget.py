@@ -16,6 +16,7 @@ HEAVY = {
     "duckdb",
     "jinja2",
     "matplotlib",
+    "msgspec",
     "narwhals",
     "nltk",
     "numba",

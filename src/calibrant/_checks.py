@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._kernels import checks as kernels
 from calibrant.exceptions import InputError
 
+if TYPE_CHECKING:
+    import msgspec
+
 T = TypeVar("T", bound=Hashable)
+Kind = TypeVar("Kind")
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Check = Callable[[object, str], object]  # of a value and the name of its argument; it raises `InputError`
@@ -23,6 +27,7 @@ LARGEST = (1 << 63) - 1  # what arrays of whole numbers hold
 MOST_SAMPLES = 10_000_000
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-30, 1e30  # sixth powers of their sums must not overflow
 SUM_TOLERANCE = 0.01  # of the probabilities of an item's classes: those rounded to two digits pass
+LONGEST_REASON = 200  # characters of an error that may quote a file
 LARGEST_RATIO = 1e9  # of two weights: more digits than that are lost when one is subtracted from a sum
 
 
@@ -569,3 +574,50 @@ def optional(check: Check) -> Check:
 def option(*options: str) -> Check:
     """Return a check that a value is one of some names."""
     return lambda value, name: one_of(value, options, name)
+
+
+def decoded(values: Any, kind: type[Kind], at: str = "$") -> Kind:
+    """Return plain values as a struct, or as another type that is declared.
+
+    Parameters
+    ----------
+    values
+        As JSON or TOML has them; a struct of the kind is returned as it is.
+    kind
+        A `msgspec.Struct`, a dataclass, or any annotation that msgspec knows.
+    at
+        Path of the values in their file.
+
+    Raises
+    ------
+    ValueError
+        Its text begins with the path of the first value that does not fit.
+
+    Examples
+    --------
+    >>> decoded({"n": ["1"]}, dict[str, list[int]])
+    Traceback (most recent call last):
+    ValueError: $[...][0]: expected int, got str
+    """
+    import msgspec
+
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(located(error, at)) from error
+
+
+def located(error: msgspec.DecodeError, at: str = "$") -> str:
+    """Return what msgspec found, its path first.
+
+    Examples
+    --------
+    >>> import msgspec
+    >>> located(msgspec.ValidationError("Expected `int`, got `str` - at `$.n`"), "$.state")
+    '$.state.n: expected int, got str'
+    """
+    what, _, where = str(error).replace("`", "").rpartition(" - at ")
+    if not what:
+        what, where = where, "$"
+    what = what if what.startswith("JSON") else what[:1].lower() + what[1:]
+    return f"{where.replace('$', at, 1)}: {what:.{LONGEST_REASON}}"

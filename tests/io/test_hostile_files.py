@@ -392,7 +392,7 @@ def test_a_tally_written_again_as_it_was_is_read(tmp_path: Path) -> None:
     ids=str,
 )  # fmt: skip
 def test_tallies_with_a_hostile_header_are_refused(header: dict[str, Any], tmp_path: Path) -> None:
-    refused(load_tally, tallied(tmp_path / "a.tally.parquet", header=header), "header is damaged")
+    refused(load_tally, tallied(tmp_path / "a.tally.parquet", header=header), "the tally is damaged")
 
 
 def test_a_tally_whose_header_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_a_tally_whose_header_is_nested_too_deep_is_refused(tmp_path: Path) -> N
     save_tally(TALLY, path)
     table = pq.read_table(path).replace_schema_metadata({"calibrant.tally": "[" * 100_000})
     pq.write_table(table, path)
-    refused(load_tally, path, "header is damaged")
+    refused(load_tally, path, "the tally is damaged")
 
 
 @pytest.mark.parametrize(

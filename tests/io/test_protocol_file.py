@@ -87,11 +87,23 @@ BAD = [
         "line 11: there is no key 'treshold' in [systems]: did you mean 'threshold'?",
         id="second-system",
     ),
-    pytest.param("0.9", "95", "line 12: level is 95: write a number between 0 and 1", id="level"),
-    pytest.param("0.9", '"high"', "line 12: level is 'high': write a number", id="type"),
-    pytest.param("level = 0.9", "seed = -1", "line 12: seed is -1", id="seed"),
-    pytest.param("level = 0.9", "samples = 5", "line 12: samples is 5", id="samples"),
-    pytest.param("level = 0.9", 'alternative = "grater"', "did you mean 'greater'?", id="alternative"),
+    pytest.param("0.9", "95", "line 12: evaluation.level is 95: write a number < 1.0", id="level"),
+    pytest.param("0.9", '"high"', "line 12: evaluation.level is 'high': write a number", id="type"),
+    pytest.param(
+        "level = 0.9", "seed = -1", "line 12: evaluation.seed is -1: write a whole number >= 0", id="seed"
+    ),
+    pytest.param(
+        "level = 0.9",
+        "samples = 5",
+        "line 12: evaluation.samples is 5: write a whole number >= 100",
+        id="samples",
+    ),
+    pytest.param(
+        "level = 0.9",
+        'alternative = "grater"',
+        "line 12: evaluation.alternative is 'grater': did you mean 'greater'?",
+        id="alternative",
+    ),
     pytest.param("level = 0.9", 'metrics = ["f1:kept"]', "not a label of the task", id="metric-label"),
     pytest.param("level = 0.9", 'metrics = ["f2"]', "there is no metric 'f2'", id="metric"),
     pytest.param(
@@ -103,8 +115,22 @@ BAD = [
         "there is no system 'three': the systems are one, two",
         id="baseline",
     ),
+    pytest.param(
+        '"drop"]', "2.5]", "line 2: task.labels[1] is 2.5: write a whole number or a text", id="label"
+    ),
+    pytest.param(
+        'file = "two.csv"', "file = 3", "line 10: systems[1].file is 3: write a text", id="second-file"
+    ),
+    pytest.param(
+        'name = "two"', 'name = " "', "systems[1].name is ' ': write a text that is not", id="blank"
+    ),
+    pytest.param(
+        "[task]\n", '"x - at `$.task`" = 1\n[task]\n', "there is no table 'x - at `$.task`'", id="odd-key"
+    ),
     pytest.param('"drop"]', '"keep"]', "labels has 'keep' twice", id="labels"),
-    pytest.param(', "drop"', "", "fewer than two labels", id="one-label"),
+    pytest.param(
+        ', "drop"', "", "line 2: task.labels is ['keep']: write a list of length >= 2", id="one-label"
+    ),
     pytest.param('name = "two"', 'name = "one"', "line 9: two systems have the name 'one'", id="names"),
     pytest.param('name = "two"\n', "", "line 8: name is missing in [systems]", id="nameless"),
     pytest.param(
@@ -113,7 +139,7 @@ BAD = [
     pytest.param(
         'name = "two"', 'name = "two"\nthreshold = 0.2', "with the decision threshold or top", id="threshold"
     ),
-    pytest.param("[annotators]\n", "budget = 0\n[annotators]\n", "line 3: budget is 0", id="budget"),
+    pytest.param("[annotators]\n", "budget = 0\n[annotators]\n", "line 3: task.budget is 0", id="budget"),
     pytest.param(
         "[annotators]", 'positive = "kep"\n[annotators]', "positive is 'kep', not a label", id="positive"
     ),
@@ -124,7 +150,7 @@ BAD = [
     pytest.param(
         "[[systems]]", '[reference]\nrule = "annotator"\n[[systems]]', "go together", id="annotator"
     ),
-    pytest.param("[task]", "task = 1", "task is no table", id="no-table"),
+    pytest.param("[task]", "task = 1", "line 1: task is 1: write a table", id="no-table"),
 ]
 
 

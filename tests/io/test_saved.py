@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_tally, save_tally
-from calibrant.io.saved import KEY, VERSION, tally_event
+from calibrant.io.saved import ENVELOPE, KEY, tally_event
 from calibrant.measure.tally import Tally
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
@@ -78,7 +78,7 @@ def rewritten(path: Path, **changes: object) -> None:
 def test_a_tally_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     save_tally(example("exact"), path)
-    rewritten(path, version=VERSION + 1)
+    rewritten(path, version=ENVELOPE.version + 1)
     with pytest.raises(FormatError, match=r"format version 2, .* reads up to 1: install a newer calibrant"):
         load_tally(path)
 
@@ -99,8 +99,11 @@ def test_a_damaged_tally_is_refused(tmp_path: Path) -> None:
     rewritten(path, pairs=501)
     with pytest.raises(FormatError, match="the tally's rows are damaged"):
         load_tally(path)
+    rewritten(path, pairs="500")
+    with pytest.raises(FormatError, match=r"the tally is damaged \(\$.pairs: expected int, got str"):
+        load_tally(path)
     rewritten(path, pairs=500, version="one")
-    with pytest.raises(FormatError, match="the tally's header is damaged"):
+    with pytest.raises(FormatError, match=r"the tally is damaged \(\$.version: expected int, got str"):
         load_tally(path)
 
 

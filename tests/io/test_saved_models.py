@@ -272,7 +272,7 @@ def test_pickles_inside_are_never_loaded(saved: Path) -> None:
     buffer = io.BytesIO()
     np.save(buffer, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     write_members(saved, {**members(saved), "weight.npy": buffer.getvalue()})
-    refused(saved, "file-broken", "the model's content is damaged")
+    refused(saved, "file-broken", "the model is damaged")
 
 
 def test_files_that_are_missing_or_empty_are_errors(tmp_path: Path) -> None:
@@ -289,12 +289,12 @@ def test_a_damaged_archive_is_described_without_its_bytes(saved: Path) -> None:
     content = bytearray(saved.read_bytes())
     content[35] ^= 0xFF  # inside the first member's name, which stands in the table of members too
     saved.write_bytes(content)
-    assert refused(saved, "file-broken", "the model's content is damaged").hint == "save the model again"
+    assert refused(saved, "file-broken", "the model is damaged").hint == "save the model again"
 
 
 def test_a_newer_format_state_or_kind_asks_for_a_newer_release(saved: Path) -> None:
     whole = saved.read_bytes()
-    with_header(saved, lambda header: header.update(version=saved_models.VERSION + 1))
+    with_header(saved, lambda header: header.update(version=saved_models.ENVELOPE.version + 1))
     assert "newer" in refused(saved, "file-newer", "format version 2").hint
     saved.write_bytes(whole)
     with_header(saved, lambda header: header["state"].update(version=99))
@@ -327,6 +327,15 @@ def test_a_newer_format_state_or_kind_asks_for_a_newer_release(saved: Path) -> N
 def test_a_damaged_header_is_refused(saved: Path, change: Any) -> None:
     with_header(saved, change)
     refused(saved, "file-broken", "damaged")
+
+
+def test_an_error_about_a_header_names_the_path_of_the_value(saved: Path) -> None:
+    with_header(saved, lambda header: header.update(column=[1]))
+    refused(
+        saved, "file-broken", r"the model is damaged \(\$.column: expected int \| str \| null, got array\)"
+    )
+    with_header(saved, lambda header: header.update(column="xpos", other=1))
+    refused(saved, "file-broken", r"\(\$: object contains unknown field other\)")
 
 
 def test_a_header_that_is_no_json_is_refused(saved: Path) -> None:

@@ -115,6 +115,37 @@ def test_what_could_not_have_been_written_is_refused(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("$.fitted_on.pairs", "600", "expected int, got str"),
+        ("$.fitted_on.pairs", 599, "does not go with the state"),
+        ("$.fitted_on.score_range", [0, 1], "does not go with the state"),
+        ("$.threshold", 2.0, "expected float < 1.0"),
+        ("$.view", "top", "invalid enum value 'top'"),
+        ("$.classes", ["a"], "does not go with the state"),
+    ],
+)
+def test_an_error_names_the_path_of_the_value(
+    saved: Path, path: str, value: Any, words: str, sealed: bool
+) -> None:
+    header = json.loads(saved.read_text("utf-8"))
+    *folders, name = path.removeprefix("$.").split(".")
+    inside = header[folders[0]] if folders else header
+    inside[name] = value
+    if sealed:
+        write(header, saved)
+    else:
+        saved.write_text(json.dumps(header), "utf-8")
+    if not sealed and words.startswith("does not"):
+        path, words = "$.checksum", "not that of the content"
+    with pytest.raises(FormatError) as caught:
+        load_recalibrator(saved)
+    assert f"the recalibrator is damaged ({path}: {words})" in str(caught.value)
+    assert caught.value.code == "file-broken"
+
+
 @pytest.mark.parametrize("missing", ["state", "view", "classes", "fitted_on", "method", "threshold"])
 def test_a_header_without_a_part_is_refused(missing: str, saved: Path) -> None:
     header = json.loads(saved.read_text("utf-8"))

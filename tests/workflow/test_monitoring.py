@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from calibrant.evaluate import CalibrationMonitor
-from calibrant.exceptions import InputError
+from calibrant.exceptions import FormatError, InputError
 from calibrant.io._envelope import checksum
 from calibrant.results import Monitoring
 from calibrant.workflow import Columns, monitor
@@ -200,7 +200,7 @@ def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str,
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "damaged or cut short"),
+        ("{", "no whole JSON object, input data was truncated"),
         ("[]", "no saved state of a monitor"),
         ('{"version": 1, "monitor": {}}', "no saved state of a monitor"),
         ('{"format": "calibrant monitor", "schema_version": 7}', "version 7"),
@@ -246,6 +246,36 @@ def test_a_state_that_contradicts_itself_is_damaged(
     state.write_text(json.dumps(saved))
     with pytest.raises(InputError, match="damaged") as error:
         monitor(pa.table(table(3)), time="day", state=state)
+    assert error.value.file == str(state)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("monitor.days.1.n", "60", "$.monitor.days[1].n: expected int, got str"),
+        ("monitor.days.1.score", 1.5, "$.monitor.days[1]: numbers that cannot be"),
+        ("monitor.unit", "hour", "$.monitor.unit: invalid enum value 'hour'"),
+        ("monitor.alpha", 0.5, "$.monitor.alpha: not as in the settings"),
+        ("monitor.bound", [[0.0], [0.0]], "$.monitor.bound: no (2, regions) mean errors"),
+        ("settings.restart", 1, "$.settings.restart: expected bool, got int"),
+        ("rows.2026-03-01", 1, "$.rows: not those of the monitor's windows"),
+    ],
+)
+def test_an_error_about_a_state_names_the_path_of_the_value(
+    tmp_path: Path, path: str, value: Any, words: str
+) -> None:
+    state = tmp_path / "state.json"
+    monitor(pa.table(table(2)), time="day", state=state)
+    saved = json.loads(state.read_text())
+    *folders, name = path.split(".")
+    inside = saved
+    for each in folders:
+        inside = inside[int(each) if each.isdigit() else each]
+    inside[name] = value
+    state.write_text(json.dumps({**saved, "checksum": checksum(saved)}))
+    with pytest.raises(FormatError) as error:
+        monitor(pa.table(table(3)), time="day", state=state)
+    assert f"damaged ({words}" in str(error.value)
     assert error.value.file == str(state)
 
 

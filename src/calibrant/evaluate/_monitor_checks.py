@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibrant import _checks
+from calibrant.evaluate._persistent import PersistentState
 from calibrant.exceptions import InputError
 from calibrant.results.monitoring import MonitoredDay
 
@@ -18,6 +20,28 @@ Day = str | int | date
 FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
 CRITICAL = 2.326  # the 99 % point of the normal distribution
 Floats = NDArray[np.float64]
+Unit = Literal["day", "cluster", "item", "dependent-day"]
+VERSION = 2
+
+
+class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that a `CalibrationMonitor` knows; logarithms of zero are None."""
+
+    version: Literal[2]
+    against: Literal["calibrated", "reference"]
+    alpha: float
+    unit: Unit
+    epsilon: float
+    restart: bool
+    edges: tuple[float, ...]
+    bound: tuple[tuple[float, ...], tuple[float, ...]]
+    looks: int
+    log_cash: float | None
+    log_wealth: tuple[tuple[float | None, ...], ...]
+    largest: float | None
+    persistent: PersistentState | None
+    alarms: tuple[str | int, ...]
+    days: tuple[MonitoredDay, ...]
 
 
 def checked_edges(edges: Sequence[float] | Floats) -> Floats:
@@ -86,24 +110,20 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     )
 
 
-def check_state(state: Mapping[str, Any], regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
+def check_state(state: MonitorState, regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless what a saved monitor holds can be what a monitor came to."""
-    if state["against"] not in ("calibrated", "reference"):
-        raise ValueError(f"against is {state['against']!r:.20}")
-    bound = np.array(state["bound"], np.float64)
-    if bound.shape != (2, regions) or not (np.abs(bound) <= (state["against"] == "reference")).all():
-        raise ValueError("bound is no (2, regions) mean errors")
+    bound = np.array(state.bound)
+    if bound.shape != (2, regions) or not (np.abs(bound) <= (state.against == "reference")).all():
+        raise ValueError("$.bound: no (2, regions) mean errors")
     if wealth.shape != shape:
-        raise ValueError("log_wealth has another shape")
-    logs = [*wealth.ravel().tolist(), state["log_cash"], state["largest"]]
-    if not all(value is None or float(value) < np.inf for value in logs):
-        raise ValueError("evidence is not finite")
-    largest = state["largest"]
-    if largest is not None and largest < 0 and not state["restart"]:
-        raise ValueError("the largest evidence is below that at the start")
-    days = [day["day"] for day in state["days"]]
-    if state["looks"] != len(days) or not set(state["alarms"]) <= set(days):
-        raise ValueError("looks, days and alarms differ")
+        raise ValueError("$.log_wealth: another shape")
+    if not all(value is None or value < np.inf for value in (*wealth.flat, state.log_cash, state.largest)):
+        raise ValueError("$.log_wealth: evidence is not finite")
+    if state.largest is not None and state.largest < 0 and not state.restart:
+        raise ValueError("$.largest: below the evidence at the start")
+    days = [day.day for day in state.days]
+    if state.looks != len(days) or not set(state.alarms) <= set(days):
+        raise ValueError("$.days: looks, days and alarms differ")
     for place, day in enumerate(days):
         checked_day(day, days[:place][-1:])
 
@@ -119,26 +139,24 @@ def check_evidence(
     """Raise ValueError unless days, alarms and evidence of a saved monitor go together."""
     limit, top = math.log10(threshold), -math.inf if restart else 0.0
     raised: list[str | int] = []
-    for day in days:
+    for place, day in enumerate(days):
         shares = [day.score, day.frequency, *(x for x in (day.error, day.low, day.high) if x is not None)]
-        counts = type(day.n) is int and type(day.groups) is int and 1 <= day.groups <= day.n
-        if not counts or not all(0 <= share <= 1 for share in shares):
-            raise ValueError(f"day {day.day!r:.20} has numbers that cannot be")
-        if day.p_value is not None and not 0 <= day.p_value <= 1:
-            raise ValueError("a p-value is outside 0 to 1")
+        shares += [] if day.p_value is None else [day.p_value]
+        if not 1 <= day.groups <= day.n or not all(0 <= share <= 1 for share in shares):
+            raise ValueError(f"$.days[{place}]: numbers that cannot be")
         top = max(top, day.log10_e)
         if not math.isclose(top, day.log10_largest, rel_tol=1e-6, abs_tol=1e-9):
-            raise ValueError("the largest evidence is not that of the days")
+            raise ValueError(f"$.days[{place}].log10_largest: not the largest evidence of the days")
         if day.log10_e >= limit and (restart or not raised):
             raised.append(day.day)
             top = -math.inf if restart else top
         if day.alarm != (day.day in raised if restart else bool(raised)):
-            raise ValueError("alarms are not where the evidence is")
+            raise ValueError(f"$.days[{place}].alarm: alarms are not where the evidence is")
     if raised != list(alarms):
-        raise ValueError("alarms are not where the evidence is")
+        raise ValueError("$.alarms: they are not where the evidence is")
     begun = not days or (restart and days[-1].alarm)
     last = 0.0 if not days else days[-1].log10_e * math.log(10)
     if not begun and not math.isclose(evidence, last, rel_tol=1e-6, abs_tol=1e-6):
-        raise ValueError("the wealth is not the evidence of the last day")
+        raise ValueError("$.log_wealth: not the evidence of the last day")
     if not math.isclose(top * math.log(10), largest, rel_tol=1e-6, abs_tol=1e-6):
-        raise ValueError("the largest evidence is not that of the days")
+        raise ValueError("$.largest: not the largest evidence of the days")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from calibrant._kernels import persistent as kernels
@@ -78,6 +78,13 @@ class Series:
         )
 
 
+class PersistentState(Struct, frozen=True, forbid_unknown_fields=True):
+    """The days of a `PersistentDays`, with their sums by region, and how many are of the reference."""
+
+    reference: Annotated[int, Meta(ge=0)]
+    days: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
+
+
 class PersistentDays:
     """All series of a monitor, and the days that they have taken.
 
@@ -132,15 +139,14 @@ class PersistentDays:
         days = [[total.tolist(), information.tolist()] for total, information in self.days]
         return {"reference": self.reference, "days": days}
 
-    def take(self, state: dict[str, Any]) -> None:
+    def take(self, state: PersistentState) -> None:
         """Take the days of `to_state`; raises ValueError where they cannot be."""
-        days: Sequence[Any] = state["days"]
         regions = self.weight.shape[1]
-        for place, day in enumerate(days):
-            total, information = (np.array(values, np.float64) for values in day)
+        for place, day in enumerate(state.days):
+            total, information = (np.array(values) for values in day)
             if total.shape != (regions,) or information.shape != (regions,):
-                raise ValueError("a day of other regions")
+                raise ValueError(f"$.persistent.days[{place}]: other regions")
             sizes = np.abs([total, information])
             if not ((sizes <= LARGEST).all() and (information >= 0).all()):
-                raise ValueError("sums of a day that cannot be")
-            self.add(total, information, watched=place >= int(state["reference"]))
+                raise ValueError(f"$.persistent.days[{place}]: sums that cannot be")
+            self.add(total, information, watched=place >= state.reference)

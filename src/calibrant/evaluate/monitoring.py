@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
+from calibrant._checks import Pairs, decoded
 from calibrant._kernels import betting as kernels
 from calibrant.evaluate._bets import (
     DAY_STRENGTHS,
@@ -28,7 +28,10 @@ from calibrant.evaluate._bets import (
     sums_by_group,
 )
 from calibrant.evaluate._monitor_checks import (
+    VERSION,
     Day,
+    MonitorState,
+    Unit,
     check_evidence,
     check_state,
     checked_day,
@@ -42,10 +45,10 @@ from calibrant.measure.intervals import error_interval
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 
-Unit = Literal["day", "cluster", "item", "dependent-day"]
+__all__ = ["CalibrationMonitor", "MonitorState", "Unit"]
+
 Floats = NDArray[np.float64]
 
-VERSION = 2
 CASH = 0.5  # of the wealth at the start, kept for changes that come later
 REFERENCE_SHARE = 0.5  # of alpha, for the risk that the reference's bounds are wrong
 NEVER_CALIBRATED = (
@@ -157,7 +160,7 @@ class CalibrationMonitor:
         if self.epsilon and unit == "dependent-day":
             message = "epsilon has to be 0 where days depend on each other"
             raise InputError(message, "compare with a reference period instead", code="parameter")
-        self.restart = restart
+        self.restart = bool(restart)
         self.against = "calibrated"
         inner = checked_edges(edges)
         self._set(inner, np.zeros((2, len(inner) + 1)))
@@ -332,7 +335,7 @@ class CalibrationMonitor:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> CalibrationMonitor:
+    def from_state(cls, state: Mapping[str, Any] | MonitorState) -> CalibrationMonitor:
         """Return the monitor that `to_state` was called on, to go on with the next day.
 
         Raises
@@ -347,26 +350,32 @@ class CalibrationMonitor:
         >>> CalibrationMonitor.from_state(monitor.to_state()).result().days[0].n
         2
         """
-        check_version(state, VERSION)
+        if not isinstance(state, MonitorState):
+            check_version(state, VERSION)
+        return restored(lambda: cls._from_state(decoded(state, MonitorState)))
 
-        def build() -> CalibrationMonitor:
-            names = ("alpha", "unit", "epsilon", "edges", "restart")
-            new = cls(**{name: state[name] for name in names})
-            edges = checked_edges(state["edges"])
-            new.against = state["against"]
-            new._set(edges, np.array(state["bound"], np.float64))
-            if new.unit == "dependent-day":
-                new._persistent.take(state["persistent"])
-            wealth = np.array([[_read(value) for value in row] for row in state["log_wealth"]], np.float64)
-            check_state(state, len(edges) + 1, wealth, new._log_wealth.shape)
-            new._log_wealth, new._log_cash = wealth, _read(state["log_cash"])
-            new._looks, new._largest = int(state["looks"]), _read(state["largest"])
-            new._alarms = list(state["alarms"])
-            new._days = [MonitoredDay(**day) for day in state["days"]]
-            check_evidence(new._days, new._alarms, new._evidence(), new._largest, new.threshold, new.restart)
-            return new
-
-        return restored(build)
+    @classmethod
+    def _from_state(cls, state: MonitorState) -> CalibrationMonitor:
+        new = cls(
+            alpha=state.alpha,
+            unit=state.unit,
+            epsilon=state.epsilon,
+            edges=state.edges,
+            restart=state.restart,
+        )
+        new.against = state.against
+        new._set(checked_edges(state.edges), np.array(state.bound))
+        if new.unit == "dependent-day":
+            if state.persistent is None:
+                raise ValueError("$.persistent: days that depend on each other need it")
+            new._persistent.take(state.persistent)
+        wealth = np.array([[_read(value) for value in row] for row in state.log_wealth], np.float64)
+        check_state(state, len(state.edges) + 1, wealth, new._log_wealth.shape)
+        new._log_wealth, new._log_cash = wealth, _read(state.log_cash)
+        new._looks, new._largest = state.looks, _read(state.largest)
+        new._alarms, new._days = list(state.alarms), list(state.days)
+        check_evidence(new._days, new._alarms, new._evidence(), new._largest, new.threshold, new.restart)
+        return new
 
     def _set(self, edges: Floats, bound: Floats) -> None:
         """Put all wealth where it stands before the first look."""
@@ -466,8 +475,8 @@ def _informations(pairs: Pairs, edges: Floats, group: NDArray[np.int64]) -> Floa
 
 
 def _written(value: float) -> float | None:
-    return None if value == -math.inf else value
+    return None if value == -math.inf else float(value)
 
 
 def _read(value: float | None) -> float:
-    return -math.inf if value is None else float(value)
+    return -math.inf if value is None else value

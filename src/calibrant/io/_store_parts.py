@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from calibrant.exceptions import FormatError, InputError
+import msgspec
+from msgspec import Meta, Struct
+
+from calibrant._checks import decoded
+from calibrant.exceptions import FormatError
 from calibrant.io._atomic import writing
+from calibrant.io._envelope import Envelope, Version
 from calibrant.io._origin import parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KIND = "calibrant events"
-VERSION = 2
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents"
 PATTERN = "part-*.parquet"
-PART_NAME = re.compile(r"part-\d{6,9}\.parquet")
-DIGEST = re.compile(r"[0-9a-f]{64}")
+PartName = Annotated[str, Meta(pattern=r"^part-[0-9]{6,9}\.parquet\Z")]
+Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 LIGHT = ("id", "date", "counts")
 LISTS = ("counts", "evidence")
 MOST_SAMPLES = 2**31 - 1
@@ -113,8 +115,7 @@ class StoredDocument:
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True, tag_field="kind", tag="calibrant events"):
     """What a store holds, and what made it.
 
     Attributes
@@ -136,16 +137,39 @@ class Manifest:
     """
 
     settings: Mapping[str, Any]
-    sources: Mapping[str, str] = field(default_factory=dict)
-    finished: bool = False
-    version: int = VERSION
-    calibrant: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str]
+    finished: bool
+    version: Version
+    calibrant: str
+    parts: Mapping[PartName, Digest]
 
     @property
     def digest(self) -> str:
         """Of the settings."""
-        return blake2b(canonical(self.settings), digest_size=16).hexdigest()
+        return self.digest_of(self.settings)
+
+    @staticmethod
+    def digest_of(settings: Mapping[str, Any]) -> str:
+        """Return the digest of settings, by which a store tells them from others."""
+        return blake2b(canonical(settings), digest_size=16).hexdigest()
+
+
+class _Needed(Struct, frozen=True):
+    """The settings that a store cannot be read without."""
+
+    samples: Annotated[int, Meta(ge=1, le=MOST_SAMPLES)]
+    with_text: bool
+
+
+ENVELOPE = Envelope(
+    Manifest,
+    version=2,
+    name="manifest of a store of events",
+    make="name a folder that `calibrant events run` wrote",
+    again="make the store again in a new folder with `calibrant events run`",
+    key="version",
+    oldest=2,
+)
 
 
 def first_line(error: Exception) -> str:
@@ -162,74 +186,31 @@ def read_manifest(folder: Path) -> Manifest | None:
     """Read the manifest of a store; None if there is none."""
     file = folder / MANIFEST
     try:
-        text = file.read_text(encoding="utf-8")
+        data = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise FormatError(
             "the manifest cannot be read", str(error), code="file-broken", file=str(file)
         ) from error
+    manifest = ENVELOPE.decode(data, str(file))
     try:
-        values = json.loads(text)
-        kind, version = values["kind"], values["version"]
-        if kind == KIND and isinstance(version, int) and version > VERSION:
-            message = f"the store has version {version}, and this release reads up to {VERSION}"
-            raise FormatError(message, "update calibrant", code="file-newer", file=os.fspath(folder))
-        if kind == KIND and type(version) is int and version < VERSION:
-            message = f"the store has version {version}, whose manifest does not name its parts"
-            hint = "make it again in a new folder with `calibrant events run`"
-            raise FormatError(message, hint, code="version", file=os.fspath(folder))
-        problem = _manifest_problem(values)
-        if problem is not None:
-            raise ValueError(problem)
-        canonical(values)  # halves of characters cannot be written
-        return Manifest(
-            values["settings"],
-            values["sources"],
-            values["finished"],
-            version,
-            values["calibrant"],
-            values["parts"],
-        )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        message = f"this is no manifest of a store of events ({first_line(error)})"
-        hint = "name a folder that `calibrant events run` wrote"
-        raise FormatError(message, hint, code="file-broken", file=str(file)) from error
+        check_settings(manifest.settings, "$.settings")
+        if len(set(manifest.parts.values())) < len(manifest.parts):
+            raise ValueError("$.parts: two parts have the same content")
+    except ValueError as error:
+        raise ENVELOPE.damaged(str(file), str(error)) from error
+    return manifest
 
 
-def _manifest_problem(values: Mapping[str, Any]) -> str | None:
-    if values["kind"] != KIND:
-        return f"its kind is not {KIND!r}"
-    kinds: dict[str, type] = {"settings": dict, "sources": dict, "parts": dict}
-    kinds |= {"finished": bool, "version": int, "calibrant": str}
-    for name, kind in kinds.items():
-        if not isinstance(values[name], kind):
-            return f"{name} is of another type"
-    if not all(isinstance(text, str) for text in values["sources"].values()):
-        return "a source is no text"
-    for name, digest in values["parts"].items():
-        if not (PART_NAME.fullmatch(name) and isinstance(digest, str) and DIGEST.fullmatch(digest)):
-            return f"{name!r:.40} is not a part with its digest"
-    if len(set(values["parts"].values())) < len(values["parts"]):
-        return "two parts have the same content"
-    return settings_problem(values["settings"])
-
-
-def settings_problem(settings: Mapping[str, Any]) -> str | None:
-    """Say what a store cannot be read without, and the settings have not."""
-    samples = settings.get("samples")
-    if type(samples) is not int or not 1 <= samples <= MOST_SAMPLES:
-        return f"samples is no whole number from 1 to {MOST_SAMPLES}"
-    if not isinstance(settings.get("with_text"), bool):
-        return "with_text is neither true nor false"
-    return None
+def check_settings(settings: Mapping[str, Any], at: str) -> None:
+    """Raise ValueError unless settings have all that a store cannot be read without."""
+    decoded(dict(settings), _Needed, at)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest whole."""
-    values = {"kind": KIND, **asdict(manifest), "settings_digest": manifest.digest}
+    values = {**msgspec.to_builtins(manifest), "settings_digest": manifest.digest}
     with writing(folder / MANIFEST) as file:
         file.write(json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Annotated, Literal
 
-from calibrant._checks import shown
-from calibrant.io._settings import Section, read_settings
+from msgspec import Meta, Struct
+
+from calibrant._checks import LARGEST, repeated, shown
+from calibrant.io._settings import Settings, Share, Text
 
 Alternative = Literal["two-sided", "greater", "less"]
 Distance = Literal["nominal", "ordinal", "interval", "ratio"]
-DECISIONS = ("most-probable", "threshold", "top", "expected-f")
-RULES = ("majority", "adjudicated", "annotator")
+Decision = Literal["most-probable", "threshold", "top", "expected-f"]
+Rule = Literal["majority", "adjudicated", "annotator"]
+Label = Text | Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
 AVERAGES = ("accuracy", "f1_macro", "precision_macro", "recall_macro")
 OF_A_LABEL = ("f1", "precision", "recall")
 LEAVE_OUT = "leave-out"
@@ -65,7 +70,7 @@ class SystemFile:
     name: str
     description: str
     table: NamedColumns
-    decision: str
+    decision: Decision
     threshold: float | None
     names_label: bool
     names_probability: bool
@@ -103,7 +108,7 @@ class ProtocolFile:
     positive: str | None
     budget: int | None
     annotators: NamedColumns | None
-    rule: str
+    rule: Rule
     reference: NamedColumns | None
     ties: str
     annotator: str | None
@@ -124,6 +129,74 @@ class ProtocolFile:
         """The tables that it names."""
         tables = (self.annotators, self.reference, self.folds, *(system.table for system in self.systems))
         return tuple(dict.fromkeys(table.file for table in tables if table is not None))
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file; the classes below declare the keys of each. None stands for a default."""
+
+
+class _Task(_Table, frozen=True):
+    labels: Annotated[tuple[Label, ...], Meta(min_length=2)]
+    name: Text | None = None
+    description: Text = ""
+    positive: Text | None = None
+    budget: Annotated[int, Meta(ge=1)] | None = None
+
+
+class _Annotators(_Table, frozen=True):
+    file: Text
+    item: Text | None = None
+    label: Text | None = None
+    annotator: Text | None = None
+    document: Text | None = None
+
+
+class _Reference(_Table, frozen=True):
+    rule: Rule | None = None
+    file: Text | None = None
+    item: Text | None = None
+    label: Text | None = None
+    document: Text | None = None
+    ties: Text | None = None
+    annotator: Text | None = None
+
+
+class _System(_Table, frozen=True):
+    name: Text
+    file: Text
+    description: Text = ""
+    decision: Decision | None = None
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    item: Text | None = None
+    label: Text | None = None
+    probability: Text | None = None
+
+
+class _Folds(_Table, frozen=True):
+    file: Text
+    item: Text | None = None
+    fold: Text | None = None
+    test_train_ratio: Annotated[float, Meta(gt=0, le=sys.float_info.max)] | None = None
+
+
+class _Evaluation(_Table, frozen=True):
+    metrics: Annotated[tuple[Text, ...], Meta(min_length=1)] | None = None
+    level: Share = 0.95
+    alternative: Alternative = "two-sided"
+    baseline: Text | None = None
+    power: Share = 0.8
+    samples: Annotated[int, Meta(ge=100)] = 2000
+    seed: Annotated[int, Meta(ge=0)] = 0
+    distance: Distance = "nominal"
+
+
+class _File(_Table, frozen=True):
+    task: _Task
+    systems: tuple[_System, ...] = ()
+    annotators: _Annotators | None = None
+    reference: _Reference = _Reference()
+    folds: _Folds | None = None
+    evaluation: _Evaluation = _Evaluation()
 
 
 def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
@@ -151,176 +224,145 @@ def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
     >>> found.labels, found.budget, [system.name for system in found.systems]
     (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
     """
-    top = read_settings(path).only(("task", "annotators", "reference", "systems", "folds", "evaluation"))
-    task = _needed(top, "task").only(("name", "description", "labels", "positive", "budget"))
-    labels = task.texts("labels")
-    if labels is None or len(labels) < 2:
-        raise task.error("the task has fewer than two labels", 'write labels = ["...", "..."]', key="labels")
-    positive, budget = task.text("positive"), task.whole("budget", 1)
-    _check_label(task, "positive", positive, labels)
-    if positive is None and (budget is not None or len(labels) == 2):
+    settings = Settings(path)
+    found = settings.decoded(_File)
+    task, reference, folds, evaluation = found.task, found.reference, found.folds, found.evaluation
+    labels = _different(settings, "task.labels", [str(label) for label in task.labels])
+    positive = task.positive
+    _check_label(settings, "task.positive", positive, labels)
+    if positive is None and (task.budget is not None or len(labels) == 2):
         positive = labels[0]
-    annotators = top.table("annotators")
-    reference = top.table("reference") or Section(top.file, "", "reference", {})
-    evaluation = top.table("evaluation") or Section(top.file, "", "evaluation", {})
-    rule, ties, follow = _reference(top, reference, annotators, labels)
-    systems = _systems(top, positive, budget, len(labels))
-    folds = top.table("folds")
-    if folds is not None:
-        folds.only(("file", "item", "fold", "test_train_ratio"))
-    given = reference.file_of("file")
+    folder = Path(path).parent
+    rule = _rule(settings, found, labels)
+    systems = _systems(settings, found, positive, folder)
     default = ("accuracy", "f1_macro") if positive is None else (f"f1:{positive}", "accuracy")
     return ProtocolFile(
-        path=top.file,
-        name=task.text("name") or Path(path).stem,
-        description=task.text("description") or "",
+        path=settings.file,
+        name=task.name or Path(path).stem,
+        description=task.description,
         labels=labels,
         positive=positive,
-        budget=budget,
-        annotators=None if annotators is None else _table(annotators, ("annotator", "document")),
+        budget=task.budget,
+        annotators=_columns(found.annotators, folder, "item", "label", "annotator", "document"),
         rule=rule,
-        reference=None
-        if given is None
-        else _table(reference, ("document",), also=("rule", "ties", "annotator")),
-        ties=ties,
-        annotator=follow,
+        reference=_columns(reference, folder, "item", "label", "document"),
+        ties=reference.ties or LEAVE_OUT,
+        annotator=reference.annotator,
         systems=systems,
-        folds=None if folds is None else NamedColumns(_file(folds), **_columns(folds, ("item", "fold"))),
-        test_train_ratio=None if folds is None else _ratio(folds),
-        metrics=_metrics(evaluation, labels) or default,
-        level=evaluation.share("level", 0.95),
-        alternative=cast("Alternative", evaluation.choice("alternative", get_args(Alternative), "two-sided")),
-        baseline=_baseline(evaluation, systems),
-        power=evaluation.share("power", 0.8),
-        samples=evaluation.whole("samples", 100) or 2000,
-        seed=evaluation.whole("seed", 0) or 0,
-        distance=cast("Distance", evaluation.choice("distance", get_args(Distance), "nominal")),
+        folds=_columns(folds, folder, "item", "fold"),
+        test_train_ratio=None if folds is None else folds.test_train_ratio,
+        metrics=_metrics(settings, evaluation.metrics, labels) or default,
+        level=evaluation.level,
+        alternative=evaluation.alternative,
+        baseline=_baseline(settings, evaluation.baseline, systems),
+        power=evaluation.power,
+        samples=evaluation.samples,
+        seed=evaluation.seed,
+        distance=evaluation.distance,
     )
 
 
-def _needed(top: Section, key: str) -> Section:
-    found = top.table(key)
-    if found is None:
-        raise top.error(f"there is no table [{key}]", f"write [{key}] and its keys")
-    return found
+def _columns(
+    table: _Annotators | _Reference | _System | _Folds | None, folder: Path, *columns: str
+) -> NamedColumns | None:
+    """The file that a table names, and the columns that the table gives other names."""
+    if table is None or table.file is None:
+        return None
+    given = {column: getattr(table, column) for column in columns}
+    return NamedColumns(folder / table.file, **{key: name for key, name in given.items() if name is not None})
 
 
-def _reference(
-    top: Section, reference: Section, annotators: Section | None, labels: tuple[str, ...]
-) -> tuple[str, str, str | None]:
-    """Rule, what happens to ties, and whom to follow."""
-    reference.only(("rule", "file", "item", "label", "document", "ties", "annotator"))
-    rule = reference.choice("rule", RULES, "majority" if annotators is not None else "adjudicated")
-    ties, follow = reference.text("ties") or LEAVE_OUT, reference.text("annotator")
-    if ties != LEAVE_OUT:
-        _check_label(reference, "ties", ties, labels)
-    if rule == "adjudicated" and "file" not in reference:
+def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
+    """The rule by which the reference is made; the keys that go with it are checked."""
+    reference = found.reference
+    rule: Rule = reference.rule or ("adjudicated" if found.annotators is None else "majority")
+    if reference.ties != LEAVE_OUT:
+        _check_label(settings, "reference.ties", reference.ties, labels)
+    if rule == "adjudicated" and reference.file is None:
         hint = 'write [reference] with file = "...", or add [annotators]'
-        raise reference.error("the rule adjudicated lacks a file of labels", hint)
-    if rule != "adjudicated" and annotators is None:
-        raise top.error(f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
-    if (rule == "annotator") != (follow is not None):
+        message = "the rule adjudicated lacks a file of labels"
+        raise settings.error(where="reference", message=message, hint=hint)
+    if rule != "adjudicated" and found.annotators is None:
+        raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
+    if (rule == "annotator") != (reference.annotator is not None):
         hint = 'write rule = "annotator" and annotator = "NAME", or neither'
-        raise reference.error("the rule annotator and the key annotator go together", hint, key="annotator")
-    if rule != "majority" and "ties" in reference:
-        raise reference.error(f"the rule {rule} has no ties", "leave ties out", key="ties")
-    return rule, ties, follow
+        message = "the rule annotator and the key annotator go together"
+        raise settings.error("reference.annotator", message, hint)
+    if rule != "majority" and reference.ties is not None:
+        raise settings.error("reference.ties", f"the rule {rule} has no ties", "leave ties out")
+    return rule
 
 
-def _systems(top: Section, positive: str | None, budget: int | None, labels: int) -> tuple[SystemFile, ...]:
-    found: list[SystemFile] = []
-    own = ("name", "description", "decision", "threshold")
-    for section in top.tables("systems"):
-        table = _table(section, ("probability",), also=own)
-        name = section.needed("name")
-        if name in [each.name for each in found]:
-            raise section.error(
-                f"two systems have the name {name!r}", "rename one", key="name", code="duplicate"
-            )
-        binary = labels == 2 and positive is not None
-        default = "top" if budget is not None and binary else "most-probable"
-        decision, threshold = section.choice("decision", DECISIONS, default), section.number("threshold")
+def _systems(settings: Settings, found: _File, positive: str | None, folder: Path) -> tuple[SystemFile, ...]:
+    budget, binary = found.task.budget, len(found.task.labels) == 2 and positive is not None
+    default: Decision = "top" if budget is not None and binary else "most-probable"
+    systems: list[SystemFile] = []
+    for place, each in enumerate(found.systems):
+        here, threshold = f"systems[{place}]", each.threshold
+        decision = each.decision or default
+        if each.name in [system.name for system in systems]:
+            message = f"two systems have the name {each.name!r}"
+            raise settings.error(f"{here}.name", message, "rename one", "duplicate")
         if decision != "most-probable" and not binary:
-            hint = "use most-probable"
-            raise section.error(f"the decision {decision} is for two labels", hint, key="decision")
+            message = f"the decision {decision} is for two labels"
+            raise settings.error(f"{here}.decision", message, "use most-probable")
         if decision == "top" and budget is None:
-            raise section.error("the decision top lacks a budget", "write budget in [task]", key="decision")
-        if threshold is not None and not (0 <= threshold <= 1 and decision in ("top", "threshold")):
-            hint = "write a number in [0, 1], with the decision threshold or top"
-            raise section.error(f"threshold is {threshold:g}", hint, key="threshold")
-        if decision == "threshold" and threshold is None:
-            threshold = 0.5
-        if "label" in section and "probability" in section:
+            message = "the decision top lacks a budget"
+            raise settings.error(f"{here}.decision", message, "write budget in [task]")
+        if threshold is not None and decision not in ("top", "threshold"):
+            hint = "leave it out, or use it with the decision threshold or top"
+            raise settings.error(f"{here}.threshold", f"threshold is {threshold:g}", hint)
+        if each.label is not None and each.probability is not None:
             hint = "keep one: labels, or probabilities that are decided here"
-            raise section.error("a system has a label and a probability", hint, key="label")
-        found.append(
+            raise settings.error(f"{here}.label", "a system has a label and a probability", hint)
+        table = _columns(each, folder, "item", "label", "probability")
+        assert table is not None
+        systems.append(
             SystemFile(
-                name,
-                section.text("description") or "",
+                each.name,
+                each.description,
                 table,
                 decision,
-                threshold,
-                "label" in section,
-                "probability" in section,
+                0.5 if decision == "threshold" and threshold is None else threshold,
+                each.label is not None,
+                each.probability is not None,
             )
         )
-    if not found:
-        raise top.error("there are no systems", "write [[systems]] with name and file", code="empty")
-    return tuple(found)
+    if not systems:
+        raise settings.error("", "there are no systems", "write [[systems]] with name and file", "empty")
+    return tuple(systems)
 
 
-def _table(section: Section, columns: tuple[str, ...], also: tuple[str, ...] = ()) -> NamedColumns:
-    columns = ("item", "label", *columns)
-    section.only((*also, "file", *columns))
-    return NamedColumns(_file(section), **_columns(section, columns))
+def _different(settings: Settings, where: str, names: Sequence[str]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        message = f"{where} has {repeated(names)!r} twice"
+        raise settings.error(where, message, "name it once", "duplicate")
+    return tuple(names)
 
 
-def _columns(section: Section, keys: tuple[str, ...]) -> dict[str, str]:
-    found = {key: section.text(key) for key in keys}
-    return {key: value for key, value in found.items() if value is not None}
+def _check_label(settings: Settings, where: str, value: str | None, labels: tuple[str, ...]) -> None:
+    if value is not None and value not in labels:
+        hint = f"the labels are {', '.join(labels[:20])}"
+        message = f"{where} is {shown(value)}, not a label of the task"
+        raise settings.error(where, message, hint, "class-unknown")
 
 
-def _file(section: Section) -> Path:
-    section.needed("file")
-    found = section.file_of("file")
-    assert found is not None
+def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[str, ...]) -> tuple[str, ...]:
+    found = _different(settings, "evaluation.metrics", metrics or ())
+    for place, name in enumerate(found):
+        kind, colon, label = name.partition(":")
+        where = f"evaluation.metrics[{place}]"
+        if name not in AVERAGES and not (colon and kind in OF_A_LABEL):
+            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL)]
+            raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
+        if colon:
+            _check_label(settings, where, label, labels)
     return found
 
 
-def _ratio(folds: Section) -> float | None:
-    ratio = folds.number("test_train_ratio")
-    if ratio is not None and ratio <= 0:
-        raise folds.error(
-            f"test_train_ratio is {ratio:g}", "write 1 / (k - 1) for k folds", "test_train_ratio"
-        )
-    return ratio
-
-
-def _check_label(section: Section, key: str, value: str | None, labels: tuple[str, ...]) -> None:
-    if value is not None and value not in labels:
-        hint = f"the labels are {', '.join(labels[:20])}"
-        raise section.error(
-            f"{key} is {shown(value)}, not a label of the task", hint, key, code="class-unknown"
-        )
-
-
-def _metrics(evaluation: Section, labels: tuple[str, ...]) -> tuple[str, ...] | None:
-    known = ("metrics", "level", "alternative", "baseline", "power", "samples", "seed", "distance")
-    metrics = evaluation.only(known).texts("metrics")
-    for name in metrics or ():
-        kind, colon, label = name.partition(":")
-        if name not in AVERAGES and not (colon and kind in OF_A_LABEL):
-            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL)]
-            raise evaluation.error(f"there is no metric {name!r}", f"use {', '.join(every)}", key="metrics")
-        if colon:
-            _check_label(evaluation, f"the label of {name!r}", label, labels)
-    return metrics
-
-
-def _baseline(evaluation: Section, systems: tuple[SystemFile, ...]) -> str | None:
-    baseline = evaluation.text("baseline")
+def _baseline(settings: Settings, baseline: str | None, systems: tuple[SystemFile, ...]) -> str | None:
     names = [system.name for system in systems]
     if baseline is not None and baseline not in names:
         hint = f"the systems are {', '.join(names[:20])}"
-        raise evaluation.error(f"there is no system {baseline!r}", hint, key="baseline")
+        raise settings.error("evaluation.baseline", f"there is no system {baseline!r}", hint)
     return baseline

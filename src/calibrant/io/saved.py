@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import writing
 from calibrant.io._columns import as_numpy
+from calibrant.io._envelope import Envelope, Version
 from calibrant.io._origin import parquet_file, reading
 from calibrant.io._packed import most_unpacked, too_large
 from calibrant.io._parts import parquet_parts
@@ -27,13 +30,24 @@ from calibrant.io._table_formats import locate
 if TYPE_CHECKING:
     from calibrant.measure.tally import Tally
 
-VERSION = 1
 KEY = b"calibrant.tally"
-KINDS = ("compressed", "exact")
 COUNTS = ("n", "positives")
 NUMBER = 8  # bytes
 ROUNDING = 1e-9  # of sums, as parts of their size
 APART = ("kind", "cluster", "clusters", "weighted")  # fields of a tally that are no columns
+
+
+class _Header(Struct, frozen=True, kw_only=True):
+    """What a file says of its tally."""
+
+    version: Version
+    kind: Literal["compressed", "exact"]
+    weighted: bool
+    event: str = "binary"
+    pairs: int
+
+
+ENVELOPE = Envelope(_Header, 1, "tally", "make one with save_tally", "save it again", key="version")
 
 
 def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "binary") -> None:
@@ -73,14 +87,10 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
     columns = {field.name: getattr(tally, field.name) for field in fields(tally) if field.name not in APART}
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
-    header = {
-        "version": VERSION,
-        "kind": tally.kind,
-        "weighted": tally.weighted,
-        "event": event,
-        "pairs": tally.total_n,
-    }
-    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(header)})
+    header = _Header(
+        version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, event=event, pairs=tally.total_n
+    )
+    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(asdict(header))})
     with writing(path) as file:
         parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
 
@@ -116,8 +126,8 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     cluster, names = None, None
     if "cluster" in table.column_names:
         names, cluster = _coded(table, name)
-    tally = Tally(header["kind"], cluster=cluster, clusters=names, weighted=header["weighted"], **columns)
-    if not (tally.total_n == header["pairs"] and _could_have_been_counted(tally)):
+    tally = Tally(header.kind, cluster=cluster, clusters=names, weighted=header.weighted, **columns)
+    if not (tally.total_n == header.pairs and _could_have_been_counted(tally)):
         raise _damaged(name)
     return tally
 
@@ -152,41 +162,20 @@ def tally_event(path: str | os.PathLike[str]) -> str | None:
     if not name.endswith(".parquet") or parquet_parts(name) is not None:
         return None
     header = _header(name)
-    return None if header is None else str(header.get("event", "binary"))
+    return None if header is None else header.event
 
 
-def _header(name: str) -> dict[str, Any] | None:
+def _header(name: str) -> _Header | None:
     origin = locate(name)
     with reading(name):
         text = (parquet_file(origin.open()).schema_arrow.metadata or {}).get(KEY)
-    if text is None:
-        return None
-    try:
-        header = json.loads(text)
-        version = int(header["version"])
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FormatError("the tally's header is damaged", "save it again", file=name) from error
-    if version > VERSION:
-        message = f"the tally has format version {version}, this calibrant reads up to {VERSION}"
-        raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
-    sound = (
-        header.get("kind") in KINDS
-        and isinstance(header.get("weighted"), bool)
-        and type(header.get("pairs")) is int
-        and isinstance(header.get("event", ""), str)
-    )
-    if not sound:
-        raise FormatError("the tally's header is damaged", "save it again", file=name)
-    known: dict[str, Any] = header
-    return known
+    return None if text is None else ENVELOPE.decode(text, name)
 
 
-def _read(name: str) -> tuple[dict[str, Any], Any]:
+def _read(name: str) -> tuple[_Header, Any]:
     header = _header(name)
     if header is None:
-        raise FormatError(
-            "this is no saved tally", "make one with save_tally", code="file-mislabelled", file=name
-        )
+        raise ENVELOPE.foreign(name)
     with reading(name):
         file = parquet_file(locate(name).open(), page_checksum_verification=True)
         most = most_unpacked(os.path.getsize(name))

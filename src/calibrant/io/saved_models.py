@@ -13,14 +13,15 @@ import json
 import os
 import zipfile
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import check_place, writing
+from calibrant.io._envelope import Envelope, Version, file_bytes
 from calibrant.io._origin import reading, truncated
 from calibrant.io._packed import array_of, members
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     Tagger = CRFTagger | HMMTagger
     Model = Tagger | CoreferenceModel
 
-VERSION = 1
 FORMAT = "calibrant model"
 HEADER = "state.json"
 ARRAY = "array in"  # the only key of an object that stands for an array
@@ -42,6 +42,19 @@ ZIP = b"PK\x03\x04"
 PLAIN = (str, int, float, bool, type(None))
 AGAIN = "save the model again"
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # of a damaged archive
+
+
+class _Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag=FORMAT):
+    """The content of ``state.json``."""
+
+    version: Version
+    state: dict[str, Any]
+    column: str | int | None = None
+
+
+ENVELOPE = Envelope(
+    _Header, 1, "model", "make one with calibrant tag train or calibrant coref train", AGAIN, key="version"
+)
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
@@ -83,7 +96,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
             message, "save an HMMTagger, a CRFTagger or a CoreferenceModel", code="parameter", file=name
         )
     arrays: dict[str, NDArray[Any]] = {}
-    header = {"format": FORMAT, "version": VERSION, "state": _without_arrays(state, "", arrays)}
+    header = {"format": FORMAT, "version": ENVELOPE.version, "state": _without_arrays(state, "", arrays)}
     if column is not None:
         header["column"] = column
     with writing(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -139,17 +152,10 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
         raise InputError(message, "leave the function out", code="parameter", file=name)
     from calibrant.models import CoreferenceModel, CRFTagger, HMMTagger
 
-    try:
+    with ENVELOPE.reviving(name):
         if kind == "crf":
             return CRFTagger.from_state(state, features=features)
         return (HMMTagger if kind == "hmm" else CoreferenceModel).from_state(state)
-    except InputError as error:
-        newer = error.code == "version"
-        hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
-        code = "file-newer" if newer else "file-broken"
-        raise FormatError(error.message, hint, code=code, file=name) from error
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise _damaged(name) from error
 
 
 def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
@@ -228,8 +234,7 @@ def model_column(path: str | os.PathLike[str]) -> str | int | None:
     'xpos'
     """
     with zipfile.ZipFile(path) as archive:
-        column: str | int | None = json.loads(archive.read(HEADER)).get("column")
-    return column
+        return ENVELOPE.checked(json.loads(archive.read(HEADER)), os.fspath(path)).column
 
 
 def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -260,11 +265,11 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
 
 def _state(name: str) -> dict[str, Any]:
     """Read the state, arrays in place."""
-    data = _bytes(name)
+    data = file_bytes(name)
     if not data:
         raise InputError("the file is empty", AGAIN, code="empty", file=name)
     if not data.startswith(ZIP):
-        raise _foreign(name)
+        raise ENVELOPE.foreign(name)
     if b"PK\x05\x06" not in data[-(1 << 16) :]:
         raise truncated(name)
     try:
@@ -274,41 +279,20 @@ def _state(name: str) -> dict[str, Any]:
         raise
     # RuntimeError: what no model has and a made-up archive may, such as a password.
     except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
-        raise _damaged(name) from error
+        raise ENVELOPE.damaged(name) from error
 
 
 def _content(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, Any]:
     names = archive.namelist()
     if names[:1] != [HEADER]:
-        raise _foreign(name)
+        raise ENVELOPE.foreign(name)
     try:
         unpacked = members(archive, names, size, name)
-        written = _current(json.loads(next(unpacked)[1]), name)
-        return dict(_with_arrays(written, {member: array_of(content) for member, content in unpacked}))
+        # Python's JSON reads what else may be in a vocabulary: half of a character, or infinity.
+        state = ENVELOPE.checked(json.loads(next(unpacked)[1]), name).state
+        return dict(_with_arrays(state, {member: array_of(content) for member, content in unpacked}))
     except BROKEN as error:
-        raise _damaged(name) from error
-
-
-def _bytes(name: str) -> bytes:
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = "no such file" if missing else (error.strerror or str(error)).lower()
-        raise InputError(reason, "check the path", code="file-missing", file=name) from error
-
-
-def _current(header: Any, name: str) -> Any:
-    """Check the header; return the state that it holds."""
-    if header["format"] != FORMAT:
-        raise _foreign(name)
-    version = header["version"]
-    if type(version) is not int:
-        raise _damaged(name)
-    if version > VERSION:
-        message = f"the model has format version {version}, this calibrant reads up to {VERSION}"
-        raise FormatError(message, "install a newer calibrant", code="file-newer", file=name)
-    return header["state"]
+        raise ENVELOPE.damaged(name) from error
 
 
 def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -325,13 +309,3 @@ def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
     message, hint = f"this is {found}, not {wanted}", f"make one with {command}"
     return InputError(message, hint, code="parameter", file=os.fspath(path))
-
-
-def _foreign(name: str) -> FormatError:
-    message = "this is no saved model"
-    hint = "make one with calibrant tag train or calibrant coref train"
-    return FormatError(message, hint, code="file-mislabelled", file=name)
-
-
-def _damaged(name: str) -> FormatError:
-    return FormatError("the model's content is damaged", AGAIN, code="file-broken", file=name)

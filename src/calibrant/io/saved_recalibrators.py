@@ -6,10 +6,11 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from calibrant.exceptions import FormatError, InputError
-from calibrant.io._envelope import Envelope
+from msgspec import Meta, Struct
+
+from calibrant.io._envelope import Envelope, Version
 from calibrant.results._base import plain
 
 if TYPE_CHECKING:
@@ -17,13 +18,42 @@ if TYPE_CHECKING:
 
 View = Literal["binary", "classes", "wide"]
 
-AGAIN = "fit and save it again"
-ENVELOPE = Envelope("calibrant recalibrator", 1, "recalibrator", "make one with calibrant fit", AGAIN)
 VIEWS = {
     "binary": "a long table without classes",
     "classes": "a long table with classes",
     "wide": "a wide table",
 }
+
+
+class _FittedOn(Struct, frozen=True, forbid_unknown_fields=True):
+    """The pairs that a recalibrator was fitted on."""
+
+    file: str | None
+    sha256: str | None
+    pairs: int
+    score_range: tuple[float, float]
+
+
+class _File(
+    Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="calibrant recalibrator"
+):
+    """The content of a file, in its order."""
+
+    schema_version: Version
+    calibrant: str
+    method: str
+    group: str | None
+    view: View
+    classes: tuple[str, ...]
+    threshold: Annotated[float, Meta(ge=0, lt=1)] | None
+    fitted_on: _FittedOn
+    command: str | None
+    notes: tuple[str, ...]
+    state: dict[str, Any]
+    checksum: str = ""
+
+
+ENVELOPE = Envelope(_File, 1, "recalibrator", "make one with calibrant fit", "fit and save it again")
 
 
 @dataclass(frozen=True)
@@ -101,25 +131,20 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     """
     if not isinstance(model, SavedRecalibrator):
         model = _described(model)
-    state = model.recalibrator.to_state()
-    header = {
-        "calibrant": model.version,
-        "method": model.method,
-        "group": model.group,
-        "view": model.view,
-        "classes": list(model.classes),
-        "threshold": model.threshold,
-        "fitted_on": {
-            "file": model.source,
-            "sha256": model.digest,
-            "pairs": model.pairs,
-            "score_range": list(plain(model.recalibrator.score_range_)),
-        },
-        "command": model.command,
-        "notes": list(model.notes),
-        "state": state,
-    }
-    ENVELOPE.write(path, header)
+    content = _File(
+        schema_version=ENVELOPE.version,
+        calibrant=model.version,
+        method=model.method,
+        group=model.group,
+        view=model.view,
+        classes=model.classes,
+        threshold=model.threshold,
+        fitted_on=_FittedOn(model.source, model.digest, model.pairs, plain(model.recalibrator.score_range_)),
+        command=model.command,
+        notes=model.notes,
+        state=model.recalibrator.to_state(),
+    )
+    ENVELOPE.write(path, content)
 
 
 def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
@@ -146,42 +171,25 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
     from calibrant.recalibrate import Recalibrator
 
     name = os.fspath(path)
-    header = ENVELOPE.read(name)
-    try:
+    saved = ENVELOPE.read(name)
+    with ENVELOPE.reviving(name):
         model = SavedRecalibrator(
-            Recalibrator.from_state(header["state"]),
-            header["method"],
-            header["group"],
-            header["view"],
-            tuple(header["classes"]),
-            header["threshold"],
-            header["fitted_on"]["file"],
-            header["fitted_on"]["sha256"],
-            header["fitted_on"]["pairs"],
-            header["calibrant"],
-            header["command"],
-            tuple(header["notes"]),
+            Recalibrator.from_state(saved.state),
+            saved.method,
+            saved.group,
+            saved.view,
+            saved.classes,
+            saved.threshold,
+            saved.fitted_on.file,
+            saved.fitted_on.sha256,
+            saved.fitted_on.pairs,
+            saved.calibrant,
+            saved.command,
+            saved.notes,
         )
-        sound = all(isinstance(header[name], list) for name in ("classes", "notes")) and _is_sound(
-            model, header
-        )
-    except InputError as error:
-        newer = error.code == "version"
-        hint = f"{error.hint}; install a newer calibrant" if newer else error.hint or AGAIN
-        code = "file-newer" if newer else "file-broken"
-        raise FormatError(error.message, hint, code=code, file=name) from error
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
-        raise ENVELOPE.damaged(name) from error
-    if not sound:
-        raise ENVELOPE.damaged(name)
+        contradicted = _contradicted(model, saved.fitted_on.score_range)
+    if contradicted is not None:
+        raise ENVELOPE.damaged(name, f"{contradicted}: does not go with the state")
     return model
 
 
@@ -237,33 +245,27 @@ def _grouping(model: Recalibrator) -> str | None:
     return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
 
 
-def _is_sound(model: Any, header: dict[str, Any]) -> bool:
-    """Whether a `SavedRecalibrator` that was read could have been written."""
-    texts = (model.group, model.source, model.digest, model.command)
-    threshold, recalibrator = model.threshold, model.recalibrator
-    return (
-        _fits_view(model)
-        and header["fitted_on"]["score_range"] == list(recalibrator.score_range_)
-        and model.method == _method(recalibrator)
-        and all(isinstance(text, str) for text in (*model.classes, *model.notes))
-        and set(getattr(recalibrator, "classes_", ())) <= set(model.classes)
-        and len(set(model.classes)) == len(model.classes)
-        and bool(model.classes) == (model.view != "binary")
-        and (threshold is None or (isinstance(threshold, float) and 0 <= threshold < 1))
-        and all(text is None or isinstance(text, str) for text in texts)
-        and type(model.pairs) is int
-        and model.pairs == recalibrator.pair_count_
-        and isinstance(model.version, str)
-    )
+def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) -> str | None:
+    """Path of the first value that does not go with the estimator, if there is one."""
+    recalibrator = model.recalibrator
+    classes = set(model.classes)
+    sound = {
+        "$.view": _fits_view(model),
+        "$.method": model.method == _method(recalibrator),
+        "$.classes": set(getattr(recalibrator, "classes_", ())) <= classes
+        and len(classes) == len(model.classes)
+        and bool(classes) == (model.view != "binary"),
+        "$.fitted_on.pairs": model.pairs == recalibrator.pair_count_,
+        "$.fitted_on.score_range": score_range == tuple(recalibrator.score_range_),
+    }
+    return next((path for path, fits in sound.items() if not fits), None)
 
 
-def _fits_view(model: Any) -> bool:
+def _fits_view(model: SavedRecalibrator) -> bool:
     """Whether the estimator maps scores of the view, and goes with the classes and the group."""
     grouping, width = _grouping(model.recalibrator), model.recalibrator.n_features_in_
     if grouping is None:
         fits = model.view == "binary" if width == 1 else model.view == "wide" and width == len(model.classes)
         return bool(fits and model.group is None)
-    named = model.group == grouping or (
-        grouping == "given" and isinstance(model.group, str) and model.group not in ("shared", "class")
-    )
+    named = model.group == grouping or (grouping == "given" and model.group not in (None, "shared", "class"))
     return model.view in ("classes", "wide") and named

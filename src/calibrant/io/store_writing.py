@@ -5,26 +5,28 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
+
+from msgspec.structs import replace
 
 from calibrant import __version__
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._atomic import not_writable, writing
 from calibrant.io._store_parts import (
     DOCUMENTS,
+    ENVELOPE,
     MANIFEST,
     PATTERN,
     Manifest,
     StoredDocument,
+    check_settings,
     part_bytes,
     part_digest,
     read_manifest,
     read_part,
-    settings_problem,
     sound_parts,
     write_manifest,
 )
@@ -84,11 +86,14 @@ class StoreWriter:
         sources: Mapping[str, str] | None = None,
         part: int = PART,
     ) -> None:
-        problem = settings_problem(settings)
-        if problem is not None:
-            raise InputError(f"settings: {problem}", code="parameter")
+        try:
+            check_settings(settings, "settings")
+        except ValueError as error:
+            raise InputError(str(error), code="parameter") from error
         self._folder = Path(path)
-        self._manifest = Manifest(dict(settings), dict(sources or {}), calibrant=__version__)
+        self._manifest = Manifest(
+            dict(settings), dict(sources or {}), False, ENVELOPE.version, __version__, parts={}
+        )
         self._part = part
         self._waiting: list[StoredDocument] = []
         self._seen: set[bytes] = set()

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 import numpy as np
 
+from calibrant._checks import LONGEST_REASON
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Kind, Tally
 
@@ -61,5 +62,6 @@ def restored(build: Callable[[], Restored]) -> Restored:
     try:
         return build()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        message = f"the saved state is damaged ({type(error).__name__}: {str(error)[:60]})"
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        message = f"the saved state is damaged ({why:.{LONGEST_REASON}})"
         raise InputError(message, "go back to an earlier one", code="version") from error

@@ -36,7 +36,7 @@ class Prepared:
     @property
     def digest(self) -> str:
         """Of the settings."""
-        return Manifest(self.settings).digest
+        return Manifest.digest_of(self.settings)
 
 
 @dataclass(frozen=True)

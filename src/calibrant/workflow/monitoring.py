@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
-from calibrant.evaluate.monitoring import CalibrationMonitor, Unit
+from calibrant._checks import Pairs, decoded
+from calibrant.evaluate.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Predictions
 from calibrant.io._atomic import check_place, keep_sources
-from calibrant.io._envelope import Envelope
+from calibrant.io._envelope import Envelope, Version
 from calibrant.io.timed import BY, WHOLE, timed, window_of, windows_of
-from calibrant.measure._states import restored
 from calibrant.results.monitoring import Monitoring
 from calibrant.workflow._events import pairs_of
 from calibrant.workflow.figures import figure_kind, save_figure
@@ -27,12 +28,10 @@ from calibrant.workflow.measuring import Columns
 from calibrant.workflow.tallying import one_event
 
 MAKE = "name the file of an earlier run, or one that is not there yet"
-ENVELOPE = Envelope("calibrant monitor", 2, "state of a monitor", MAKE, "go back to an earlier state")
 LATE = "rows that came after their window was taken are not counted: "
 
 
-@dataclass(frozen=True)
-class _Settings:
+class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """What a run may not change when it goes on with a saved state."""
 
     time: str
@@ -42,8 +41,21 @@ class _Settings:
     until: str | int | None
     alpha: float
     epsilon: float
-    unit: str
+    unit: Unit
     restart: bool
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="calibrant monitor"):
+    """The monitor of a state, the settings of its runs, and the rows of each window."""
+
+    schema_version: Version
+    settings: _Settings
+    rows: dict[str, int]
+    monitor: MonitorState
+    checksum: str = ""
+
+
+ENVELOPE = Envelope(_File, 2, "state of a monitor", MAKE, "go back to an earlier state", oldest=2)
 
 
 def monitor(
@@ -133,7 +145,7 @@ def monitor(
     predictions = (columns or Columns()).open(source)
     name = one_event(event, predictions)
     until = None if reference is None else _until(reference, by)
-    settings = _Settings(time, by, name, against, until, alpha, epsilon, unit, restart)
+    settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))
     table = _read(predictions, settings)
     watched, taken = _restored(state, settings) or (None, {})
     if watched is None:
@@ -238,7 +250,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     """A monitor that has seen nothing but its reference."""
     arguments: dict[str, Any] = {
         "alpha": settings.alpha,
-        "unit": cast(Unit, settings.unit),
+        "unit": settings.unit,
         "epsilon": settings.epsilon,
         "restart": settings.restart,
     }
@@ -284,40 +296,33 @@ def _restored(
         return None
     name = os.fspath(state)
     watched, before, rows = opened(name)
-    for key, value in vars(settings).items():
-        if before.get(key) != value:
-            message = f"the state was made with {key} {before.get(key)!r}, and {value!r} was given"
+    for key, value in asdict(settings).items():
+        made = getattr(before, key)
+        if made != value:
+            message = f"the state was made with {key} {made!r}, and {value!r} was given"
             hint = "give the same, or begin another state"
             raise InputError(message, hint, code="parameter", file=name)
     return watched, rows
 
 
-def opened(name: str) -> tuple[CalibrationMonitor, dict[str, Any], dict[str, int]]:
+def opened(name: str) -> tuple[CalibrationMonitor, _Settings, dict[str, int]]:
     """Read the monitor of a state, the settings of its runs, and the rows of each window."""
     saved = ENVELOPE.read(name)
+    settings, monitor = saved.settings, saved.monitor
+    for key in ("against", "alpha", "epsilon", "unit", "restart"):
+        if getattr(monitor, key) != getattr(settings, key):
+            raise ENVELOPE.damaged(name, f"$.monitor.{key}: not as in the settings")
+    if saved.rows != {str(day.day): day.n for day in monitor.days}:
+        raise ENVELOPE.damaged(name, "$.rows: not those of the monitor's windows")
     try:
-        before, rows = restored(lambda: _kept(saved))
-        return CalibrationMonitor.from_state(saved["monitor"]), before, rows
+        return CalibrationMonitor.from_state(monitor), settings, saved.rows
     except InputError as error:
-        raise FormatError(error.message, error.hint, code=error.code, file=name) from error
-
-
-def _kept(saved: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The settings of earlier runs and the rows of their windows; raises ValueError where they cannot be."""
-    before, rows, inner = dict(saved["settings"]), dict(saved["rows"]), saved["monitor"]
-    if any(inner[key] != before[key] for key in ("against", "alpha", "epsilon", "unit", "restart")):
-        raise ValueError("the monitor has other settings")
-    if sorted(rows) != sorted(str(day["day"]) for day in inner["days"]):
-        raise ValueError("the monitor has other windows")
-    if any(
-        type(rows[str(day["day"])]) is not int or rows[str(day["day"])] != day["n"] for day in inner["days"]
-    ):
-        raise ValueError("the windows have other numbers of rows")
-    return before, rows
+        message = error.message.replace("$.", "$.monitor.", 1)
+        raise FormatError(message, error.hint, code=error.code, file=name) from error
 
 
 def _save(
     state: str | os.PathLike[str], settings: _Settings, watched: CalibrationMonitor, taken: dict[str, int]
 ) -> None:
-    saved = {"settings": vars(settings), "rows": taken, "monitor": watched.to_state()}
-    ENVELOPE.write(state, saved)
+    monitor = decoded(watched.to_state(), MonitorState)
+    ENVELOPE.write(state, _File(ENVELOPE.version, settings, taken, monitor))
