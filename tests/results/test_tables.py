@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from calibrant.exceptions import InputError
+from calibrant.records.formats import latex_text
+from calibrant.records.table import Column, Table, Undefined, table_of
 from calibrant.results import MeanInterval
-from calibrant.results._formats import latex_text
-from calibrant.results.table import Column, Table, Undefined, table_of
 
 HOSTILE = (
     r"a_b & c%",

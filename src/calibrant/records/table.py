@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.results._cells import Cell, Column, Kind, Rows, Undefined
-from calibrant.results._formats import as_csv, latex, markdown
-from calibrant.results._words import counted, percent
+from calibrant.records import formats
+from calibrant.records.formats import ASIDE, Cell, Column, Kind, Rows, Undefined
+from calibrant.records.words import counted, percent
 
 __all__ = [
     "Cell",
@@ -45,6 +45,10 @@ class Table:
         What the numbers are and how they were made: method, level, n, seed.
     notes
         Sentences that belong below the table.
+    title
+        Heading in a terminal, where the caption is too long.
+    most
+        Rows that a terminal shows; None for all.
 
     Raises
     ------
@@ -59,9 +63,9 @@ class Table:
     | tag  |    ECE |           limits |
     | :--- | -----: | ---------------: |
     | a\_b | 0.0213 | [0.0101, 0.0325] |
-    | c    | 0.5000 |                  |
+    | c    | 0.5000 |                - |
     <BLANKLINE>
-    Empty (c: limits): few
+    Undefined (c: limits): few
     <BLANKLINE>
     >>> table.to_csv().splitlines()[1]
     'a_b,0.0213,0.0101,0.0325'
@@ -72,6 +76,8 @@ class Table:
     rows: Rows
     caption: str = ""
     notes: tuple[str, ...] = ()
+    title: str = ""
+    most: int | None = None
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -82,11 +88,17 @@ class Table:
                 if any(isinstance(end, float) and not math.isfinite(end) for end in ends):
                     raise ValueError(f"table {self.name!r} holds {cell!r}; undefined values need a reason")
 
-    def to_markdown(self) -> str:
-        """Return the table in Markdown, with its caption above and its notes below."""
-        return markdown(self.columns, self.rows, self.caption, self.all_notes())
+    def to_text(self, *, meanings: bool = False) -> str:
+        """Return the table for a terminal; with ``meanings``, the sentence on each number below it."""
+        head = [self.title or self.caption] if self.title or self.caption else []
+        notes = [f"  {note}" for note in self.all_notes(meanings=meanings)]
+        return "\n".join([*head, *formats.text(self.columns, self.rows, self.most), *notes]) + "\n"
 
-    def to_latex(self, *, tabular: bool = False) -> str:
+    def to_markdown(self, *, meanings: bool = False) -> str:
+        """Return the table in Markdown, with its caption above and its notes below."""
+        return formats.markdown(self.columns, self.rows, self.caption, self.all_notes(meanings=meanings))
+
+    def to_latex(self, *, tabular: bool = False, meanings: bool = False) -> str:
         """Return the table in LaTeX, for the package booktabs.
 
         Parameters
@@ -94,8 +106,15 @@ class Table:
         tabular
             Only the tabular, to stand in a table environment of your own; caption and notes are then
             comments.
+        meanings
+            Also the sentence on each number, as a note.
         """
-        return latex(self.columns, self.rows, self.caption, self.all_notes(), tabular=tabular)
+        notes = self.all_notes(meanings=meanings)
+        return formats.latex(self.columns, self.rows, self.caption, notes, tabular=tabular)
+
+    def to_html(self) -> str:
+        """Return the table in HTML; meanings appear when the pointer is over a heading."""
+        return formats.html(self.columns, self.rows, self.caption, self.all_notes())
 
     def to_csv(self) -> str:
         """Return the table as CSV (RFC 4180), with all digits.
@@ -103,24 +122,35 @@ class Table:
         An empty cell is an undefined one. A text that a spreadsheet would take for a formula begins with an
         apostrophe.
         """
-        return as_csv(self.columns, self.rows)
+        return formats.as_csv(self.columns, self.rows)
 
-    def all_notes(self) -> tuple[str, ...]:
-        """Return the notes, and why cells are empty: a note a reason."""
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per row, under the names of the columns in CSV."""
+        return formats.as_rows(self.columns, self.rows)
+
+    def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
+        """Return the notes, and why cells are undefined: one note per reason."""
         found: dict[str, list[str]] = {}
         for row in self.rows:
             parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
             about = ", ".join(str(part) for part in parts if isinstance(part, str | int))
             for cell, column in zip(row, self.columns, strict=True):
-                if isinstance(cell, Undefined):
-                    found.setdefault(cell.reason, []).append(
-                        f"{about}: {column.heading}" if about else column.heading
-                    )
-        empty = []
+                if isinstance(cell, Undefined) and column.kind not in ASIDE:
+                    here = column.heading if column.name != "value" else ""
+                    found.setdefault(cell.reason, []).append(": ".join(filter(None, (about, here))))
+        undefined = []
         for reason, places in found.items():
             more = f" and {counted(len(places) - NAMED, 'cell')} more" if len(places) > NAMED else ""
-            empty.append(f"Empty ({'; '.join(places[:NAMED])}{more}): {reason}")
-        return (*self.notes, *empty)
+            undefined.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
+        return (*self.notes, *undefined, *(self._meanings() if meanings else ()))
+
+    def _meanings(self) -> Iterable[str]:
+        """The sentence on each row, or on each column."""
+        kinds = [column.kind for column in self.columns]
+        if "meaning" not in kinds:
+            yield from (f"{each.heading}: {each.meaning}" for each in self.columns if each.meaning)
+            return
+        yield from (f"{row[kinds.index('name')]}: {row[kinds.index('meaning')]}" for row in self.rows)
 
 
 def known(value: Cell, reasons: Mapping[str, str], *names: str) -> Cell:
