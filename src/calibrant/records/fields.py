@@ -97,8 +97,8 @@ def number(
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
-    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if its
-    record has a field ``reason``, and was not asked for otherwise.
+    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if
+    its record has a field ``reason``, and was not asked for otherwise.
 
     Examples
     --------
