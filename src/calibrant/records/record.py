@@ -202,7 +202,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         names = (each for each in fields_of(type(self)) if each.role == "name")
         said = {each.label: worded(getattr(self, each.name)) for each in names} | self.settings()
         clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
-        title = first_line(type(self).__doc__)
+        title = _title(type(self))
         return f"{title}: {clauses}" if clauses else title
 
     def _numbers_table(self, level: float | None) -> Iterator[Table]:
@@ -238,7 +238,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tuple(tuple(row[place] for place in kept) for row in rows),
                 self._caption(),
                 notes,
-                first_line(type(self).__doc__),
+                _title(type(self)),
             )
 
     def _rows_table(self, field: Field, records: Sequence[Record], level: float | None) -> Table:
@@ -314,7 +314,7 @@ class Quantity(Record, frozen=True):
         """Return the number and its interval, one row."""
         field = Field(("estimate",), "Estimate", "", "number")
         columns = Column("estimate", "estimate"), Column("", "interval", "interval")
-        return (Table("quantity", columns, (cells(self, None, field),), first_line(type(self).__doc__)),)
+        return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
 
     def __str__(self) -> str:
         interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
@@ -365,6 +365,10 @@ def worded(value: Any, unit: str | None = None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def _title(kind: type[Record]) -> str:
+    return first_line(kind.__doc__) or kind.__name__
+
+
 def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
     """The settings that are equal in all rows."""
     first = settings[0] if settings else {}
@@ -372,7 +376,13 @@ def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def _short(value: Any) -> str:
-    return str(value) if isinstance(value, Quantity) else repr(value)
+    return (
+        str(value)
+        if isinstance(value, Quantity)
+        else number(value)
+        if isinstance(value, float)
+        else repr(value)
+    )
 
 
 def _column(field: Field, values: Sequence[Any]) -> Column:
