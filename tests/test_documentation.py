@@ -131,6 +131,7 @@ def field_names(kind: type, seen: set[type]) -> Iterator[str]:
                 yield from field_names(field.kind, seen)
         return
     hints = typing.get_type_hints(kind, localns=vars(results))
+    assert dataclasses.is_dataclass(kind)
     for each in dataclasses.fields(kind):
         yield each.name
         inside = [hints[each.name]]

@@ -177,7 +177,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         tables: list[Table] = []
         for each in fields_of(type(self)):
             if each.role == "rows":
-                records = getattr(self, each.name)
+                records: tuple[Record, ...] = getattr(self, each.name)
                 tables += [self._rows_table(each, records, level)] if records else []
                 if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
