@@ -113,7 +113,9 @@ def flat(value: Any, path: str = "") -> Flat:
         return {path: value}
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     return {
-        place: leaf for key, each in pairs for place, leaf in flat(each, f"{path}/{key}" if path else f"{key}").items()
+        place: leaf
+        for key, each in pairs
+        for place, leaf in flat(each, f"{path}/{key}" if path else f"{key}").items()
     }
 
 

@@ -38,6 +38,11 @@ class Inputs:
         return {"sample_weight": self.weight, "clusters": self.cluster}
 
 
+def bound(function: Callable[[Any], Any], value: Any) -> Callable[[], Any]:
+    """Return a call of a function with a value, so that loops can make calls."""
+    return lambda: function(value)
+
+
 def inputs(n: int = 60, seed: int = 7) -> Inputs:
     """Draw the inputs; scores have three digits, so that some are equal."""
     random = np.random.default_rng(seed)
@@ -73,7 +78,9 @@ def _variants(module: ModuleType, name: str, given: Inputs, *args: Any, **option
     for key, value in given.more.items():
         if key in taken:
             more = {**options, key: value}
-            found[f"{name}:{key}"] = lambda more=more: function(given.label, given.score, *args, **more)
+            found[f"{name}:{key}"] = bound(
+                lambda more: function(given.label, given.score, *args, **more), more
+            )
     return found
 
 
@@ -99,12 +106,16 @@ def _of_pairs(given: Inputs) -> Calls:
         "cox_calibration:one label": lambda: measure.cox_calibration(ones, given.score),
         "cox_calibration:constant": lambda: measure.cox_calibration(given.label, half),
         "log_loss:infinite": lambda: measure.log_loss([0, 1], [1.0, 0.5]),
-        "smooth_curve": lambda: _thinned(measure.smooth_curve(given.label, given.score, resamples=40, seed=1)),
+        "smooth_curve": lambda: _thinned(
+            measure.smooth_curve(given.label, given.score, resamples=40, seed=1)
+        ),
         "smooth_curve:clusters": lambda: _thinned(
             measure.smooth_curve(given.label, given.score, clusters=given.cluster, resamples=40, seed=1)
         ),
         "labels_needed": lambda: measure.labels_needed(error=0.05),
-        "labels_needed:difference": lambda: measure.labels_needed(error=0.06, difference=0.03, beta=(2.0, 1.0)),
+        "labels_needed:difference": lambda: measure.labels_needed(
+            error=0.06, difference=0.03, beta=(2.0, 1.0)
+        ),
         "labels_needed:scores": lambda: measure.labels_needed(
             error=0.05, scores=given.score, cluster_size=4, label_correlation=0.2
         ),
@@ -118,7 +129,8 @@ def _thinned(record: Any) -> dict[str, Any]:
 
     found = plain(record)
     return {
-        key: value[::25] if isinstance(value, list) and len(value) > 100 else value for key, value in found.items()
+        key: value[::25] if isinstance(value, list) and len(value) > 100 else value
+        for key, value in found.items()
     }
 
 
@@ -139,19 +151,25 @@ def _of_sources(given: Inputs) -> Calls:
     of_bins = ("brier_decomposition", "calibration_mse_of", "consistency_bars", "expected_calibration_error_of",
                "kumar_debiased_squared_error_of", "max_calibration_error_of", "plug_in_errors",
                "rms_calibration_error_of")  # fmt: skip
-    found: Calls = {name: lambda name=name: getattr(measure, name)(tally) for name in of_tally}
-    found |= {f"{name}:clusters": lambda name=name: getattr(measure, name)(clustered) for name in of_tally}
-    found |= {name: lambda name=name: getattr(measure, name)(bins) for name in of_bins}
+    found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in of_tally}
+    found |= {
+        f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in of_tally
+    }
+    found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in of_bins}
     for rule in ("brier", "log"):
-        found[f"corp_decomposition:{rule}"] = lambda rule=rule: measure.corp_decomposition(tally, rule=rule)
+        found[f"corp_decomposition:{rule}"] = bound(
+            lambda rule: measure.corp_decomposition(tally, rule=rule), rule
+        )
         rules = getattr(measure, f"{rule}_rule")
-        found[f"{rule}_rule"] = lambda rules=rules: [each(np.array([0.1, 0.5, 0.8])) for each in rules()]
-        found[f"proper_score_decomposition:{rule}"] = lambda rules=rules: measure.proper_score_decomposition(
-            tally, bins, *rules()
+        found[f"{rule}_rule"] = bound(
+            lambda rules: [each(np.array([0.1, 0.5, 0.8])) for each in rules()], rules
+        )
+        found[f"proper_score_decomposition:{rule}"] = bound(
+            lambda rules: measure.proper_score_decomposition(tally, bins, *rules()), rules
         )
     for method in ("gamma", "normal", "redraw", "sign-flip"):
-        found[f"calibration_test:{method}"] = lambda method=method: measure.calibration_test(
-            tally, method=method, seed=1
+        found[f"calibration_test:{method}"] = bound(
+            lambda method: measure.calibration_test(tally, method=method, seed=1), method
         )
     found |= {
         "adaptive": lambda: bins,
@@ -162,12 +180,16 @@ def _of_sources(given: Inputs) -> Calls:
         "bin_intervals:clusters": lambda: measure.bin_intervals(bins, clustered=clustered),
         "log_decomposition": lambda: measure.log_decomposition(tally, bins),
         "noise_floors": lambda: measure.noise_floors(wide, resamples=40, seed=1),
-        "noise_floors:clusters": lambda: measure.noise_floors(wide, clustered=clustered, resamples=40, seed=1),
+        "noise_floors:clusters": lambda: measure.noise_floors(
+            wide, clustered=clustered, resamples=40, seed=1
+        ),
         "smooth_noise_floor": lambda: measure.smooth_noise_floor(tally, resamples=20, seed=1),
         "smooth_curve_of": lambda: _thinned(measure.smooth_curve_of(tally, resamples=40, seed=1)),
         "error_difference": lambda: measure.error_difference(pairs, other, seed=1),
         "slice_errors": lambda: measure.slice_errors(_slices(given), by=["part"], least=10),
-        "slice_errors:fcr": lambda: measure.slice_errors(_slices(given), adjust="fcr", rank="signed", least=25),
+        "slice_errors:fcr": lambda: measure.slice_errors(
+            _slices(given), adjust="fcr", rank="signed", least=25
+        ),
     }
     return found
 
@@ -179,7 +201,7 @@ def binary(given: Inputs, column: int) -> Any:
 
 
 def _slices(given: Inputs) -> dict[tuple[str, ...], measure.Tally]:
-    found = {}
+    found: dict[tuple[str, ...], measure.Tally] = {}
     for name, rows in {"a": slice(0, 30), "b": slice(30, 50), "c": slice(50, 60)}.items():
         found[(name,)] = measure.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows])
     return found
@@ -208,7 +230,9 @@ def _of_classes(given: Inputs) -> Calls:
         "by_part": lambda: measure.by_part(["N|Sg", "N|Pl", "V"]),
         "marginal_calibration_error": lambda: measure.marginal_calibration_error(*table, **named),
         "shared_calibration_error": lambda: measure.shared_calibration_error(*table, **named),
-        "grouped_calibration_errors": lambda: measure.grouped_calibration_errors(*table, groups, **named),
+        "grouped_calibration_errors": lambda: measure.grouped_calibration_errors(
+            hit, flat, codes, groups, **named
+        ),
         "calibration_changes": lambda: changes,
         "with_verdicts": lambda: measure.with_verdicts(changes),
     }
@@ -251,7 +275,7 @@ def _tallies(given: Inputs) -> Calls:
         "Tally.merge": lambda: tally(slice(0, 6)).merge(tally(slice(6, 12))),
         "Tally.compress": lambda: tally(slice(0, 12)).compress(),
         "Tally.without_clusters": lambda: clustered.without_clusters().total_weight,
-        **{f"Tally.{name}": lambda name=name: getattr(few, name) for name in shapes},
+        **{f"Tally.{name}": bound(lambda name: getattr(few, name), name) for name in shapes},
         "TallyAccumulator": lambda: accumulated().n,
         "TallyAccumulator.n": lambda: accumulated().n,
         "TallyAccumulator.update": lambda: measure.scores_of(accumulated().result()),
@@ -293,16 +317,20 @@ def _recalibrators(given: Inputs) -> Calls:
             return estimator.fit(given.score, given.label, weight)
 
         found |= {
-            f"{short}{kind}": lambda fitted=fitted: fitted().to_state(),
-            f"{short}.fit{kind}": lambda fitted=fitted: fitted(weight=given.weight).transform(GRID),
-            f"{short}.transform{kind}": lambda fitted=fitted: fitted().transform(GRID),
-            f"{short}.to_state{kind}": lambda fitted=fitted: sorted(fitted().to_state()),
-            f"{short}.from_state{kind}": lambda fitted=fitted: type(fitted()).from_state(
-                fitted().to_state()
-            ).transform(GRID),
+            f"{short}{kind}": bound(lambda fitted: fitted().to_state(), fitted),
+            f"{short}.fit{kind}": bound(lambda fitted: fitted(weight=given.weight).transform(GRID), fitted),
+            f"{short}.transform{kind}": bound(lambda fitted: fitted().transform(GRID), fitted),
+            f"{short}.to_state{kind}": bound(lambda fitted: sorted(fitted().to_state()), fitted),
+            f"{short}.from_state{kind}": bound(
+                lambda fitted: type(fitted()).from_state(fitted().to_state()).transform(GRID), fitted
+            ),
         }
-        found[f"{short}.fit_tally{kind}"] = lambda each=estimator: each.fit_tally(tally).transform(GRID)
-    found["VennAbers.intervals"] = lambda: recalibrate.VennAbers().fit(given.score, given.label).intervals(GRID)
+        found[f"{short}.fit_tally{kind}"] = bound(
+            lambda each: each.fit_tally(tally).transform(GRID), estimator
+        )
+    found["VennAbers.intervals"] = lambda: (
+        recalibrate.VennAbers().fit(given.score, given.label).intervals(GRID)
+    )
     for name in ("Temperature", "VectorScaling"):
         whole = getattr(recalibrate, name)(classes=CLASSES)
 
@@ -310,12 +338,14 @@ def _recalibrators(given: Inputs) -> Calls:
             return whole.fit(given.prob, given.answer, weight)
 
         found |= {
-            f"{name}:wide": lambda wide=wide: wide().to_state(),
-            f"{name}.transform:wide": lambda wide=wide: wide().transform(given.prob[:4]),
-            f"{name}.fit:wide": lambda wide=wide: wide(weight=given.weight[:30]).transform(given.prob[:4]),
-            f"{name}.to_state:wide": lambda wide=wide: sorted(wide().to_state()),
-            f"{name}.from_state:wide": lambda wide=wide: type(wide()).from_state(wide().to_state()).transform(
-                given.prob[:4]
+            f"{name}:wide": bound(lambda wide: wide().to_state(), wide),
+            f"{name}.transform:wide": bound(lambda wide: wide().transform(given.prob[:4]), wide),
+            f"{name}.fit:wide": bound(
+                lambda wide: wide(weight=given.weight[:30]).transform(given.prob[:4]), wide
+            ),
+            f"{name}.to_state:wide": bound(lambda wide: sorted(wide().to_state()), wide),
+            f"{name}.from_state:wide": bound(
+                lambda wide: type(wide()).from_state(wide().to_state()).transform(given.prob[:4]), wide
             ),
         }
     return found
@@ -347,12 +377,14 @@ def _recalibrating(given: Inputs) -> Calls:
             return estimator.transform(given.score[:6], names[:6])
 
         found |= {
-            name: lambda fitted=fitted: fitted().to_state(),
-            f"{name}.fit": lambda fitted=fitted: shown(fitted(weight=given.weight)),
-            f"{name}.fit_tallies": lambda each=estimator: shown(each.fit_tallies(tallies)),
-            f"{name}.transform": lambda fitted=fitted: shown(fitted()),
-            f"{name}.to_state": lambda fitted=fitted: sorted(fitted().to_state()),
-            f"{name}.from_state": lambda fitted=fitted: shown(type(fitted()).from_state(fitted().to_state())),
+            name: bound(lambda fitted: fitted().to_state(), fitted),
+            f"{name}.fit": bound(lambda fitted: shown(fitted(weight=given.weight)), fitted),
+            f"{name}.fit_tallies": bound(lambda each: shown(each.fit_tallies(tallies)), estimator),
+            f"{name}.transform": bound(lambda fitted: shown(fitted()), fitted),
+            f"{name}.to_state": bound(lambda fitted: sorted(fitted().to_state()), fitted),
+            f"{name}.from_state": bound(
+                lambda fitted: shown(type(fitted()).from_state(fitted().to_state())), fitted
+            ),
         }
     data = recalibrate.LabelledScores(given.score, given.label, names)
     candidates = recalibrate.frequency_candidates(platt, {"red": 70, "green": 20, "blue": 9}, groups=(1, 2))
@@ -381,12 +413,9 @@ def chain() -> posterior.ChainPosterior:
     return posterior.ChainPosterior(unary, random.normal(size=(4, 4)).round(2), tags=tags)
 
 
-
-
-
 BEST = chain().viterbi().tolist()
 TAGS = np.array(chain().tags)[BEST].tolist()
-GOLD = [TAGS[:3] + ["O"], TAGS[4:5], ["B-LOC", *TAGS[6:]]]
+GOLD = [[*TAGS[:3], "O"], TAGS[4:5], ["B-LOC", *TAGS[6:]]]
 
 
 def _chains() -> Calls:
@@ -398,8 +427,8 @@ def _chains() -> Calls:
     objectives: tuple[Any, ...] = ("likelihood", "calibration")
     return {
         "ChainPosterior": lambda: made.marginals(),
-        **{f"ChainPosterior.{name}": lambda name=name: getattr(made, name) for name in plain},
-        **{f"ChainPosterior.{name}": lambda name=name: getattr(made, name)() for name in called},
+        **{f"ChainPosterior.{name}": bound(lambda name: getattr(made, name), name) for name in plain},
+        **{f"ChainPosterior.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
         "ChainPosterior.pair_marginals": lambda: made.pair_marginals(0),
         "ChainPosterior.window_probabilities": lambda: made.window_probabilities([0, 5], [[0, 1], [2, 3]]),
         "ChainPosterior.log_probability": lambda: made.log_probability(codes),
@@ -415,7 +444,9 @@ def _chains() -> Calls:
         ),
         "tempered": lambda: posterior.tempered(made, 2.0).marginals(),
         **{
-            f"fit_temperature:{each}": lambda each=each: posterior.fit_temperature(made, GOLD, objective=each)
+            f"fit_temperature:{each}": bound(
+                lambda each: posterior.fit_temperature(made, GOLD, objective=each), each
+            )
             for each in objectives
         },
     }
@@ -438,8 +469,8 @@ def _antecedents() -> Calls:
     rows = [[[1.0], [0.5, 0.5], [0.2, 0.6, 0.2]]]
     return {
         "AntecedentPosterior": lambda: made.probabilities,
-        **{f"AntecedentPosterior.{name}": lambda name=name: getattr(made, name) for name in shapes},
-        **{f"AntecedentPosterior.{name}": lambda name=name: getattr(made, name)() for name in called},
+        **{f"AntecedentPosterior.{name}": bound(lambda name: getattr(made, name), name) for name in shapes},
+        **{f"AntecedentPosterior.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
         "AntecedentPosterior.sample": lambda: made.sample(3, seed=1),
         "AntecedentPosterior.sample_antecedents": lambda: made.sample_antecedents(3, seed=1),
         "AntecedentPosterior.clusters_of": lambda: made.clusters_of([-1, 0, -1, 1, -1, -1, 0, 0]),
@@ -447,9 +478,9 @@ def _antecedents() -> Calls:
             [0, 0, 1, 0, 1], samples=50, seed=1
         ),
         "AntecedentPosterior.best_clustering": lambda: made.best_clustering(50, seed=1),
-        "AntecedentPosterior.from_probabilities": lambda: posterior.AntecedentPosterior.from_probabilities(
-            rows
-        ).probabilities,
+        "AntecedentPosterior.from_probabilities": lambda: (
+            posterior.AntecedentPosterior.from_probabilities(rows).probabilities
+        ),
         "AntecedentPosterior.document": lambda: made.document("two").probabilities,
         "AntecedentPosterior.tempered": lambda: made.tempered(2.0).probabilities,
         "AntecedentPosterior.document_number": lambda: made.document_number("two"),
@@ -505,7 +536,9 @@ def _propagating(given: Inputs) -> Calls:
     return {
         "propagate": counted,
         "exceedance": lambda: propagate.exceedance(counted(), "B", "O"),
-        "Stages": lambda: propagate.propagate(lambda both: int(both[0][0] == both[1][0]), stages(), 20, seed=1),
+        "Stages": lambda: propagate.propagate(
+            lambda both: int(both[0][0] == both[1][0]), stages(), 20, seed=1
+        ),
         "Stages.sample": lambda: stages().sample(2, seed=1),
         "summary": lambda: propagate.summary(drawn[:6, :2], ["a", "b"], seed=1),
         "quantile_calibration": lambda: propagate.quantile_calibration(drawn, true),
@@ -540,7 +573,9 @@ def _counting(given: Inputs) -> Calls:
         "CountDistribution.sd": lambda: distribution.sd,
         "CountDistribution.interval": lambda: distribution.interval(0.9),
         **{
-            f"count_interval:{each}": lambda each=each: propagate.count_interval(given.score, interval=each)
+            f"count_interval:{each}": bound(
+                lambda each: propagate.count_interval(given.score, interval=each), each
+            )
             for each in kinds
         },
         "count_interval:samples": lambda: propagate.count_interval(
@@ -557,7 +592,9 @@ def _counting(given: Inputs) -> Calls:
         "estimate_drift": lambda: propagate.estimate_drift(given.label, given.score, periods),
         "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),
         "RefittedRecalibrator.probabilities": lambda: refitted().probabilities(GRID),
-        "RefittedRecalibrator.refitted_probabilities": lambda: list(refitted().refitted_probabilities(GRID))[:3],
+        "RefittedRecalibrator.refitted_probabilities": lambda: list(refitted().refitted_probabilities(GRID))[
+            :3
+        ],
         "RefittedRecalibrator.count": lambda: refitted().count(given.other),
         "RefittedRecalibrator.counts": lambda: refitted(periods=periods).counts([given.other, given.score]),
     }
@@ -581,7 +618,9 @@ def _agreeing() -> Calls:
     two = evaluate.Ratings.from_lists({"ann": [0, 1, 2, 1, 0, 2, 1, 1], "bob": [0, 1, 1, 1, 2, 2, 0, 1]})
     return {
         **{
-            f"agreement:{each}": lambda each=each: _only("krippendorff", evaluate.agreement(made, distance=each))
+            f"agreement:{each}": bound(
+                lambda each: _only("krippendorff", evaluate.agreement(made, distance=each)), each
+            )
             for each in distances
         },
         "agreement": lambda: evaluate.agreement(made, disputed=2),
@@ -591,8 +630,10 @@ def _agreeing() -> Calls:
         "pair_agreement:weights": lambda: evaluate.pair_agreement(made, 0, 2, weights="quadratic"),
         "Ratings": lambda: made,
         "Ratings.from_lists": lambda: made.labels,
-        "Ratings.from_table": lambda: evaluate.Ratings.from_table([1, 1, 2], ["a", "b", "a"], ["x", "y", "x"]),
-        **{f"Ratings.{name}": lambda name=name: getattr(made, name)() for name in called},
+        "Ratings.from_table": lambda: evaluate.Ratings.from_table(
+            [1, 1, 2], ["a", "b", "a"], ["x", "y", "x"]
+        ),
+        **{f"Ratings.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
         "Ratings.by": lambda: made.by(1),
         "Ratings.without": lambda: made.without(0).matrix(),
         "confusion": lambda: evaluate.confusion(["x", "y", "x"], ["x", "x", "x"]),
@@ -617,9 +658,11 @@ def _comparing(given: Inputs) -> Calls:
         "paired_t_test:clusters": lambda: evaluate.paired_t_test(first, second, clusters=clusters),
         "paired_t_test:ratio": lambda: evaluate.paired_t_test(folds[0], folds[1], test_train_ratio=0.25),
         "paired_t_test:equal": lambda: evaluate.paired_t_test(first, first),
-        **{each.__name__: lambda each=each: each(first, second, **few) for each in tests},
+        **{each.__name__: bound(lambda each: each(first, second, **few), each) for each in tests},
         **{
-            f"{each.__name__}:clusters": lambda each=each: each(first, second, clusters=clusters, **few)
+            f"{each.__name__}:clusters": bound(
+                lambda each: each(first, second, clusters=clusters, **few), each
+            )
             for each in tests
         },
         "mcnemar": lambda: evaluate.mcnemar(first, second),
@@ -630,9 +673,15 @@ def _comparing(given: Inputs) -> Calls:
             evaluate.adjusted_p_values([0.01, 0.04, None, 0.3], each)
             for each in ("holm", "benjamini-hochberg")
         ],
-        "minimum_detectable_difference": lambda: evaluate.minimum_detectable_difference(0.5, 40, difference=0.1),
-        "classification_scores": lambda: evaluate.classification_scores(given.code[:40], given.code[1:41] * 1),
-        "classification_scores:clusters": lambda: evaluate.classification_scores(first, second, clusters=clusters),
+        "minimum_detectable_difference": lambda: evaluate.minimum_detectable_difference(
+            0.5, 40, difference=0.1
+        ),
+        "classification_scores": lambda: evaluate.classification_scores(
+            given.code[:40], given.code[1:41] * 1
+        ),
+        "classification_scores:clusters": lambda: evaluate.classification_scores(
+            first, second, clusters=clusters
+        ),
         "coreference_scores": lambda: evaluate.coreference_scores(
             mentions, gold, None, found, samples=50, seed=1
         ),
@@ -649,7 +698,7 @@ def _deciding(given: Inputs) -> Calls:
     rules: tuple[Any, ...] = ("threshold", "expected-f")
     return {
         **{
-            f"decide:{each}": lambda each=each: evaluate.decide(score, each, documents=documents)
+            f"decide:{each}": bound(lambda each: evaluate.decide(score, each, documents=documents), each)
             for each in rules
         },
         "decide:top": lambda: evaluate.decide(score, "top", documents=documents, most=2),
@@ -688,10 +737,12 @@ def _monitoring(given: Inputs) -> Calls:
     name = "CalibrationMonitor"
     return {
         name: lambda: monitor().result(),
-        **{f"{name}.result:{each}": lambda each=each: monitor(each).result() for each in units},
+        **{f"{name}.result:{each}": bound(lambda each: monitor(each).result(), each) for each in units},
         f"{name}.against_reference": lambda: against().result(),
         f"{name}.threshold": lambda: monitor().threshold,
         f"{name}.update": lambda: monitor().update("2026-02-01", [0, 1], [0.9, 0.1]),
         f"{name}.to_state": lambda: monitor().to_state(),
-        f"{name}.from_state": lambda: evaluate.CalibrationMonitor.from_state(monitor().to_state()).result().days[-1],
+        f"{name}.from_state": lambda: (
+            evaluate.CalibrationMonitor.from_state(monitor().to_state()).result().days[-1]
+        ),
     }

@@ -33,7 +33,7 @@ def _binary(folder: Path, random: np.random.Generator) -> None:
     score = random.beta(0.7, 0.7, 240)
     label = (random.random(240) < 0.15 + 0.6 * score).astype(int)
     other = (score + random.normal(0, 0.1, 240)).clip(0, 1)
-    columns = {"item": row, "score": score, "label": label}
+    columns: dict[str, Iterable[Any]] = {"item": row, "score": score, "label": label}
     write_table(folder / "binary.csv", columns)
     write_table(folder / "other.csv", {**columns, "score": other})
     write_table(folder / "weights.csv", {**columns, "weight": random.integers(1, 4, 240)})
@@ -53,7 +53,11 @@ def _undefined(folder: Path, random: np.random.Generator) -> None:
     write_table(folder / "extreme.csv", {"score": [0, 0, 1, 1, 0.5, 0.5], "label": [0, 1, 1, 1, 0, 1]})
     write_table(folder / "one.csv", {"score": [0.3], "label": [1]})
     write_table(folder / "wrong.csv", {"score": [0.3, 1.2], "label": [1, 0]})
-    few = {"score": [0.2, 0.7, 0.4, 0.9] * 3, "label": [0, 1, 0, 1] * 3, "cluster": ["a"] * 6 + ["b"] * 6}
+    few: dict[str, Iterable[Any]] = {
+        "score": [0.2, 0.7, 0.4, 0.9] * 3,
+        "label": [0, 1, 0, 1] * 3,
+        "cluster": ["a"] * 6 + ["b"] * 6,
+    }
     write_table(folder / "two-clusters.csv", few)
 
 
@@ -64,17 +68,19 @@ def _classes(folder: Path, random: np.random.Generator) -> None:
     wide = {f"p_{name}": prob[:, place] for place, name in enumerate(COLORS)}
     write_table(folder / "wide.csv", {"item": range(80), "label": label, **wide})
     chosen = [COLORS[place] for place in prob.argmax(axis=1)]
-    some = {"label": ["red" if name != "blue" else name for name in chosen], **wide}
+    some: dict[str, Iterable[Any]] = {"label": ["red" if name != "blue" else name for name in chosen], **wide}
     write_table(folder / "wide-unseen.csv", some)
     rows = [(item, place) for item in range(80) for place in range(3)]
-    long = {
+    long: dict[str, list[Any]] = {
         "item": [item for item, _ in rows],
         "class": [COLORS[place] for _, place in rows],
         "score": [float(prob[each]) for each in rows],
         "label": [int(label[item] == COLORS[place]) for item, place in rows],
     }
     write_table(folder / "classes.csv", long)
-    write_table(folder / "classes-clustered.csv", {**long, "cluster": [f"s{item // 4}" for item in long["item"]]})
+    write_table(
+        folder / "classes-clustered.csv", {**long, "cluster": [f"s{item // 4}" for item in long["item"]]}
+    )
     (folder / "counts.tsv").write_text("red\t700\ngreen\t250\nblue\t40\n", encoding="utf-8")
 
 
@@ -121,7 +127,11 @@ def _systems(folder: Path, random: np.random.Generator) -> None:
     within = {"system": system, "repeat": repeat, "fold": [each % 5 for each in fold], "score": score}
     write_table(folder / "repeats.csv", within)
     correct = [int(random.random() < 0.6 + 0.1 * place) for place in range(2) for _ in range(60)]
-    items = {"system": ["one"] * 60 + ["two"] * 60, "item": list(range(60)) * 2, "score": correct}
+    items: dict[str, list[Any]] = {
+        "system": ["one"] * 60 + ["two"] * 60,
+        "item": list(range(60)) * 2,
+        "score": correct,
+    }
     write_table(folder / "items.csv", {**items, "cluster": [f"d{each // 5}" for each in items["item"]]})
     write_table(folder / "equal.csv", {**items, "score": [1] * 120})
 

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 TOLD = ("title", "aria-label", "alt", "data-tip", "data-meaning")
 VOID = ("meta", "link", "br", "img", "input", "hr", "col")
 BLOCKS = (
-    "p", "div", "h1", "h2", "h3", "h4", "tr", "li", "section", "figcaption", "summary", "table", "dt", "dd", "title",
-    "header", "footer", "pre", "nav", "main", "figure", "caption", "br",
+    "p", "div", "h1", "h2", "h3", "h4", "tr", "li", "section", "figcaption", "summary", "table", "dt", "dd",
+    "title", "header", "footer", "pre", "nav", "main", "figure", "caption", "br",
 )  # fmt: skip
 HIDDEN = ("script", "style")
 
@@ -42,7 +42,7 @@ class _Reader(HTMLParser):
             self.lines[-1] += " "
         if tag in ("td", "th") and self.lines[-1]:
             self.lines[-1] += " | "
-        told = [f"{{{name}: {' '.join(values[name].split())}}}" for name in TOLD if values.get(name)]
+        told = [f"{{{name}: {' '.join((values[name] or '').split())}}}" for name in TOLD if values.get(name)]
         self.lines[-1] += "".join(told)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -76,7 +76,7 @@ def text_of_page(page: str) -> str:
     Examples
     --------
     >>> print(text_of_page("<p>One <b title='not two'>number</b></p><script>x</script>"), end="")
-    [structure cc2a6f7e: 3 tags]
+    [structure 89646a5b: 3 tags]
     One {title: not two}number
     """
     reader = _Reader()

@@ -31,7 +31,9 @@ def _lines(value: Any, indent: str, before: str = "") -> list[str]:
         parts, ends = [_lines(each, inner) for each in value], "[]"
     else:
         parts, ends = [[line] for line in _filled(value, inner)], "[]"
-    body = [line + ("," if part is not parts[-1] and line is part[-1] else "") for part in parts for line in part]
+    body = [
+        line + ("," if part is not parts[-1] and line is part[-1] else "") for part in parts for line in part
+    ]
     return [f"{indent}{before}{ends[0]}", *body, f"{indent}{ends[1]}"]
 
 
