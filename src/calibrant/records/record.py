@@ -142,9 +142,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         found: dict[str, list[str]] = {}
         for label, text in _warnings(self):
             found.setdefault(text, []).append(label)
-        return tuple(
-            ": ".join(filter(None, (", ".join(filter(None, about)), text))) for text, about in found.items()
-        )
+        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
+        return tuple(f"{label}{text}" for text, label in labels.items())
 
     def settings(self) -> dict[str, str]:
         """Return the label and value of each headline setting, and of those that all its rows share."""
@@ -412,11 +411,11 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
-    """The warnings of rows, each with the names of the rows that have it."""
+    """The warnings of rows, each with the names of the rows that have it; those of quantities are in JSON."""
     found: dict[str, list[str]] = {}
     names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
     for record in records:
-        for text in record.warnings():
+        for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
             found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
     for text, about in found.items():
         more = f" and {len(about) - 3} more" if len(about) > 3 else ""
