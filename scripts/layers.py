@@ -27,12 +27,13 @@ NOTES = {
     "posterior": "distributions over structures",
     "recalibrate": "maps from scores to better ones",
     "measure": "tallies, bins, errors, intervals, tests",
-    "results": "records; made-up predictions; what ships; texts",
+    "results": "one record for each result",
+    "records": "declared fields and their renderers; made-up predictions; what ships; texts",
     "exceptions": "the floor: errors, checks at the edge, compiled loops",
 }
 VERBS = {"measure", "recalibrate", "propagate", "evaluate"}
 # The order of blocks that share a layer; those not named here follow.
-FIRST = ["results", "synthetic", "data", "documents", "exceptions", "_checks", "_rng", "_lazy", "_parallel"]
+FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "_rng", "_lazy", "_parallel"]
 
 WIDTH, ROW, GAP = 460, 30, 5
 STYLE = """

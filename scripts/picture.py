@@ -28,7 +28,7 @@ def curves() -> Figure:
     drawn = []
     for name, model in MODELS.items():
         found = measure(predictions("dated", model))["binary"]
-        drawn.append((name, found.bins, bin_limits(found)))
+        drawn.append((name, found.sums, bin_limits(found)))
     figure = calibration_curves(drawn).get_figure(root=True)
     assert figure is not None
     return figure

@@ -18,7 +18,8 @@ ALL_FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob(
 # From the floor up: a block imports from itself and from the blocks above it in this list.
 LAYERS: list[set[str]] = [
     {"exceptions", "_lazy", "_checks", "_rng", "_parallel", "_kernels"},
-    {"results", "synthetic", "data", "documents"},
+    {"records", "synthetic", "data", "documents"},
+    {"results"},
     {"measure"},
     {"recalibrate"},
     {"posterior"},
@@ -41,9 +42,15 @@ HEIGHT = {block: height for height, blocks in enumerate(LAYERS) for block in blo
 NARROW = {
     "synthetic": {"exceptions", "_checks", "_rng"},
     "data": {"exceptions"},
-    "datasets": {"exceptions", "_lazy", "results", "io"},
+    "datasets": {"exceptions", "_lazy", "records", "results", "io"},
     "documents": {"exceptions"},
-    "plots": {"exceptions", "_lazy", "_checks", "results"},  # plots draw records and estimate nothing
+    "plots": {
+        "exceptions",
+        "_lazy",
+        "_checks",
+        "records",
+        "results",
+    },  # plots draw records and estimate nothing
 }
 # Libraries that only some blocks may know.
 CONFINED = {

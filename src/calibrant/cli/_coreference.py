@@ -183,13 +183,12 @@ def evaluation_lines(found: CoreferenceEvaluation) -> list[str]:
         lines.append(
             f"note: {text.count(found.left_out)} pairs have a mention without a gold entity: left out"
         )
-    lines += _measured.numbers(found.pairs.events[0])
-    lines += ["", *_measured.bins(found.pairs.events[0]), ""]
+    lines += [*_measured.tables(found.pairs.events[0]), ""]
     if found.pairs_above is None:
         lines.append(f"Of at least {found.threshold:g}: {found.reasons['pairs_above']}")
     else:
         lines += [f"Of at least {found.threshold:g} alone: {text.count(found.pairs_above.recipe.rows)} pairs"]
-        lines += _measured.numbers(found.pairs_above.events[0])
+        lines += _measured.tables(found.pairs_above.events[0])
     return [*lines, "", *_measured.recipe_lines(found.pairs)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from calibrant.results import Result
+    from calibrant.records import Printed
     from calibrant.workflow import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -109,7 +109,7 @@ class Printing:
     shape: str
     table: str | None = None
 
-    def show(self, found: Result, lines: Callable[[], Sequence[str]], *, err: bool = False) -> None:
+    def show(self, found: Printed, lines: Callable[[], Sequence[str]], *, err: bool = False) -> None:
         """Print a result; ``lines`` words it as text. With ``err``, standard output has something else."""
         if self.shape == "text":
             from calibrant.cli._text import show
@@ -118,7 +118,7 @@ class Printing:
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
 
-    def _written(self, found: Result) -> str:
+    def _written(self, found: Printed) -> str:
         if self.shape == "json":
             return f"{found.to_json(indent=2)}\n"
         if self.shape == "md":

@@ -24,10 +24,10 @@ def lines_of(report: Report) -> list[str]:
             model.name,
             each.event,
             text.count(each.n),
-            text.number(each.debiased_rms),
-            text.between(each.interval.low, each.interval.high),
+            text.number(each.calibration_error.estimate),
+            text.between(each.calibration_error.low, each.calibration_error.high),
             text.number(each.rms_calibration_error),
-            text.number(each.ece.value),
+            text.number(each.ece),
             text.number(each.brier),
         ]
         for model in report.models

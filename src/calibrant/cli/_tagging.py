@@ -169,10 +169,7 @@ def evaluation_lines(
         *_unseen(found.unseen_tags, found.tokens),
         "",
     ]
-    if len(measured.events) == 1:
-        lines += [*_measured.numbers(measured.events[0]), "", *_measured.bins(measured.events[0])]
-    else:
-        lines += _measured.events(measured)
+    lines += _measured.tables(measured)
     model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
     file = "FILE" if measured.recipe.file == "stdin" else shlex.quote(measured.recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"

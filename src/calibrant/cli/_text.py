@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from calibrant.exceptions import printable
-from calibrant.results._words import count, counted, number, percent
+from calibrant.records.words import between, count, counted, number, p_value, percent
 
 __all__ = [
     "between",
-    "bin_lines",
     "count",
     "counted",
     "labelled",
@@ -29,30 +27,6 @@ __all__ = [
 def show(lines: Sequence[str], *, err: bool = False) -> None:
     """Print lines; what a terminal might obey (in names that come from data) is printed as an escape."""
     click.echo("\n".join(printable(line) for line in lines), err=err)
-
-
-def between(low: float | None, high: float | None) -> str:
-    """Write an interval.
-
-    Examples
-    --------
-    >>> between(0.05393, 0.08525)
-    '[0.0539, 0.0853]'
-    """
-    return "-" if low is None or high is None else f"[{number(low)}, {number(high)}]"
-
-
-def p_value(value: float | None) -> str:
-    """Write a p-value; one below 0.0001 as that.
-
-    Examples
-    --------
-    >>> p_value(0.034), p_value(1e-9)
-    ('p = 0.0340', 'p < 0.0001')
-    """
-    if value is None:
-        return "-"
-    return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
 
 
 def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> list[str]:
@@ -102,22 +76,3 @@ def notes(*groups: dict[str, str]) -> list[str]:
         f"undefined ({', '.join(fields)}): {reason}" if fields else f"note: {reason}"
         for reason, fields in names.items()
     ]
-
-
-def bin_lines(rows: Sequence[dict[str, Any]], level: float, most: int) -> list[str]:
-    """Show bins as a table, at most ``most`` of them: the first, the last, and some evenly between."""
-    shown = list(range(len(rows)))
-    if len(rows) > most:
-        shown = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
-    body = [
-        [
-            f"{place + 1:,}",
-            count(rows[place]["n"]),
-            number(rows[place]["score"]),
-            number(rows[place]["frequency"]),
-            between(rows[place]["low"], rows[place]["high"]),
-            between(rows[place]["edge_low"], rows[place]["edge_high"]),
-        ]
-        for place in shown
-    ]
-    return table([["bin", "n", "score", "frequency", f"{percent(level)} interval", "edges"], *body])

@@ -132,14 +132,14 @@ def pair_of(
     found = estimates(cells, statistics, level)
     warning = warning_of(cells)
     return PairAgreement(
-        ratings.annotators[first],
-        ratings.annotators[second],
+        first=ratings.annotators[first],
+        second=ratings.annotators[second],
         items=int(counts.sum()),
         confusion=tuple(tuple(line) for line in counts.tolist()),
         raw_agreement=found["raw_agreement"],
         cohen_kappa=found["cohen_kappa"],
         scott_pi=found["scott_pi"],
-        reasons={} if warning is None else {"warning": warning},
+        warning=warning,
     )
 
 

@@ -182,26 +182,23 @@ def _estimate(cells: Cells, statistic: Statistic, level: float) -> IntervalEstim
         total = cells.by_cluster(fit.influence)[1]
         units = len(total)
     if math.isnan(fit.estimate):
-        reasons = dict.fromkeys(("estimate", "standard_error", "low", "high"), statistic.undefined)
-        return IntervalEstimate(None, None, None, None, level, units, reasons)
+        return IntervalEstimate(None, reason=statistic.undefined, level=level, units=units)
     if units < 2:
         why = ONE_UNIT if cells.cluster is None else ONE_CLUSTER
-        reasons = dict.fromkeys(("standard_error", "low", "high"), why)
-        return IntervalEstimate(fit.estimate, None, None, None, level, units, reasons)
-    effect, freedom, reasons = 1.0, math.inf, {}
+        return IntervalEstimate(fit.estimate, reason=why, level=level, units=units)
+    effect, freedom, warning = 1.0, math.inf, None
     if cells.cluster is not None:
         variance, freedom = cr2(cells.information(fit), total)
         if freedom == 0:
-            reasons = dict.fromkeys(("standard_error", "low", "high"), ONE_CARRIES)
-            return IntervalEstimate(fit.estimate, None, None, None, level, units, reasons)
+            return IntervalEstimate(fit.estimate, reason=ONE_CARRIES, level=level, units=units)
         alone, size = float(cells.count @ fit.influence**2), cells.relevant(fit)
         # Without differences between items, each cluster counts as one item.
         effect = max(1.0, variance / alone) if alone > 0 else float(size @ size) / float(size.sum())
         warning = _warning(cells, fit)
-        reasons = {} if warning is None else {"warning": warning}
     root = math.sqrt(effect)
     low, high = fit.interval(critical_value(level, freedom, "two-sided") * root)
-    return IntervalEstimate(fit.estimate, fit.standard_error * root, low, high, level, units, reasons)
+    error = fit.standard_error * root
+    return IntervalEstimate(fit.estimate, low, high, error, warning=warning, level=level, units=units)
 
 
 def proportion_interval(

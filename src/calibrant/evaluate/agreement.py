@@ -108,7 +108,6 @@ def agreement(
     patterns = sums.patterns_of(ratings)
     of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
     pairs = _pairs(ratings, weights, cluster, level)
-    few = len(ratings.annotators) <= MOST_ANNOTATORS
     of_two = pairs[0] if len(ratings.annotators) == 2 else None
     given = patterns.given[patterns.pattern]
     return Agreement(
@@ -132,7 +131,7 @@ def agreement(
         disputed=_disputed(ratings, patterns, disputed),
         level=level,
         clusters=None if cluster is None else int(cluster.max()) + 1,
-        reasons=({} if few else {"by_pair": MANY}) | ({} if warning is None else {"warning": warning}),
+        warning=warning,
     )
 
 
@@ -158,7 +157,7 @@ def _of_all(
 
 def _not_two(level: float, of_all: dict[str, IntervalEstimate]) -> IntervalEstimate:
     units = of_all["raw_agreement"].units
-    return IntervalEstimate(None, None, None, None, level, units, {"estimate": sums.NOT_TWO})
+    return IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=units)
 
 
 def _pairs(
@@ -178,7 +177,7 @@ def _classes(
         own = patterns.of_label(label).with_possible()
         cells = own.cells(sums.class_sums(own), cluster)
         each = estimates(cells, sums.class_statistics(), level)
-        found.append(ClassAgreement(name, int(cells.totals[3]), each["specific_agreement"], each["kappa"]))
+        found.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **each))
     return tuple(found)
 
 
@@ -202,13 +201,13 @@ def _annotators(
         share = np.bincount(ratings.label[own], minlength=len(ratings.labels)) / own.sum()
         found.append(
             AnnotatorAgreement(
-                name,
+                annotator=name,
                 items=int(own.sum()),
                 missing=len(ratings.items) - int(own.sum()),
                 agreement=estimates(cells_of(values, cluster), {"": together}, level)[""],
                 alpha_without=alpha,
                 shares=dict(zip(ratings.labels, share.tolist(), strict=True)),
-                reasons={} if why is None else {"alpha_without": why},
+                reason=why,
             )
         )
     return tuple(found)

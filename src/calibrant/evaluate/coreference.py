@@ -175,12 +175,12 @@ class _Estimates:
         """A number with the interval of its resamples."""
         if np.isnan(value):
             self.reasons[name] = why
-            return Estimate(None, None, None, None, self._level)
+            return Estimate(None, reason=why, level=self._level)
         if self._documents == 1 or np.isnan(drawn).any():
             self.reasons[f"{name}.low"] = ONE_DOCUMENT if self._documents == 1 else SOMETIMES
-            return Estimate(float(value), None, None, None, self._level)
+            return Estimate(float(value), reason=self.reasons[f"{name}.low"], level=self._level)
         low, high = np.quantile(drawn, expanded(self._level, self._documents))
-        return Estimate(float(value), float(drawn.std()), float(low), float(high), self._level)
+        return Estimate(float(value), float(low), float(high), float(drawn.std()), level=self._level)
 
 
 def scores_of(sums: Floats) -> Floats:

@@ -18,7 +18,7 @@ from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
-from calibrant.results._words import counted
+from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]
 VERSIONS = (1, 2)

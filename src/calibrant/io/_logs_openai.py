@@ -17,7 +17,7 @@ from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import lines, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
-from calibrant.results._words import counted
+from calibrant.records.words import counted
 
 GOLD = ("answer", "label", "target", "gold")
 RESPONSE = {"choices", "response", "error"}  # one of these every line has, that of a failure too

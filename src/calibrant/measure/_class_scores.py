@@ -206,7 +206,7 @@ def error_of(
         replace(table, clusters=0) if alone else table, recipe.method, recipe.level, recipe.seed
     )
     squared = interval.debiased_mse
-    undefined = _NO_PAIRS if measure == "mce" else interval.reasons.get("debiased_mse", "")
+    undefined = _NO_PAIRS if measure == "mce" else interval.reason or ""
     return replace(
         record,
         calibration_error=_plug_in(scores, measure, recipe.bin_count),

@@ -7,7 +7,7 @@ Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,7 +111,7 @@ def calibration_interval(
     effective clusters. An error that changes sign within about 40 bins (10 with a few thousand pairs) is
     underestimated, and no data can show it.
 
-    The record's ``reasons`` warn of few positives or negatives, of few clusters, of a dominant cluster, and
+    The record warns of few positives or negatives, of few clusters, of a dominant cluster, and
     of weights that depend on labels. Weights are taken as known inverse sampling probabilities.
 
     Parameters
@@ -213,13 +213,12 @@ def calibration_test(
     one_of(method, get_args(TestMethod), "method")
     table = residuals(source, bin_size)
     found = moments(table)
-    reasons = warnings_of(table)
-    draws = None
+    draws = reason = None
     statistic = p_value = None
     if found is None:
-        reasons["debiased_mse"] = reasons["statistic"] = reasons["p_value"] = undefined(table) or ""
+        reason = undefined(table) or ""
     elif found.null_variance == 0:
-        reasons["statistic"] = reasons["p_value"] = _NO_VARIANCE
+        reason = _NO_VARIANCE
     else:
         statistic = found.estimate / math.sqrt(found.null_variance)
         if method in ("gamma", "normal"):
@@ -242,7 +241,8 @@ def calibration_test(
         clusters=table.clusters or None,
         samples=draws,
         seed=_recorded(seed) if draws else None,
-        reasons=reasons,
+        reason=reason,
+        **warnings_of(table),
     )
 
 
@@ -281,7 +281,6 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
         half = z * standard_error(found)
         low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
     defined = found.null_variance > 0
-    reasons = warnings_of(table) | ({} if defined else {"low": _NO_VARIANCE, "high": _NO_VARIANCE})
     return ErrorInterval(
         method=method,
         level=level,
@@ -295,7 +294,8 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
         bins=len(table.n),
         n=table.total_n,
         clusters=table.clusters or None,
-        reasons=reasons,
+        reason=None if defined else _NO_VARIANCE,
+        **warnings_of(table),
     )
 
 
@@ -317,7 +317,7 @@ def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, sampl
         clusters=table.clusters or None,
         samples=samples,
         seed=_recorded(seed),
-        reasons=warnings_of(table),
+        **warnings_of(table),
     )
 
 
@@ -351,35 +351,27 @@ def _sampling(
         n=float(bins.n.sum()),
         samples=samples,
         seed=_recorded(seed),
-        reasons={
-            "debiased_mse": "Algorithm 2 is about the plug-in error of its bins",
-            "clusters": "not taken into account",
-        },
     )
 
 
 def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
-    names = ("estimate", "low", "high", "debiased_mse", "standard_error")
     return ErrorInterval(
         method=method,
         level=level,
         estimand="rms",
         estimate=None,
-        low=None,
-        high=None,
-        debiased_mse=None,
-        standard_error=None,
         bin_size=table.size,
         bins=len(table.n),
         n=table.total_n,
         clusters=table.clusters or None,
-        reasons=warnings_of(table) | dict.fromkeys(names, undefined(table) or ""),
+        reason=undefined(table) or "",
+        **warnings_of(table),
     )
 
 
-def warnings_of(table: Residuals) -> dict[str, str]:
+def warnings_of(table: Residuals) -> dict[str, Any]:
     """Conditions under which the measured coverage of the interval falls short of its level."""
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
     if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):

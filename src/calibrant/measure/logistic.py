@@ -155,10 +155,10 @@ def effective_number(cluster: Integers, weight: Floats) -> float:
 def _estimate(value: float, variance: float, level: float, clusters: float) -> Estimate:
     """An estimate with its interval; without one where a single cluster shows no spread."""
     if clusters == 1:
-        return Estimate(value, None, None, None, level)
+        return Estimate(value, reason=ONE_CLUSTER, level=level)
     error = float(np.sqrt(variance))
     reach = quantile(level, clusters) * error
-    return Estimate(value, error, value - reach, value + reach, level)
+    return Estimate(value, value - reach, value + reach, error, level=level)
 
 
 def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
@@ -185,7 +185,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     rows = _Rows.of(tally)
     problem = rows.problem(slope=False)
     if problem:
-        intercept = Estimate(None, None, None, None, level)
+        intercept = Estimate(None, reason=problem, level=level)
         reasons["intercept"] = problem
     else:
         beta = fit(rows, slope=False)
@@ -194,7 +194,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
         if rows.cluster is not None and _is_balanced(
             rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
         ):
-            intercept = Estimate(0.0, 0.0, 0.0, 0.0, level)
+            intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
             reasons["intercept.warning"] = BALANCED
         elif intercept.low is None:
             reasons["intercept.low"] = ONE_CLUSTER
@@ -217,7 +217,7 @@ def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estima
     mean = float(residual.sum() / total)
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
         reasons["difference.warning"] = BALANCED
-        return Estimate(0.0, 0.0, 0.0, 0.0, level)
+        return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
         count = tally.cluster_count
         centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
@@ -225,7 +225,7 @@ def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estima
         effective = effective_number(tally.cluster, tally.weight)
     elif tally.total_n == 1:
         reasons["difference.low"] = ONE_PAIR
-        return Estimate(mean, None, None, None, level)
+        return Estimate(mean, reason=ONE_PAIR, level=level)
     else:
         effective = 0.0
         q = tally.score
@@ -260,7 +260,7 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     level = proportion(level, "level")
     tally = as_tally(source)
     rows = _Rows.of(tally)
-    undefined = Estimate(None, None, None, None, level)
+    undefined = Estimate(None, reason=rows.problem(slope=True) or None, level=level)
     intercept, slope, shared = undefined, undefined, None
     reasons: dict[str, str] = {}
     problem = rows.problem(slope=True)

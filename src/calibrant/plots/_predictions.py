@@ -58,7 +58,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
         return _confidence(models, event)
     if what == "smooth":
         return figure_of(_named(_smooth(models), event))
-    drawn = [(name, measured.bins, bin_limits(measured)) for name, measured, _ in models]
+    drawn = [(name, measured.sums, bin_limits(measured)) for name, measured, _ in models]
     if what == "log-odds":
         return figure_of(_named(log_odds_curve(drawn), event, " (log-odds)"))
     return figure_of(_named(calibration_curves(drawn), event))
@@ -84,7 +84,7 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     >>> figure.axes[0].get_xlabel()
     'predicted probability'
     """
-    curves = [(name, found.bins, bin_limits(found)) for name, found in models]
+    curves = [(name, found.sums, bin_limits(found)) for name, found in models]
     return figure_of(_named(calibration_curves(curves), models[0][1].event))
 
 

@@ -77,7 +77,7 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
     if 1 < len(section.models) <= OVERLAID:
         ax = plots.calibration_curves(
             [
-                (name, m.bins, bin_limits(m))
+                (name, m.sums, bin_limits(m))
                 for name, m in zip(section.models, section.measurements, strict=True)
             ]
         )
@@ -91,7 +91,7 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
         consistency = drawing.consistency if drawing is not None else None
         if drawn and len(section.models) <= OVERLAID and consistency is None:
             continue
-        ax = plots.calibration_curve(m.bins, bin_limits(m), consistency=consistency, label=name, index=index)
+        ax = plots.calibration_curve(m.sums, bin_limits(m), consistency=consistency, label=name, index=index)
         ax.set_xlabel(score)
         ax.set_ylabel(frequency)
         svg = plots.inline_svg(
@@ -109,7 +109,7 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
         return []
     score, frequency = score_names(section.event)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
-    ax = plots.log_odds_curve([(name, m.bins, bin_limits(m)) for name, m in models])
+    ax = plots.log_odds_curve([(name, m.sums, bin_limits(m)) for name, m in models])
     ax.set_xlabel(f"{score} (log-odds)")
     ax.set_ylabel(f"{frequency} (log-odds)")
     description = f"Calibration curves of {', '.join(name for name, _ in models)} on axes of log-odds"
@@ -118,8 +118,8 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
 
 
 def _crowded(m: Measurement) -> bool:
-    near = (m.bins.score < CROWDED) | (m.bins.score > 1 - CROWDED)
-    return bool(m.bins.share[near].sum() > 0.5)
+    near = (m.sums.score < CROWDED) | (m.sums.score > 1 - CROWDED)
+    return bool(m.sums.share[near].sum() > 0.5)
 
 
 def _smooth(section: Section, prefix: str) -> list[Picture]:

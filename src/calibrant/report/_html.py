@@ -9,13 +9,14 @@ from itertools import accumulate
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from calibrant.records import fields_of
 from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
 from calibrant.report._group_figures import group_pictures
 from calibrant.report._groups import group_part
 from calibrant.report._sections import ClassTable, Lines, Section, TaskTable
-from calibrant.report.glossary import TERMS
 from calibrant.results.groups import GroupedChanges
+from calibrant.results.measurement import Measurement
 from calibrant.results.slices import root
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
@@ -121,5 +122,7 @@ def templates_of(package: str) -> Environment:
 def _environment() -> Environment:
     environment = templates_of("calibrant.report")
     environment.filters.update(number=text.number, count=text.count, percent=text.percent)
-    environment.globals.update(span=text.span, terms=TERMS, root=root)
+    environment.globals.update(
+        span=text.span, terms={field.name: field for field in fields_of(Measurement)}, root=root
+    )
     return environment

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.report import _text as text
-from calibrant.report._rows import binning_text, number_groups
+from calibrant.report._rows import number_groups
 from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
 from calibrant.report._tasks import task_table
 from calibrant.results._base import plain
@@ -241,17 +241,16 @@ def _section(report: Report, event: str) -> Section:
 
 
 def _card(name: str, m: Measurement) -> Card:
-    warnings = {**m.test.reasons, **m.interval.reasons, **m.reasons}
     return Card(
         name=name,
-        error=text.number(m.debiased_rms),
-        interval=text.span(m.interval.low, m.interval.high),
+        error=text.number(m.calibration_error.estimate),
+        interval=text.span(m.calibration_error.low, m.calibration_error.high),
         estimand="" if m.interval.estimand == "rms" else text.ESTIMANDS[m.interval.estimand],
         plug_in=text.number(m.rms_calibration_error),
-        bins=binning_text(m),
+        bins=str(m.binning),
         verdict=text.error_verdict(m.interval),
         direction=text.direction_verdict(m),
-        warnings=tuple(reason for name, reason in warnings.items() if name.endswith("warning")),
+        warnings=m.warnings(),
     )
 
 
@@ -305,45 +304,8 @@ def _has(measured: Measured, event: str) -> bool:
 
 def _recipe(measured: Measured) -> list[tuple[str, str]]:
     """Everything needed to get the same numbers again, as labels and texts."""
-    recipe, first = measured.recipe, measured.events[0]
-    threshold = "all scores were written"
-    if recipe.threshold is not None:
-        threshold = f"scores below {recipe.threshold:g} were not written"
-    units = "each pair is taken as independent"
-    if first.clusters is not None:
-        units = f"{text.count(first.clusters)} clusters, each taken as one unit"
-        if any(m.clusters is None for m in measured.events):
-            units += f" ({first.event}); in the events without clusters each pair is taken as independent"
-    interval = first.interval
-    lines = [
-        ("File", recipe.file),
-        ("Table", f"{recipe.form}, {text.count(recipe.rows)} rows; {threshold}"),
-        ("Events", ", ".join(m.event for m in measured.events)),
-        (
-            "Pairs",
-            "; ".join(_pairs(m) for m in measured.events[:3]) + ("; …" if len(measured.events) > 3 else ""),
-        ),
-        ("Units", units),
-        ("Scores", f"{first.tally} tally"),
-        ("Plotted bins", f"{binning_text(first)}; intervals of frequencies: {first.bin_interval}, pointwise"),
-        (
-            "Interval",
-            f"{text.percent(interval.level)}, {text.INTERVALS[interval.method]}, "
-            f"{text.ESTIMANDS[interval.estimand]}; estimator bins of {interval.bin_size} pairs",
-        ),
-        ("Test", text.TESTS[first.test.method]),
-        (
-            "ECE",
-            f"{first.ece.bins} bins of equal width, noise floor from {first.ece.noise_floor.resamples} draws",
-        ),
-        ("Seed", "a generator was given" if first.seed is None else str(first.seed)),
-        ("calibrant", recipe.version),
-    ]
-    if recipe.command is not None:
-        lines.append(("Numbers alone", recipe.command))
+    lines = list(measured.settings().items())
+    lines.insert(2, ("Events", ", ".join(m.event for m in measured.events)))
+    if measured.recipe.command is not None:
+        lines.append(("Numbers alone", measured.recipe.command))
     return lines
-
-
-def _pairs(m: Measurement) -> str:
-    weighted = "" if m.weight_sum == m.n else f", total weight {text.number(m.weight_sum, 1)}"
-    return f"{text.count(m.n)} pairs, {text.count(m.positives)} positive ({m.event}{weighted})"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calibrant.records.table import Table
 from calibrant.report import _text as text
 from calibrant.report._groups import error_points, group_table, note_on
 from calibrant.report._sections import Lines, TextTable
@@ -13,7 +14,6 @@ from calibrant.results._base import Result, plain
 from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.events import EventCount
 from calibrant.results.groups import GroupedChanges
-from calibrant.results.table import Table
 
 TITLE = "How far can the probabilities of a model be trusted?"
 LEAD = "One story, on data that come with calibrant."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from calibrant import plots
 from calibrant.plots._style import figure_of
 from calibrant.report._figures import Picture
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.drawing import bin_limits
 from calibrant.results.events import EventTable
 from calibrant.results.measurement import Measurement
 
@@ -24,10 +24,7 @@ SERIES = (
 
 def curves(versions: Mapping[str, Measurement]) -> Picture:
     """Draw the calibration curves of several versions of the same scores."""
-    drawn = [
-        (name, m.bins, BinIntervals(m.bin_low, m.bin_high, m.level, m.bin_interval))
-        for name, m in versions.items()
-    ]
+    drawn = [(name, m.sums, bin_limits(m)) for name, m in versions.items()]
     figure = figure_of(plots.calibration_curves(drawn))
     svg = plots.inline_svg(figure, name="story-curves", description="Calibration curves before and after")
     return Picture(svg, "Before and after", CURVES)

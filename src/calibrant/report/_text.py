@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant.records import words
 from calibrant.results.drawing import ModelDifference
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Measurement
@@ -29,21 +30,26 @@ TESTS = {
 }
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with a fixed number of decimals; small ones keep two significant digits.
+def signed(text: str) -> str:
+    """Return a number with a true minus sign.
 
     Examples
     --------
-    >>> number(0.04123), number(-0.00004321), number(0.0), number(None)
-    ('0.0412', '−4.3e-05', '0', 'undefined')
+    >>> signed("-0.0412"), signed("-")
+    ('−0.0412', '-')
     """
-    if value is None:
-        return UNDEFINED
-    if value == 0:
-        return "0"
-    small = abs(value) < 10.0 ** (1 - digits)
-    text = f"{abs(value):.2g}" if small else f"{abs(value):.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 else text
+    return text if text == words.UNDEFINED else text.replace("-", MINUS)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a number with a fixed number of decimals; small ones keep three significant digits.
+
+    Examples
+    --------
+    >>> number(0.04123), number(-0.00004321), number(None)
+    ('0.0412', '−4.32e−05', 'undefined')
+    """
+    return UNDEFINED if value is None else signed(words.number(value, digits))
 
 
 def count(value: float) -> str:
@@ -54,11 +60,11 @@ def count(value: float) -> str:
     >>> count(6004), count(300.5)
     ('6,004', '300.5')
     """
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return words.count(value)
 
 
 def percent(value: float | None, digits: int = 0) -> str:
-    """Return a share as a percentage.
+    """Return a proportion as a percentage.
 
     Examples
     --------
@@ -87,11 +93,9 @@ def p_value(value: float | None) -> str:
     Examples
     --------
     >>> p_value(0.00001), p_value(0.0312), p_value(None)
-    ('p below 0.0001', 'p = 0.0312', 'p undefined')
+    ('p < 0.0001', 'p = 0.0312', 'p undefined')
     """
-    if value is None:
-        return f"p {UNDEFINED}"
-    return "p below 0.0001" if value < 0.0001 else f"p = {value:.4f}"
+    return f"p {UNDEFINED}" if value is None else words.p_value(value)
 
 
 def points(value: float) -> str:
@@ -132,7 +136,7 @@ def event_meaning(event: str) -> str:
 def error_verdict(interval: ErrorInterval) -> str:
     """Say in a sentence what the interval of the calibration error says."""
     if interval.low is None or interval.high is None or interval.estimate is None:
-        reason = interval.reasons.get("estimate") or interval.reasons.get("low") or "the data do not say"
+        reason = interval.reason or "the data do not say"
         return f"The error has no interval: {reason}."
     if not interval.estimand.endswith("rms"):
         return ""
@@ -151,7 +155,7 @@ def error_verdict(interval: ErrorInterval) -> str:
 
 def direction_verdict(measurement: Measurement) -> str:
     """Say in which way the scores are off, where the intervals of the error and of the way tell."""
-    if not measurement.interval.low:
+    if not measurement.calibration_error.low:
         return ""
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope

@@ -1,5 +1,9 @@
 """Frozen records of every result: rows, dictionary, JSON, tables."""
 
+from typing import Any
+
+from calibrant.records import Column, Record, Table, Undefined
+from calibrant.records import schema as schema_of
 from calibrant.results._base import Result
 from calibrant.results.agreement import (
     Agreement,
@@ -54,7 +58,7 @@ from calibrant.results.groups import (
 from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
 from calibrant.results.measured import ClassMean, Measured, Recipe
-from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
+from calibrant.results.measurement import Bin, Binning, Measurement
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.propagation import (
@@ -93,7 +97,6 @@ from calibrant.results.significance import (
     SystemPair,
 )
 from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, SliceTables
-from calibrant.results.table import Column, Table, Undefined
 from calibrant.results.tagging import TagEvaluation, TaggerCandidate, TrainedTagger, WrittenPredictions
 
 __all__ = [
@@ -101,6 +104,7 @@ __all__ = [
     "AnnotatorAgreement",
     "AntecedentTemperature",
     "AppliedRecalibrator",
+    "Bin",
     "BinIntervals",
     "Binning",
     "Bins",
@@ -132,7 +136,6 @@ __all__ = [
     "DisputedItem",
     "DocumentCoreference",
     "Drawing",
-    "EqualWidthError",
     "ErrorCurve",
     "ErrorDifference",
     "ErrorInterval",
@@ -184,7 +187,6 @@ __all__ = [
     "SliceTables",
     "SmoothCurve",
     "SmoothError",
-    "SmoothedError",
     "SystemEvaluation",
     "SystemMean",
     "SystemPair",
@@ -199,4 +201,24 @@ __all__ = [
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",
+    "schema",
 ]
+
+# The records that commands print as JSON.
+OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "measure": Measured}
+
+
+def schema(command: str) -> dict[str, Any]:
+    """Return the JSON Schema of what a command prints with ``--json``, generated from its record.
+
+    Raises
+    ------
+    KeyError
+        If no record with declared fields is printed by a command of this name.
+
+    Examples
+    --------
+    >>> schema("agree")["properties"]["annotators"]["description"]
+    'Number of annotators.'
+    """
+    return schema_of(OUTPUTS[command], title=f"calibrant {command} --json")

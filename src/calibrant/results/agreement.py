@@ -2,270 +2,254 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated
 
-from calibrant.results._base import Result
-from calibrant.results._words import counted
-from calibrant.results.interval_estimate import IntervalEstimate, estimate_cells, estimate_columns, flattened
-from calibrant.results.table import Column, Table, interval_heading, known, warnings_of
+from calibrant.records import Column, Record, Table, name, number, rows, setting, warning
+from calibrant.records.words import counted
+from calibrant.results.interval_estimate import IntervalEstimate
 
-COEFFICIENTS = {
-    "raw_agreement": "Raw agreement",
-    "cohen_kappa": "Cohen's kappa",
-    "scott_pi": "Scott's pi",
-    "fleiss_kappa": "Fleiss' kappa",
-    "krippendorff_alpha": "Krippendorff's alpha",
-    "gwet_ac1": "Gwet's AC1",
-}
+AGREEMENT, DATA = "Agreement", "Data"
+MOST_CELLS = 12
+Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
 
 
-@dataclass(frozen=True)
-class PairAgreement(Result):
-    """How far two annotators agree, on the items that both labelled.
+class PairAgreement(Record, frozen=True, kw_only=True):
+    """Agreement of two annotators, on the items that both labelled."""
 
-    Attributes
-    ----------
-    first, second
-        The annotators.
-    items
-        Items that both labelled.
-    confusion
-        ``confusion[i][j]``: items that the first gave the i-th label and the second the j-th.
-    raw_agreement
-        Share of items with the same label (weighted, partial agreement counts in part).
-    cohen_kappa
-        Agreement beyond chance, each annotator with its own shares of the labels.
-    scott_pi
-        The same, both with the same shares.
-    reasons
-        For each field that is None, why.
-    """
+    first: Annotated[str, name("First", "First annotator.")]
+    second: Annotated[str, name("Second", "Second annotator.")]
+    items: Annotated[int, number("Items", "Items that both labelled.", group=DATA, headline=True)]
+    confusion: Annotated[
+        tuple[tuple[int, ...], ...],
+        setting(
+            "Confusion",
+            "confusion[i][j]: items that the first gave the i-th label and the second the j-th.",
+        ),
+    ]
+    raw_agreement: Annotated[
+        IntervalEstimate,
+        number(
+            "Agreement",
+            "Proportion of items with the same label; weighted, partial agreement counts in part.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    cohen_kappa: Annotated[
+        IntervalEstimate,
+        number(
+            "Kappa",
+            "Cohen's kappa: agreement beyond chance, each annotator with its own proportions of the labels.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    scott_pi: Annotated[
+        IntervalEstimate,
+        number("Scott's pi", "The same, both with the same proportions.", group=AGREEMENT, best=1),
+    ]
+    warning: Few = None
 
-    first: str
-    second: str
-    items: int
-    confusion: tuple[tuple[int, ...], ...]
-    raw_agreement: IntervalEstimate
-    cohen_kappa: IntervalEstimate
-    scott_pi: IntervalEstimate
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with each coefficient as a number, and its interval beside it."""
-        return flattened(super().to_dict())
-
-
-@dataclass(frozen=True)
-class ClassAgreement(Result):
-    """How far annotators agree on one label.
-
-    Attributes
-    ----------
-    label
-        The label.
-    labels
-        How often it was given, on items with two or more labels.
-    specific_agreement
-        Where one annotator gives it, how often another does; for two annotators the F score of one by the
-        other.
-    kappa
-        Fleiss' kappa of this label against all others.
-    reasons
-        For each field that is None, why.
-    """
-
-    label: str
-    labels: int
-    specific_agreement: IntervalEstimate
-    kappa: IntervalEstimate
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with each coefficient as a number, and its interval beside it."""
-        return flattened(super().to_dict())
-
-
-@dataclass(frozen=True)
-class AnnotatorAgreement(Result):
-    """How far one annotator agrees with the others.
-
-    Attributes
-    ----------
-    annotator
-        The annotator.
-    items
-        Items that the annotator labelled.
-    missing
-        Items that the annotator did not label.
-    agreement
-        Mean share of the other labels of an item that equal this annotator's.
-    alpha_without
-        Krippendorff's alpha of the others; above that of all, this is the one who differs. None for two
-        annotators.
-    shares
-        Shares of this annotator's labels, by label.
-    reasons
-        For each field that is None, why.
-    """
-
-    annotator: str
-    items: int
-    missing: int
-    agreement: IntervalEstimate
-    alpha_without: float | None
-    shares: dict[str, float]
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with the agreement as a number, and its interval beside it."""
-        return flattened(super().to_dict())
-
-
-@dataclass(frozen=True)
-class DisputedItem(Result):
-    """An item on which annotators differ.
-
-    Attributes
-    ----------
-    item
-        The item.
-    agreement
-        Share of its pairs of labels that are equal.
-    labels
-        Label by annotator.
-    """
-
-    item: str
-    agreement: float
-    labels: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Agreement(Result):
-    """How far annotators (people or systems) agree.
-
-    Attributes
-    ----------
-    items
-        Items with at least one label.
-    annotators
-        How many there are; ``by_annotator`` names them.
-    labels
-        The labels, in order.
-    given
-        Labels given in all; ``missing`` would make one of each annotator to each item.
-    missing
-        Items without a label of an annotator, summed over annotators.
-    single
-        Items with a single label, which say nothing of agreement.
-    raw_agreement
-        Mean over items of the share of equal pairs of labels.
-    cohen_kappa
-        Of two annotators; None for more (``by_pair`` has each pair).
-    scott_pi
-        Of two annotators, likewise.
-    fleiss_kappa
-        Of any number of annotators, all with the same shares of the labels.
-    krippendorff_alpha
-        Of any number, with missing labels, and with ``distance`` between labels.
-    gwet_ac1
-        Of any number; its chance agreement is small where one label prevails.
-    distance
-        Of alpha: ``nominal``, ``ordinal``, ``interval`` or ``ratio``.
-    weights
-        Of Cohen's kappa: None, ``linear`` or ``quadratic``.
-    by_pair, by_class, by_annotator
-        The same for each pair of annotators (of at most 12), each label, each annotator.
-    disputed
-        The items on which annotators differ most.
-    level
-        Nominal coverage of the intervals.
-    clusters
-        Clusters of dependent items; None where items are taken as independent.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
-
-    items: int
-    annotators: int
-    labels: tuple[str, ...]
-    given: int
-    missing: int
-    single: int
-    raw_agreement: IntervalEstimate
-    cohen_kappa: IntervalEstimate
-    scott_pi: IntervalEstimate
-    fleiss_kappa: IntervalEstimate
-    krippendorff_alpha: IntervalEstimate
-    gwet_ac1: IntervalEstimate
-    distance: str
-    weights: str | None
-    by_pair: tuple[PairAgreement, ...]
-    by_class: tuple[ClassAgreement, ...]
-    by_annotator: tuple[AnnotatorAgreement, ...]
-    disputed: tuple[DisputedItem, ...]
-    level: float
-    clusters: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with each coefficient as a number, and its interval beside it."""
-        return flattened(super().to_dict())
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a coefficient, with its interval."""
-        return [{"name": name, **getattr(self, name).to_dict()} for name in COEFFICIENTS]
-
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return the coefficients, then pairs of annotators, labels and annotators."""
-        columns = Column("coefficient", "", "name"), *estimate_columns("value", "value", self.level)
-        rows = tuple(
-            (heading, *estimate_cells(getattr(self, name), getattr(self, name).reasons))
-            for name, heading in COEFFICIENTS.items()
+    def more_tables(self, labels: tuple[str, ...] = ()) -> tuple[Table, ...]:
+        """Return the confusion matrix of few labels, for a record of two annotators."""
+        if not 0 < len(labels) <= MOST_CELLS:
+            return ()
+        columns = (
+            Column("label", "", "name"),
+            *(Column(label, label, "count") for label in labels),
         )
-        inside = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
-        caption = (
-            f"Agreement of {counted(self.annotators, 'annotator')} on {counted(self.items, 'item')}{inside}, "
-            f"{counted(len(self.labels), 'label')}, with {interval_heading(self.level)}s"
-        )
-        kappa = estimate_columns("kappa", "kappa", self.level)
-        pairs = tuple(
-            (
-                *(pair.first, pair.second, pair.items),
-                known(pair.raw_agreement.estimate, pair.raw_agreement.reasons, "estimate"),
-                *estimate_cells(pair.cohen_kappa, pair.cohen_kappa.reasons),
-            )
-            for pair in self.by_pair
-        )
-        labels = tuple(
-            (
-                *(each.label, each.labels),
-                known(each.specific_agreement.estimate, each.specific_agreement.reasons, "estimate"),
-                *estimate_cells(each.kappa, each.kappa.reasons),
-            )
-            for each in self.by_class
-        )
-        people = tuple(
-            (
-                *(each.annotator, each.items),
-                *estimate_cells(each.agreement, each.agreement.reasons),
-                known(each.alpha_without, each.reasons, "alpha_without"),
-            )
-            for each in self.by_annotator
-        )
-        items, agreement = Column("items", "items", "count"), Column("agreement", "agreement")
-        names = Column("first", "first", "name"), Column("second", "second", "name")
-        about = (
-            Column("annotator", "annotator", "name"),
-            items,
-            *estimate_columns("agreement", "agreement with others", self.level),
-            Column("alpha_without", "alpha without"),
-        )
-        given = Column("label", "label", "name"), Column("given", "given", "count")
-        return (
-            Table("coefficients", columns, rows, caption, warnings_of(self.reasons)),
-            Table("pairs", (*names, items, agreement, *kappa), pairs, "Pairs of annotators"),
-            Table("labels", (*given, agreement, *kappa), labels, "Labels"),
-            Table("annotators", about, people, "Annotators"),
-        )
+        lines = zip(labels, self.confusion, strict=True)
+        title = f"Labels of {self.first} (rows) and of {self.second} (columns)"
+        return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)
+
+
+class ClassAgreement(Record, frozen=True, kw_only=True):
+    """Agreement of annotators on one label."""
+
+    label: Annotated[str, name("Label", "The label.")]
+    labels: Annotated[
+        int,
+        number("Given", "How often the label was given, on items with two or more labels.", group=DATA),
+    ]
+    specific_agreement: Annotated[
+        IntervalEstimate,
+        number(
+            "Agreement",
+            "Where one annotator gives the label, how often another does; for two annotators the F score of "
+            "one by the other.",
+            group=AGREEMENT,
+            best=1,
+            interval=False,
+        ),
+    ]
+    kappa: Annotated[
+        IntervalEstimate,
+        number("Kappa", "Fleiss' kappa of this label against all others.", group=AGREEMENT, best=1),
+    ]
+
+
+class AnnotatorAgreement(Record, frozen=True, kw_only=True):
+    """Agreement of one annotator with the others."""
+
+    annotator: Annotated[str, name("Annotator", "The annotator.")]
+    items: Annotated[int, number("Items", "Items that the annotator labelled.", group=DATA, headline=True)]
+    missing: Annotated[int, number("Missing", "Items that the annotator did not label.", group=DATA)]
+    agreement: Annotated[
+        IntervalEstimate,
+        number(
+            "Agreement with others",
+            "Mean proportion of the other labels of an item that equal this annotator's.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    alpha_without: Annotated[
+        float | None,
+        number(
+            "Alpha without",
+            "Krippendorff's alpha of the others. If it is above that of all, this annotator differs.",
+            group=AGREEMENT,
+            headline=True,
+        ),
+    ]
+    shares: Annotated[
+        dict[str, float], setting("Proportions", "Proportions of this annotator's labels, by label.")
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why alpha_without is undefined, if it is.")] = (
+        None
+    )
+
+
+class DisputedItem(Record, frozen=True):
+    """An item on which annotators differ."""
+
+    item: Annotated[str, name("Item", "The item.")]
+    agreement: Annotated[
+        float,
+        number("Agreement", "Proportion of its pairs of labels that are equal.", group=AGREEMENT, best=1),
+    ]
+    labels: Annotated[dict[str, str], setting("Labels", "Label by annotator.")]
+
+
+class Agreement(Record, frozen=True, kw_only=True):
+    """Agreement of annotators (people or systems)."""
+
+    items: Annotated[int, number("Items", "Items with at least one label.", group=DATA)]
+    annotators: Annotated[int, number("Annotators", "Number of annotators.", group=DATA)]
+    labels: Annotated[tuple[str, ...], setting("Labels", "The labels, in order.")]
+    given: Annotated[int, number("Labels given", "Labels given in all.", group=DATA)]
+    missing: Annotated[
+        int,
+        number(
+            "Labels missing", "Items without a label of an annotator, summed over annotators.", group=DATA
+        ),
+    ]
+    single: Annotated[
+        int,
+        number("Single labels", "Items with one label, which say nothing of agreement.", group=DATA),
+    ]
+    raw_agreement: Annotated[
+        IntervalEstimate,
+        number(
+            "Raw agreement",
+            "Mean over items of the proportion of equal pairs of labels, in [0, 1]; high by chance where one "
+            "label prevails.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    cohen_kappa: Annotated[
+        IntervalEstimate,
+        number(
+            "Cohen's kappa",
+            "Agreement of two annotators beyond chance, each with its own proportions of the labels; "
+            "undefined for more, see by_pair. By convention 0.8 is good and 0.67 the least; low where one "
+            "label prevails.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    scott_pi: Annotated[
+        IntervalEstimate,
+        number(
+            "Scott's pi",
+            "The same with equal proportions for both annotators.",
+            group=AGREEMENT,
+            best=1,
+        ),
+    ]
+    fleiss_kappa: Annotated[
+        IntervalEstimate,
+        number(
+            "Fleiss' kappa",
+            "Agreement of any number of annotators, all with the same proportions of the labels.",
+            group=AGREEMENT,
+            best=1,
+        ),
+    ]
+    krippendorff_alpha: Annotated[
+        IntervalEstimate,
+        number(
+            "Krippendorff's alpha",
+            "Agreement of any number of annotators, with missing labels and a distance between labels; the "
+            "one to take if in doubt.",
+            group=AGREEMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    gwet_ac1: Annotated[
+        IntervalEstimate,
+        number(
+            "Gwet's AC1",
+            "Agreement of any number of annotators; its chance agreement is small where one label prevails. "
+            "High for a rare label that nobody agrees on: see by_class.",
+            group=AGREEMENT,
+            best=1,
+        ),
+    ]
+    distance: Annotated[
+        str,
+        setting("Distance", "Distance in alpha: nominal, ordinal, interval or ratio.", headline=True),
+    ]
+    weights: Annotated[
+        str | None,
+        setting("Weights", "Weights of Cohen's kappa: null, linear or quadratic.", headline=True),
+    ]
+    by_pair: Annotated[
+        tuple[PairAgreement, ...],
+        rows("Pairs", "Agreement of each pair of annotators, if there are at most 12 annotators."),
+    ]
+    by_class: Annotated[tuple[ClassAgreement, ...], rows("Labels", "Agreement on each label.")]
+    by_annotator: Annotated[
+        tuple[AnnotatorAgreement, ...], rows("Annotators", "Agreement of each annotator with the others.")
+    ]
+    disputed: Annotated[tuple[DisputedItem, ...], rows("Disputed", "Items on which annotators differ most.")]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+    ]
+    clusters: Annotated[
+        int | None,
+        setting(
+            "Clusters",
+            "Clusters of dependent items; null if items are taken as independent.",
+            headline=True,
+        ),
+    ] = None
+    warning: Few = None
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return how the intervals were made, and which part of the record is empty."""
+        units = "items" if self.clusters is None else counted(self.clusters, "cluster")
+        yield "", f"Intervals: goodness-of-fit test of {units}"
+
+    def more_tables(self) -> tuple[Table, ...]:
+        """Return the confusion matrix of two annotators."""
+        return self.by_pair[0].more_tables(self.labels) if self.annotators == 2 else ()

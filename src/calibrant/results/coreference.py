@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from calibrant.records.table import Cell, Column, Table, interval_heading
+from calibrant.records.words import counted
 from calibrant.results._base import Result
-from calibrant.results._words import counted
 from calibrant.results.errors import Estimate
 from calibrant.results.interval_estimate import estimate_cells, estimate_columns
 from calibrant.results.measured import Measured
-from calibrant.results.table import Cell, Column, Table, interval_heading
 
 HEADINGS = {
     "mentions": "mentions",

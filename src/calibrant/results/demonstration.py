@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calibrant.records.table import Table
 from calibrant.results._base import Result
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import BinIntervals
 from calibrant.results.events import EventTable
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
-from calibrant.results.table import Table
 
 
 @dataclass(frozen=True)

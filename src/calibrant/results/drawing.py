@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from calibrant._checks import Floats
+from calibrant.records.record import columns_of
+from calibrant.records.table import Cell, Column, Table, between, interval_heading, known
 from calibrant.results._base import Result, plain
 from calibrant.results.bins import Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
-from calibrant.results.measured import EVENT, Measured, error_columns
-from calibrant.results.measurement import Measurement, headline_cells
+from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measurement
 from calibrant.results.slices import SliceTable
-from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class BinIntervals(Result):
 
 def bin_limits(found: Measurement) -> BinIntervals:
     """Return the intervals of a measurement's bins, as plots take them."""
-    return BinIntervals(found.bin_low, found.bin_high, found.level, found.bin_interval)
+    ends = np.array([(each.frequency.low, each.frequency.high) for each in found.bins]).reshape(-1, 2)
+    return BinIntervals(ends[:, 0], ends[:, 1], found.level, found.bin_interval)
 
 
 @dataclass(frozen=True)
@@ -178,16 +182,16 @@ class Report(Result):
 def _report_tables(report: Report) -> tuple[Table, ...]:
     """The models' errors side by side, those of each class, and the paired differences."""
     first = report.models[0].measured.events[0]
-    columns = Column("model", "model", "name"), EVENT, *error_columns(first.level)
+    every = [(model, found) for model in report.models for found in model.measured.events]
+    own, lines = columns_of([found for _, found in every])
+    columns = Column("model", "model", "name"), *own
     rows: tuple[list[tuple[Cell, ...]], list[tuple[Cell, ...]]] = ([], [])
-    for model in report.models:
-        several = len(model.measured.events) > 1
-        for found in model.measured.events:
-            of_class = several and found.event.startswith("class:")
-            rows[of_class].append((model.name, *headline_cells(found)))
+    for (model, found), line in zip(every, lines, strict=True):
+        of_class = len(model.measured.events) > 1 and found.event.startswith("class:")
+        rows[of_class].append((model.name, *line))
     names = ", ".join(model.name for model in report.models)
     version = report.models[0].measured.recipe.version
-    caption = f"Calibration errors of {names}: {first.how()}; calibrant {version}"
+    caption = f"Calibration errors of {names}: {_how(first)}; calibrant {version}"
     tables = [Table("errors", columns, tuple(rows[0]), caption, report.notes)] if rows[0] else []
     if rows[1]:
         tables.append(Table("classes", columns, tuple(rows[1]), f"Class by class. {caption}"))
@@ -198,11 +202,17 @@ def _report_tables(report: Report) -> tuple[Table, ...]:
     return tuple(tables)
 
 
+def _how(found: Measurement) -> str:
+    """Say in a clause how intervals were made."""
+    seed = "" if found.seed is None else f", seed {found.seed}"
+    return f"{interval_heading(found.level)}s, method {found.interval.method}{seed}"
+
+
 def _differences(report: Report, level: float) -> Table:
     columns = (
         Column("first", "first", "name"),
         Column("second", "second", "name"),
-        EVENT,
+        Column("event", "event", "name"),
         Column("n", "n", "count"),
         Column("rms_difference", "difference"),
         Column("rms_difference", interval_heading(level), "interval"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from calibrant._checks import Floats, Integers
+from calibrant.records import Quantity, Record, number, setting
 from calibrant.results._base import Result, plain
 
 TOO_FEW_NEAR = (
@@ -104,36 +105,30 @@ class ClassErrors(Result):
         ]
 
 
-@dataclass(frozen=True)
-class NoiseFloor(Result):
-    """What an error would be if the model were perfectly calibrated: noise alone.
+class NoiseFloor(Record, frozen=True):
+    """Error of a perfectly calibrated model with these scores, which is noise alone."""
 
-    Attributes
-    ----------
-    error
-        Name of the error.
-    mean
-        Its mean over resamples of the labels.
-    high
-        Its ``level`` point: a calibrated model exceeds it with probability 1 - level.
-    level
-        Between 0 and 1.
-    resamples
-        How many times labels were redrawn.
-    dependence
-        ``"independent"`` (labels redrawn from their scores) or ``"clusters"`` (residuals of whole
-        clusters sign-flipped).
-    seed
-        The seed, where it was an integer.
-    """
-
-    error: str
-    mean: float
-    high: float
-    level: float
-    resamples: int
-    dependence: str
-    seed: int | None
+    error: Annotated[str, setting("Error", "Name of the error.")]
+    mean: Annotated[float, number("Mean", "Mean of the error over resamples of the labels.", group="Noise")]
+    high: Annotated[
+        float,
+        number(
+            "Upper end", "Error that a calibrated model exceeds with probability 1 - level.", group="Noise"
+        ),
+    ]
+    level: Annotated[
+        float, setting("Level", "Probability that a calibrated model stays below the upper end.")
+    ]
+    resamples: Annotated[int, setting("Resamples", "How many times labels were redrawn.")]
+    dependence: Annotated[
+        str,
+        setting(
+            "Dependence",
+            "How labels were redrawn: independent, from their scores; clusters, residuals of whole clusters "
+            "flipped in sign.",
+        ),
+    ]
+    seed: Annotated[int | None, setting("Seed", "Seed of the draws; null if a generator was given.")]
 
 
 @dataclass(frozen=True)
@@ -246,23 +241,10 @@ class SmoothCurve(Result):
         return _rows({name: getattr(self, name) for name in names})
 
 
-@dataclass(frozen=True)
-class Estimate(Result):
-    """One number with its standard error and interval.
+class Estimate(Quantity, frozen=True, kw_only=True):
+    """A number with its interval and the level of the interval."""
 
-    Attributes
-    ----------
-    estimate, standard_error, low, high
-        The number and its interval; None where undefined.
-    level
-        Nominal coverage of the interval.
-    """
-
-    estimate: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    level: float
+    level: Annotated[float, setting("Level", "Nominal coverage of the interval.")]
 
 
 @dataclass(frozen=True)

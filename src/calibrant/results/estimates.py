@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.records.table import Column, Table, between, interval_heading, known, warnings_of
+from calibrant.records.words import counted
 from calibrant.results._base import Result
-from calibrant.results._words import counted
-from calibrant.results.table import Column, Table, between, interval_heading, known, warnings_of
 
 
 @dataclass(frozen=True)

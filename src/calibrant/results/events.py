@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from calibrant.records.table import Column, Table, between, interval_heading, known
+from calibrant.records.words import counted, percent
 from calibrant.results._base import Result
-from calibrant.results._words import counted, percent
 from calibrant.results.propagation import Drift
-from calibrant.results.table import Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)

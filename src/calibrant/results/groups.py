@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from calibrant.records.table import Cell, Column, Table, between, interval_heading, known
 from calibrant.results._base import Result
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
-from calibrant.results.table import Cell, Column, Table, between, interval_heading, known
 
 NAMED = 3  # classes that stand for a group
 Verdict = Literal["better", "worse", "inconclusive"]
@@ -246,7 +246,8 @@ def _ends(error: MarginalError) -> Cell:
     interval = error.interval
     if interval is None:
         return None
-    return between(interval.low, interval.high, interval.reasons, "low", "high")
+    reasons = {} if interval.reason is None else {"low": interval.reason}
+    return between(interval.low, interval.high, reasons, "low")
 
 
 @dataclass(frozen=True)

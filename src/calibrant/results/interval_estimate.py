@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from calibrant.results._base import Result
+from calibrant.records import Quantity, setting
+from calibrant.records.table import Cell, Column, between, interval_heading, known
 from calibrant.results.errors import Estimate
-from calibrant.results.table import Cell, Column, between, interval_heading, known
 
 
-@dataclass(frozen=True)
-class IntervalEstimate(Result):
-    """One number with its interval.
+class IntervalEstimate(Estimate, frozen=True, kw_only=True):
+    """A number with its interval and what the interval is based on."""
 
-    Attributes
-    ----------
-    estimate
-        The number; None where it is undefined.
-    standard_error
-        Standard error of the estimate; None where there is no interval.
-    low, high
-        Ends of the interval; None where undefined.
-    level
-        Nominal coverage of the interval.
-    units
-        Items, or clusters of them, that are taken as independent.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
+    units: Annotated[
+        int, setting("Units", "Number of items, or of clusters of items, that are taken as independent.")
+    ]
 
-    estimate: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    level: float
-    units: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why fields are None, and the warning: as records without declared fields take them."""
+        if self.reason is None:
+            return {} if self.warning is None else {"warning": self.warning}
+        names = ("estimate", "standard_error", "low", "high")
+        return {name: self.reason for name in names if getattr(self, name) is None}
 
 
 def estimate_columns(name: str, heading: str, level: float) -> tuple[Column, Column]:
@@ -45,7 +31,7 @@ def estimate_columns(name: str, heading: str, level: float) -> tuple[Column, Col
     return Column(name, heading), Column(name, interval_heading(level), "interval")
 
 
-def estimate_cells(value: IntervalEstimate | Estimate, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
+def estimate_cells(value: Quantity, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
     """A number and its interval, or why they are not there."""
     reason = "estimate", "low", "high"
     return known(value.estimate, reasons, *reason), between(
@@ -58,20 +44,21 @@ def flattened(record: dict[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> found = IntervalEstimate(None, None, None, None, 0.95, 1, {"estimate": "one item"})
+    >>> found = IntervalEstimate(0.5, reason="one item", level=0.95, units=1)
     >>> flat = flattened({"kappa": found.to_dict(), "reasons": {}})
     >>> flat["kappa"], flat["kappa_interval"]["level"], flat["reasons"]
-    (None, 0.95, {'kappa': 'one item'})
+    (0.5, 0.95, {'kappa_interval.standard_error': 'one item', ...})
     """
     flat: dict[str, Any] = {}
     reasons: dict[str, str] = {}
+    parts = ("estimate", "standard_error", "low", "high", "level", "units")
     for name, value in record.items():
         if not (isinstance(value, dict) and {"estimate", "units"} <= value.keys()):
             flat[name] = value
             continue
         flat[name] = value["estimate"]
-        flat[f"{name}_interval"] = {key: part for key, part in value.items() if key != "reasons"}
-        for key, reason in value["reasons"].items():
+        flat[f"{name}_interval"] = {key: value.get(key) for key in parts}
+        for key, reason in IntervalEstimate.from_dict(value).reasons.items():
             place = name if key == "estimate" else f"{name}_interval.{key}"
             reasons[place] = reason
     return {**flat, "reasons": record.get("reasons", {}) | reasons}

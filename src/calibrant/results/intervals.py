@@ -3,99 +3,109 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
+from calibrant.records import Record, Table, number, setting, warning
+from calibrant.records.table import fields_table
 from calibrant.results._base import Result
-from calibrant.results.table import Table, fields_table
+from calibrant.results.errors import Estimate
+
+FewPositives = Annotated[str | None, warning("Few positives or negatives carry the error.")]
+DominantCluster = Annotated[str | None, warning("One cluster has much of the weight.")]
+FewClusters = Annotated[str | None, warning("The clusters are few.")]
+Weights = Annotated[str | None, warning("The weights depend on the labels.")]
 
 
-@dataclass(frozen=True)
-class ErrorInterval(Result):
-    """A confidence interval for the calibration error of one source of pairs.
+class ErrorInterval(Estimate, frozen=True, kw_only=True):
+    """A confidence interval for the calibration error of one source of pairs."""
 
-    Attributes
-    ----------
-    method
-        ``inverted`` (the default), ``sampling`` (Algorithm 2, 2015), ``sampling-thesis``, ``bootstrap``
-        or ``wald``.
-    level
-        Nominal coverage, in (0, 1).
-    estimand
-        What the interval is for: ``rms`` (sqrt(theta), no bins in it) or, for Algorithm 2, ``binned rms`` and
-        ``binned mse``, which depend on the bins.
-    estimate
-        Point estimate on the estimand's scale; None where it is undefined.
-    low, high
-        Limits on the estimand's scale; None where they are undefined. ``low == 0`` does not exclude 0.
-    debiased_mse
-        The signed debiased squared error behind the interval; None for Algorithm 2.
-    standard_error
-        Estimated standard deviation of ``debiased_mse``, or of Algorithm 2's draws.
-    bin_size
-        Target number of pairs a bin of the estimator.
-    bins
-        Number of bins used.
-    n
-        Number of pairs.
-    clusters
-        Number of clusters; None when pairs are taken as independent.
-    samples
-        Number of draws, for the methods that draw.
-    seed
-        Seed of the draws; None for the methods that do not draw, or when a generator was given.
-    reasons
-        For each field that is None because it is undefined, why; and warnings, under ``warning``.
-    """
-
-    method: str
-    level: float
-    estimand: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    debiased_mse: float | None
-    standard_error: float | None
-    bin_size: int
-    bins: int
-    n: float
-    clusters: int | None = None
-    samples: int | None = None
-    seed: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
+    method: Annotated[
+        str,
+        setting(
+            "Interval method",
+            "Method: inverted (a test inverted, the default), sampling (Algorithm 2, 2015), sampling-thesis, "
+            "bootstrap or wald.",
+            headline=True,
+        ),
+    ]
+    estimand: Annotated[
+        str,
+        setting(
+            "estimand",
+            "Error that the interval is for: rms, which has no bins in it; or, for Algorithm 2, binned rms "
+            "and binned mse, which depend on the bins.",
+        ),
+    ]
+    debiased_mse: Annotated[
+        float | None, setting("debiased MSE", "Signed debiased squared error; null for Algorithm 2.")
+    ] = None
+    bin_size: Annotated[int, setting("pairs per bin", "Target number of pairs per bin of the estimator.")]
+    bins: Annotated[int, setting("bins", "Number of bins of the estimator.")]
+    n: Annotated[float, setting("n", "Number of pairs.")]
+    clusters: Annotated[
+        int | None,
+        setting(
+            "clusters",
+            "Number of clusters; null if pairs are taken as independent, as Algorithm 2 always does.",
+        ),
+    ] = None
+    samples: Annotated[int | None, setting("draws", "Number of draws, for methods that draw.")] = None
+    seed: Annotated[
+        int | None, setting("seed", "Seed of the draws; null without draws, or if a generator was given.")
+    ] = None
+    few_positives_warning: FewPositives = None
+    dominant_cluster_warning: DominantCluster = None
+    few_clusters_warning: FewClusters = None
+    weights_warning: Weights = None
 
 
-@dataclass(frozen=True)
-class CalibrationTest(Result):
-    """A test of the hypothesis that the scores are calibrated: E[y | q] = q.
+class CalibrationTest(Record, frozen=True, kw_only=True):
+    """A test of the hypothesis that the scores are calibrated: E[y | q] = q."""
 
-    Attributes
-    ----------
-    method
-        ``gamma`` (null distribution matched in three moments), ``normal``, ``redraw`` (labels drawn from the
-        scores) or ``sign-flip`` (whole clusters' residuals change sign).
-    statistic
-        The debiased squared error over its null standard deviation; None where that is 0.
-    p_value
-        Probability of a statistic at least as large if the scores are calibrated; None if undefined.
-    debiased_mse
-        The signed debiased squared error.
-    null_standard_error
-        Its standard deviation if the scores are calibrated.
-    bin_size, bins, n, clusters, samples, seed, reasons
-        As in `ErrorInterval`.
-    """
-
-    method: str
-    statistic: float | None
-    p_value: float | None
-    debiased_mse: float | None
-    null_standard_error: float | None
-    bin_size: int
-    bins: int
-    n: float
-    clusters: int | None = None
-    samples: int | None = None
-    seed: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
+    method: Annotated[
+        str,
+        setting(
+            "method",
+            "Null distribution: gamma (matched in three moments), normal, redraw (labels drawn from the "
+            "scores) or sign-flip (residuals of whole clusters change sign).",
+        ),
+    ]
+    statistic: Annotated[
+        float | None,
+        setting("statistic", "Debiased squared error over its null standard deviation."),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "Probability of an error estimate at least this large if the model is calibrated; a small one "
+            "says that it is not, not by how much.",
+            group="Test",
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    debiased_mse: Annotated[float | None, setting("debiased MSE", "Signed debiased squared error.")]
+    null_standard_error: Annotated[
+        float | None,
+        setting("null standard error", "Standard deviation of debiased_mse if the scores are calibrated."),
+    ]
+    bin_size: Annotated[int, setting("pairs per bin", "Target number of pairs per bin of the estimator.")]
+    bins: Annotated[int, setting("bins", "Number of bins of the estimator.")]
+    n: Annotated[float, setting("n", "Number of pairs.")]
+    clusters: Annotated[
+        int | None, setting("clusters", "Number of clusters; null if pairs are taken as independent.")
+    ] = None
+    samples: Annotated[int | None, setting("draws", "Number of draws, for methods that draw.")] = None
+    seed: Annotated[
+        int | None, setting("seed", "Seed of the draws; null without draws, or if a generator was given.")
+    ] = None
+    reason: Annotated[str | None, setting("reason", "Reason why the test is undefined, if it is.")] = None
+    few_positives_warning: FewPositives = None
+    dominant_cluster_warning: DominantCluster = None
+    few_clusters_warning: FewClusters = None
+    weights_warning: Weights = None
 
 
 @dataclass(frozen=True)

@@ -1,286 +1,371 @@
-"""The record of `calibrant measure`: every number about one event of one model, with its recipe."""
+"""The record of `calibrant measure` for one event: every number, the bins, and how they were made."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from calibrant._checks import Floats
-from calibrant.results._base import Result, plain
-from calibrant.results._words import counted, percent
+from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
+from calibrant.records.words import number as shown
+from calibrant.records.words import percent
 from calibrant.results.bins import Bins
-from calibrant.results.errors import Estimate, NoiseFloor
+from calibrant.results.errors import NoiseFloor
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
-from calibrant.results.table import Cell, Column, Table, between, interval_heading, known, warnings_of
+
+FAR, WAY, WHOLE = "How far off", "In which way", "How good on the whole"
+DATA = "Data"
 
 
-@dataclass(frozen=True)
-class Binning(Result):
-    """How bins were made.
+class Binning(Record, frozen=True):
+    """How the plotted bins were made."""
 
-    Attributes
-    ----------
-    kind
-        ``adaptive`` (equal counts), ``uniform`` (equal widths) or ``edges``.
-    size
-        Pairs a bin that were asked for; None when a number of bins was.
-    asked, used
-        Bins asked for (None when a size was) and bins made.
-    """
+    kind: Annotated[
+        str,
+        setting(
+            "Bins", "Kind of bins: adaptive (equal counts), uniform (equal widths) or edges.", headline=True
+        ),
+    ]
+    size: Annotated[
+        int | None,
+        setting(
+            "Pairs per bin", "Pairs per bin that were asked for; null if a number of bins was.", headline=True
+        ),
+    ]
+    asked: Annotated[
+        int | None, setting("Bins asked for", "Number of bins asked for; null if a size was.", headline=True)
+    ]
+    used: Annotated[int, setting("Bins used", "Number of bins that contain pairs.", headline=True)]
 
-    kind: str
-    size: int | None
-    asked: int | None
-    used: int
-
-
-@dataclass(frozen=True)
-class EqualWidthError(Result):
-    """The expected calibration error on equal-width bins, beside what noise alone would give.
-
-    Attributes
-    ----------
-    value
-        Mean absolute gap, in [0, 1].
-    bins
-        Number of equal-width bins.
-    noise_floor
-        What a calibrated model with these scores would get.
-    """
-
-    value: float
-    bins: int
-    noise_floor: NoiseFloor
+    def __str__(self) -> str:
+        asked = ""
+        if self.size is not None:
+            asked = f" of {self.size:,} pairs"
+        elif self.asked is not None and self.asked != self.used:
+            asked = f" ({self.asked} asked for)"
+        return f"{self.used} {self.kind} bin{'s' if self.used != 1 else ''}{asked}"
 
 
-@dataclass(frozen=True)
-class SmoothedError(Result):
-    """The smooth calibration error, beside what noise alone would give.
+class Bin(Record, frozen=True):
+    """One plotted bin."""
 
-    Attributes
-    ----------
-    value
-        The error, in [0, 1].
-    bandwidth
-        Of the kernel.
-    noise_floor
-        What a calibrated model with these scores would get.
-    """
-
-    value: float
-    bandwidth: float
-    noise_floor: NoiseFloor
-
-
-@dataclass(frozen=True)
-class Measurement(Result):
-    """What is known about the calibration of one model for one event.
-
-    Attributes
-    ----------
-    event
-        ``binary``, ``top``, ``class:NAME`` or ``pooled``; of a query its own, such as ``tag:V``.
-    n, positives
-        Pairs, and pairs in which the event happened.
-    weight_sum
-        Total weight; n without weights.
-    clusters
-        Independent units behind interval and test; None when pairs are taken as independent.
-    tally
-        ``exact``: computed from all scores as they are; ``compressed``: from sums on a fixed fine grid.
-    binning, bins
-        How the plotted bins were made, and their sums.
-    bin_low, bin_high
-        (bins,) interval of each bin's frequency, for this bin alone.
-    bin_interval
-        Method of these intervals.
-    rms_calibration_error, calibration_mse, max_calibration_error
-        Plug-ins of these bins: the papers' CalibErr, its square, the largest gap. Where gaps of opposite sign
-        cancel within a bin, they understate the error, and ``reasons`` contains
-        ``rms_calibration_error_warning``.
-    ece
-        Mean absolute gap on equal-width bins, with its noise floor.
-    smooth_ece
-        Smooth calibration error with its noise floor; None when not asked for.
-    debiased_mse, debiased_rms
-        Estimate of the squared error itself (signed), and the root of what is above 0.
-    interval
-        Confidence interval of the error.
-    test
-        Test of the hypothesis that the model is calibrated.
-    brier, brier_skill, log_loss, log_loss_skill
-        Proper scores, and the share of the base rate's score that the model saves.
-    refinement, remainder, reliability, resolution, uncertainty
-        The Brier score taken apart on these bins.
-    calibration_in_the_large
-        Base rate minus mean score, with its interval.
-    cox_intercept, cox_slope
-        Logistic recalibration, with intervals; 0 and 1 when calibrated.
-    level
-        Nominal coverage of every interval.
-    seed
-        Of everything that was drawn; None when a generator was given.
-    reasons
-        For each field that is None, why.
-    """
-
-    event: str
-    n: int
-    positives: int
-    weight_sum: float
-    clusters: int | None
-    tally: str
-    binning: Binning
-    rms_calibration_error: float
-    calibration_mse: float
-    max_calibration_error: float
-    ece: EqualWidthError
-    smooth_ece: SmoothedError | None
-    debiased_mse: float | None
-    debiased_rms: float | None
-    interval: ErrorInterval
-    test: CalibrationTest
-    brier: float
-    brier_skill: float | None
-    log_loss: float | None
-    log_loss_skill: float | None
-    refinement: float
-    remainder: float
-    reliability: float
-    resolution: float
-    uncertainty: float
-    calibration_in_the_large: Estimate
-    cox_intercept: Estimate
-    cox_slope: Estimate
-    level: float
-    seed: int | None
-    bins: Bins
-    bin_low: Floats
-    bin_high: Floats
-    bin_interval: str
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def bin_rows(self) -> list[dict[str, Any]]:
-        """Return the bins as table rows: sums, mean score, frequency, edges and interval."""
-        limits = zip(plain(self.bin_low), plain(self.bin_high), strict=True)
-        return [
-            {**row, "low": low, "high": high}
-            for row, (low, high) in zip(self.bins.to_rows(), limits, strict=True)
-        ]
-
-    def size(self) -> str:
-        """Say in a clause how many pairs there are, and in how many clusters."""
-        units = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
-        return f"n = {self.n:,}{units}"
-
-    def how(self) -> str:
-        """Say in a clause how intervals were made."""
-        seed = "" if self.seed is None else f", seed {self.seed}"
-        return f"{interval_heading(self.level)}s, method {self.interval.method}{seed}"
-
-    def warnings(self) -> tuple[str, ...]:
-        """Return what is to be known of the numbers."""
-        found = (self.reasons, self.interval.reasons, self.test.reasons)
-        return tuple(dict.fromkeys(text for reasons in found for text in warnings_of(reasons)))
-
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return every number, and the bins."""
-        return _numbers_table(self), _bins_table(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain Python values; ``bins`` is a list with one entry a bin."""
-        record = super().to_dict()
-        del record["bin_low"], record["bin_high"]
-        record["bins"] = self.bin_rows()
-        return record
+    n: Annotated[
+        float,
+        number(
+            "n", "Pairs; a tie that straddles an edge is shared.", group=DATA, unit="count", headline=True
+        ),
+    ]
+    positives: Annotated[
+        float, number("Positives", "Pairs in which the event happened.", group=DATA, unit="count")
+    ]
+    weight: Annotated[float, number("Weight", "Total weight; n without weights.", group=DATA)]
+    score: Annotated[float, number("Score", "Mean score in the bin.", group=DATA, headline=True)]
+    frequency: Annotated[
+        Quantity,
+        number(
+            "Frequency",
+            "Weighted proportion of positives, with an interval for this bin alone.",
+            group=DATA,
+            headline=True,
+        ),
+    ]
+    edge_low: Annotated[float, number("From", "Lower edge of the bin.", group=DATA, headline=True)]
+    edge_high: Annotated[float, number("To", "Upper edge of the bin.", group=DATA, headline=True)]
 
 
-def _numbers_table(found: Measurement) -> Table:
-    """Every number of an event, a row each."""
-    interval = Column("interval", interval_heading(found.level), "interval")
-    columns = Column("number", "number", "name"), Column("value", "value"), interval
-    caption = f"Event {found.event}: {found.size()}; {found.how()}"
-    return Table("numbers", columns, tuple(_numbers(found)), caption, found.warnings())
+class Measurement(Record, frozen=True, kw_only=True):
+    """Calibration of one model for one event."""
 
+    event: Annotated[
+        str,
+        name("Event", "Subject of the probability: binary, top, class:NAME, pooled, or a name like tag:V."),
+    ]
+    n: Annotated[int, number("n", "Pairs of a predicted probability and a label.", group=DATA, headline=True)]
+    positives: Annotated[
+        int, number("Positives", "Pairs in which the event happened.", group=DATA, headline=True)
+    ]
+    weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
+    clusters: Annotated[
+        int | None,
+        setting(
+            "Clusters",
+            "Independent units (sentences, documents) behind interval and test; null if each pair is one.",
+            headline=True,
+        ),
+    ]
+    tally: Annotated[
+        str,
+        setting(
+            "Tally",
+            "Source of the bins: exact, the scores themselves; compressed, sums on a fixed fine grid.",
+            headline=True,
+        ),
+    ]
+    calibration_error: Annotated[
+        Quantity,
+        number(
+            "Calibration error",
+            "Typical distance of a predicted probability from the frequency of positives among predictions "
+            "like it (root mean square, corrected for the noise of small bins; 0.05 means five points off). "
+            "The interval contains the errors that the data do not rule out; from 0: in keeping with "
+            "perfect calibration.",
+            group=FAR,
+            best=0,
+            headline=True,
+            short="error",
+        ),
+    ]
+    debiased_mse: Annotated[
+        Quantity,
+        number(
+            "Its square, signed",
+            "Square of the calibration error before rounding up to zero. A calibrated model has it below 0 "
+            "half of the time, which makes it right on average.",
+            group=FAR,
+            interval=False,
+        ),
+    ]
+    interval: Annotated[
+        ErrorInterval, part("Interval", "How the interval of the calibration error was made.", group=FAR)
+    ]
+    test: Annotated[
+        CalibrationTest,
+        part("Test of calibration", "Test of the hypothesis that the model is calibrated.", group=FAR),
+    ]
+    rms_calibration_error: Annotated[
+        float,
+        number(
+            "CalibErr (plug-in)",
+            "Root mean square gap between predicted probability and label frequency over the plotted bins "
+            "(Nguyen and O'Connor 2015, Algorithm 1). Noise makes it exceed 0 even for a calibrated model; "
+            "wide bins, in which gaps of opposite sign cancel, make it smaller than the calibration error.",
+            group=FAR,
+            best=0,
+            headline=True,
+            short="CalibErr",
+        ),
+    ]
+    rms_calibration_error_warning: Annotated[
+        str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
+    ] = None
+    max_calibration_error: Annotated[
+        float,
+        number(
+            "Largest bin gap",
+            "Largest gap between predicted probability and label frequency in a plotted bin; with few "
+            "pairs in a bin it is mostly noise.",
+            group=FAR,
+            best=0,
+        ),
+    ]
+    ece: Annotated[
+        float,
+        number(
+            "ECE (Guo et al.)",
+            "Mean absolute gap over equal-width bins. It has no regular interval: compare it with its noise "
+            "floor, not with 0.",
+            group=FAR,
+            best=0,
+            headline=True,
+            short="ECE",
+        ),
+    ]
+    ece_bins: Annotated[int, setting("ECE bins", "Number of equal-width bins of the ECE.", headline=True)]
+    ece_noise_floor: Annotated[
+        NoiseFloor, part("ECE noise floor", "ECE of a calibrated model with these scores.", group=FAR)
+    ]
+    smooth_ece: Annotated[
+        float | None,
+        number(
+            "Smooth ECE",
+            "Calibration gap after smoothing labels over neighboring scores instead of binning them "
+            "(Blasiok and Nakkiran); null if it was not asked for.",
+            group=FAR,
+            best=0,
+        ),
+    ] = None
+    smooth_ece_bandwidth: Annotated[
+        float | None, setting("Smooth ECE bandwidth", "Bandwidth of the kernel of the smooth ECE.")
+    ] = None
+    smooth_ece_noise_floor: Annotated[
+        NoiseFloor | None,
+        part("Smooth ECE noise floor", "Smooth ECE of a calibrated model with these scores.", group=FAR),
+    ] = None
+    calibration_in_the_large: Annotated[
+        Quantity,
+        number(
+            "Calibration in the large",
+            "Mean label minus mean score: below 0 the scores are too high on the whole, above 0 too low.",
+            group=WAY,
+            best=0,
+        ),
+    ]
+    cox_slope: Annotated[
+        Quantity,
+        number(
+            "Cox slope",
+            "Slope of a logistic regression of the labels on the log-odds of the scores: below 1 the scores "
+            "are overconfident, above 1 underconfident.",
+            group=WAY,
+            best=1,
+        ),
+    ]
+    cox_intercept: Annotated[
+        Quantity, number("Cox intercept", "Intercept of the same regression.", group=WAY, best=0)
+    ]
+    brier: Annotated[
+        float,
+        number(
+            "Brier score",
+            "Mean squared difference between probability and outcome, in [0, 1]; it depends on the base "
+            "rate. It equals calibration MSE + refinement + remainder, and reliability - resolution + "
+            "uncertainty + remainder.",
+            group=WHOLE,
+            best=0,
+            headline=True,
+            short="Brier",
+        ),
+    ]
+    calibration_mse: Annotated[
+        float,
+        number(
+            "Calibration MSE (plug-in)",
+            "Square of CalibErr on the same bins, the reliability of the Brier score: the part of the "
+            "score that recalibration could remove.",
+            group=WHOLE,
+            best=0,
+        ),
+    ]
+    brier_skill: Annotated[
+        Quantity,
+        number(
+            "Brier skill",
+            "Proportion of the Brier score of always predicting the overall rate that the model saves; 0 is "
+            "no better.",
+            group=WHOLE,
+            best=1,
+            interval=False,
+        ),
+    ]
+    log_loss: Annotated[
+        Quantity,
+        number(
+            "Log loss",
+            "Mean of -log of the probability given to what happened; undefined if something held impossible "
+            "happened.",
+            group=WHOLE,
+            unit="nats",
+            best=0,
+            headline=True,
+            interval=False,
+            short="log loss",
+        ),
+    ]
+    log_loss_skill: Annotated[
+        Quantity,
+        number(
+            "Log-loss skill",
+            "Proportion of the log loss of always predicting the overall rate that the model saves; 0 is no "
+            "better.",
+            group=WHOLE,
+            best=1,
+            interval=False,
+        ),
+    ]
+    refinement: Annotated[
+        float,
+        number(
+            "Refinement",
+            "Part of the Brier score that remains after perfect recalibration of the bins, in [0, 0.25]: how "
+            "mixed the outcomes are among equal predictions.",
+            group=WHOLE,
+            best=0,
+        ),
+    ]
+    remainder: Annotated[
+        float,
+        number(
+            "Within-bin remainder",
+            "Part of the Brier score that the bins cannot assign, because scores differ inside a bin.",
+            group=WHOLE,
+        ),
+    ]
+    reliability: Annotated[
+        float,
+        number(
+            "Reliability",
+            "Weighted mean squared gap between predicted probability and label frequency over the bins.",
+            group=WHOLE,
+            best=0,
+        ),
+    ]
+    resolution: Annotated[
+        float,
+        number(
+            "Resolution",
+            "How far the label frequencies of the bins spread around the overall rate; higher is better.",
+            group=WHOLE,
+        ),
+    ]
+    uncertainty: Annotated[
+        float,
+        number(
+            "Uncertainty",
+            "Variance of the labels, p(1 - p), in [0, 0.25]: the Brier score of always predicting the "
+            "overall rate.",
+            group=WHOLE,
+        ),
+    ]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of every interval.", unit="percent", headline=True)
+    ]
+    seed: Annotated[
+        int | None,
+        setting(
+            "Seed",
+            "Seed of all draws; null if a generator was given.",
+            unit="seed",
+            headline=True,
+        ),
+    ]
+    binning: Annotated[Binning, part("Bins", "How the plotted bins were made.")]
+    bin_interval: Annotated[
+        str,
+        setting(
+            "Intervals of frequencies",
+            "Method of the bins' intervals: wilson (with an effective number of pairs under clusters and "
+            "weights) or normal (the papers').",
+            headline=True,
+        ),
+    ]
+    bins: Annotated[tuple[Bin, ...], rows("Bins", "Plotted bins, in order of the score.", most=25)]
+    bins_warning: Annotated[str | None, warning("Few pairs, or fewer bins than were asked for.")] = None
+    plotted: Annotated[Bins | None, hidden()] = None
 
-def _bins_table(found: Measurement) -> Table:
-    """The bins, a row each."""
-    columns = (
-        Column("bin", "bin", "name"),
-        Column("n", "n", "count"),
-        Column("score", "score"),
-        Column("frequency", "frequency"),
-        Column("frequency", interval_heading(found.level), "interval"),
-        Column("edge", "edges", "interval"),
-    )
-    rows = tuple(
-        (
-            str(place),
-            row["n"],
-            row["score"],
-            row["frequency"],
-            (row["low"], row["high"]),
-            (row["edge_low"], row["edge_high"]),
-        )
-        for place, row in enumerate(found.bin_rows(), 1)
-    )
-    binning = found.binning
-    caption = (
-        f"Bins of event {found.event}: {binning.kind}, {binning.used:,} used; n = {found.n:,}; "
-        f"each interval for its bin alone ({found.bin_interval})"
-    )
-    return Table("bins", columns, rows, caption)
+    @property
+    def sums(self) -> Bins:
+        """Sums of the plotted bins, from which figures are drawn.
 
+        Raises
+        ------
+        ValueError
+            If the record was read from JSON, which does not contain them.
+        """
+        if self.plotted is None:
+            raise ValueError("a measurement that was read from JSON has no sums of its bins")
+        return self.plotted
 
-def _numbers(found: Measurement) -> Iterator[tuple[Cell, ...]]:
-    (_, n, positives, error, interval, p_value, *_), ece = headline_cells(found), found.ece
-    yield "n", n, None
-    yield "positives", positives, None
-    yield "calibration error (RMS, debiased)", error, interval
-    yield "its square, signed", known(found.debiased_mse, found.reasons, "debiased_mse"), None
-    yield "p-value of calibration", p_value, None
-    yield "CalibErr (RMS, plug-in)", found.rms_calibration_error, None
-    yield "its square", found.calibration_mse, None
-    yield "largest gap of a bin", found.max_calibration_error, None
-    yield f"ECE ({ece.bins} equal-width bins)", ece.value, None
-    yield "ECE of a calibrated model, mean", ece.noise_floor.mean, None
-    yield f"ECE of a calibrated model, {percent(ece.noise_floor.level)} below", ece.noise_floor.high, None
-    if found.smooth_ece is not None:
-        yield "smooth ECE", found.smooth_ece.value, None
-    for name, text in (
-        ("brier", "Brier score"),
-        ("brier_skill", "Brier skill"),
-        ("reliability", "reliability"),
-        ("resolution", "resolution"),
-        ("uncertainty", "uncertainty"),
-        ("refinement", "refinement"),
-        ("log_loss", "log loss"),
-        ("log_loss_skill", "log loss skill"),
-    ):
-        yield text, known(getattr(found, name), found.reasons, name), None
-    for name, text in (
-        ("calibration_in_the_large", "calibration in the large"),
-        ("cox_intercept", "Cox intercept"),
-        ("cox_slope", "Cox slope"),
-    ):
-        value = getattr(found, name)
-        limits = between(value.low, value.high, found.reasons, name)
-        yield text, known(value.estimate, found.reasons, name), limits
-
-
-def headline_cells(found: Measurement) -> tuple[Cell, ...]:
-    """The headline numbers of an event, as a row."""
-    interval = found.interval
-    return (
-        found.event,
-        found.n,
-        found.positives,
-        known(found.debiased_rms, found.reasons, "debiased_rms"),
-        between(interval.low, interval.high, interval.reasons, "low", "high"),
-        known(found.test.p_value, found.test.reasons, "p_value"),
-        found.rms_calibration_error,
-        found.ece.value,
-        found.brier,
-        known(found.log_loss, found.reasons, "log_loss"),
-    )
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the weights, the bias of CalibErr, and the noise floors beside their errors."""
+        if self.weight_sum != self.n:
+            yield "n", f"weights sum to {self.weight_sum:,.6g}"
+        if self.interval.estimand != "rms":
+            yield "calibration_error", f"interval of the {self.interval.estimand} error"
+        elif self.calibration_error.low:
+            yield "calibration_error", "interval excludes 0"
+        error = self.calibration_error.estimate
+        below = error is not None and self.rms_calibration_error < error
+        bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
+        yield "rms_calibration_error", f"{bias}; {self.binning}"
+        for field, floor in (("ece", self.ece_noise_floor), ("smooth_ece", self.smooth_ece_noise_floor)):
+            if floor is not None:
+                yield field, f"a calibrated model: below {shown(floor.high)} in {percent(floor.level)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.records.table import Column, Table, between, interval_heading, warnings_of
 from calibrant.results._base import Result
-from calibrant.results.table import Column, Table, between, interval_heading, warnings_of
 
 
 @dataclass(frozen=True)

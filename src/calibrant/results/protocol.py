@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.records.table import Column, Table, between, interval_heading, known
+from calibrant.records.words import counted, percent
 from calibrant.results._base import Result
-from calibrant.results._words import counted, percent
 from calibrant.results.agreement import Agreement
 from calibrant.results.classification import Classification
 from calibrant.results.drawing import Report
 from calibrant.results.interval_estimate import IntervalEstimate, estimate_cells, estimate_columns
 from calibrant.results.selective import RiskCoverage
 from calibrant.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
-from calibrant.results.table import Column, Table, between, interval_heading, known
 
 
 @dataclass(frozen=True)

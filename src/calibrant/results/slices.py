@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.records.table import Cell, Column, Table, Undefined, between, interval_heading, known
+from calibrant.records.words import percent
 from calibrant.results._base import Result
-from calibrant.results._words import percent
-from calibrant.results.table import Cell, Column, Table, Undefined, between, interval_heading, known
 
 NULL = "(none)"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibrant.records.table import Cell, Column, Table, interval_heading, known
+from calibrant.records.words import counted
 from calibrant.results._base import Result
-from calibrant.results._words import counted
 from calibrant.results.errors import Estimate
 from calibrant.results.interval_estimate import estimate_cells, estimate_columns
 from calibrant.results.measured import Measured
-from calibrant.results.table import Cell, Column, Table, interval_heading, known
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,5 @@ class TagEvaluation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the tagger's fields, then those of the measurement, all at the top."""
         record = super().to_dict()
-        measured: dict[str, Any] = record.pop("measured")
-        reasons = record.pop("reasons") | measured.pop("reasons", {})
+        reasons, measured = record.pop("reasons"), record.pop("measured")
         return {**record, **measured, "reasons": reasons}

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
 from calibrant.io._atomic import writing
+from calibrant.records.table import Column, Table, between, interval_heading, table_of
 from calibrant.results._base import Result
-from calibrant.results.table import Column, Table, between, interval_heading, table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

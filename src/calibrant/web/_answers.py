@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._checks import one_of
 from calibrant.exceptions import CalibrantError, FormatError, InputError
-from calibrant.results._formats import rows_as_csv
+from calibrant.records.formats import rows_as_csv
 from calibrant.web._html import render, style
 from calibrant.web.pages import PAGES, Address, Page, ProblemPage
 

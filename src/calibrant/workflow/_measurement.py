@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,9 +21,12 @@ from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibrat
 from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.measure.scores import scores_of
 from calibrant.measure.smooth import smooth_calibration_error_of
+from calibrant.records import Quantity
 from calibrant.results.bins import Bins
+from calibrant.results.drawing import BinIntervals
+from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
-from calibrant.results.measurement import Binning, EqualWidthError, Measurement, SmoothedError
+from calibrant.results.measurement import Bin, Binning, Measurement
 from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
@@ -90,17 +94,9 @@ def measurement_of(
     large = calibration_in_the_large_of(tally, level=level)
     cox = cox_calibration_of(tally, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
-    reasons = _renamed(
-        scores.reasons, {"brier_skill": "brier_skill", "log_loss": "log_loss", "log_skill": "log_loss_skill"}
-    )
-    reasons |= _renamed(large.reasons, {"difference.warning": "calibration_in_the_large_warning"})
-    reasons |= _renamed(cox.reasons, {"intercept": "cox_intercept", "slope": "cox_slope"})
-    if debiased.debiased_mse is None:
-        reasons |= dict.fromkeys(("debiased_mse", "debiased_rms"), debiased.reasons["debiased_mse"])
     if partial:
-        scores = replace(scores, log_loss=None, log_skill=None)
-        reasons |= dict.fromkeys(("log_loss", "log_loss_skill"), DROPPED)
-    reasons |= _bin_warning(event, bins) | _cancelling(plug_in.rms_calibration_error, debiased)
+        dropped = {"log_loss": DROPPED, "log_skill": DROPPED}
+        scores = replace(scores, log_loss=None, log_skill=None, reasons=scores.reasons | dropped)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -112,31 +108,32 @@ def measurement_of(
         rms_calibration_error=plug_in.rms_calibration_error,
         calibration_mse=plug_in.calibration_mse,
         max_calibration_error=plug_in.max_calibration_error,
-        ece=EqualWidthError(plug_in_errors(widths).expected_calibration_error, settings.ece_bins, floor),
-        smooth_ece=_smooth(tally, settings) if settings.smooth else None,
-        debiased_mse=debiased.debiased_mse,
-        debiased_rms=None if debiased.debiased_mse is None else max(0.0, debiased.debiased_mse) ** 0.5,
+        ece=plug_in_errors(widths).expected_calibration_error,
+        ece_bins=settings.ece_bins,
+        ece_noise_floor=floor,
         interval=interval,
         test=calibration_test(table, seed=seed),
         brier=scores.brier,
-        brier_skill=scores.brier_skill,
-        log_loss=scores.log_loss,
-        log_loss_skill=scores.log_skill,
+        brier_skill=Quantity(scores.brier_skill, reason=scores.reasons.get("brier_skill")),
+        log_loss=Quantity(scores.log_loss, reason=scores.reasons.get("log_loss")),
+        log_loss_skill=Quantity(scores.log_skill, reason=scores.reasons.get("log_skill")),
         refinement=parts.refinement,
         remainder=parts.remainder,
         reliability=parts.reliability,
         resolution=parts.resolution,
         uncertainty=parts.uncertainty,
-        calibration_in_the_large=large.difference,
-        cox_intercept=cox.intercept,
-        cox_slope=cox.slope,
+        calibration_in_the_large=_quantity(large.difference),
+        cox_intercept=_quantity(cox.intercept),
+        cox_slope=_quantity(cox.slope),
         level=level,
         seed=seed if isinstance(seed, int) else None,
-        bins=bins,
-        bin_low=limits.low,
-        bin_high=limits.high,
+        bins=tuple(_bins(bins, limits)),
         bin_interval=limits.method,
-        reasons=reasons,
+        bins_warning=_bin_warning(event, bins),
+        rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
+        plotted=bins,
+        **_error(interval, debiased),
+        **(_smooth(tally, settings) if settings.smooth else {}),
     )
 
 
@@ -161,19 +158,43 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
 
 
-def _bin_warning(event: EventSource, bins: Bins) -> dict[str, str]:
+def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Quantity]:
+    """The debiased error with the interval that was asked for, and its square."""
+    square = debiased.debiased_mse
+    undefined = debiased.reason if square is None else None
+    error = None if square is None else max(0.0, square) ** 0.5
+    return {
+        "calibration_error": Quantity(
+            error, interval.low, interval.high, reason=undefined or interval.reason
+        ),
+        "debiased_mse": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+    }
+
+
+def _quantity(found: Estimate) -> Quantity:
+    """An estimate whose level is that of the whole measurement."""
+    return Quantity(found.estimate, found.low, found.high, found.standard_error, found.reason, found.warning)
+
+
+def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
+    for row, end in zip(bins.to_rows(), limits.to_rows(), strict=True):
+        frequency = Quantity(row.pop("frequency"), end["low"], end["high"])
+        yield Bin(frequency=frequency, **row)
+
+
+def _bin_warning(event: EventSource, bins: Bins) -> str | None:
     if event.n < FEWEST:
-        return {"bins_warning": f"only {event.n} pairs: bins need {FEWEST} each to say much"}
+        return f"only {event.n} pairs: bins need {FEWEST} each to say much"
     if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
-        return {"bins_warning": FEWER.format(bins.used, bins.asked)}
-    return {}
+        return FEWER.format(bins.used, bins.asked)
+    return None
 
 
-def _cancelling(plug_in: float, debiased: ErrorInterval) -> dict[str, str]:
+def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
     """Warn if gaps of opposite sign cancel within the plotted bins."""
     if debiased.low is None or debiased.estimate is None or plug_in >= debiased.low:
-        return {}
-    return {"rms_calibration_error_warning": CANCEL.format(plug_in, debiased.estimate)}
+        return None
+    return CANCEL.format(plug_in, debiased.estimate)
 
 
 def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
@@ -195,12 +216,11 @@ def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[Err
     return asked, default
 
 
-def _renamed(reasons: dict[str, str], names: dict[str, str]) -> dict[str, str]:
-    """Keep the reasons of the fields that a measurement has, under its names for them."""
-    return {names[field]: reason for field, reason in reasons.items() if field in names}
-
-
-def _smooth(source: Source, settings: Settings) -> SmoothedError:
+def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
     found = smooth_calibration_error_of(source)
     floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
-    return SmoothedError(found.value, found.bandwidth, floor)
+    return {
+        "smooth_ece": found.value,
+        "smooth_ece_bandwidth": found.bandwidth,
+        "smooth_ece_noise_floor": floor,
+    }

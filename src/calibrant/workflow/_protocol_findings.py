@@ -125,10 +125,9 @@ def _plan(plan: Detectable | None, unit: str) -> str:
 def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
     for model in calibration.models if calibration is not None else ():
         found = model.measured.events[0]
-        low, high = found.interval.low, found.interval.high
+        low, high = found.calibration_error.low, found.calibration_error.high
         if low is None or high is None:
-            reasons = {**found.reasons, **found.interval.reasons}
-            why = next(iter(reasons.values()), "the data do not say")
+            why = found.calibration_error.reason or "the data do not say"
             text = f"How calibrated {model.name} is cannot be said: {why}."
             yield Finding("calibration", False, text)
         elif low > 0:

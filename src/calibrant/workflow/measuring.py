@@ -17,6 +17,7 @@ from calibrant.io._log_rows import Normalise
 from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.measure.tally import Tally
+from calibrant.records import Quantity
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Measurement
 from calibrant.workflow._events import CLASS, asked_events, asked_names
@@ -138,7 +139,7 @@ def measure(
     --------
     >>> from calibrant.data import predictions
     >>> found = measure(predictions("dated", "naive-bayes"))
-    >>> found["binary"].n, found["binary"].interval.low > 0.05
+    >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
     (6004, True)
     """
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
@@ -225,14 +226,16 @@ def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequenc
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Average the errors of the classes: signed, then the root."""
     classes = [each for each in measurements if each.event.startswith(CLASS)]
-    signed = [each.debiased_mse for each in classes if each.debiased_mse is not None]
-    debiased = sum(signed) / len(signed) if len(signed) == len(classes) else None
+    signed = [each.debiased_mse.estimate for each in classes]
+    known = [each for each in signed if each is not None]
+    debiased = sum(known) / len(known) if len(known) == len(classes) else None
+    reason = next((each.debiased_mse.reason for each in classes if each.debiased_mse.estimate is None), None)
     return ClassMean(
         classes=len(classes),
-        debiased_mse=debiased,
-        debiased_rms=None if debiased is None else max(0.0, debiased) ** 0.5,
+        debiased_mse=Quantity(debiased, reason=reason),
+        calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
         rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
-        ece=sum(each.ece.value for each in classes) / len(classes),
+        ece=sum(each.ece for each in classes) / len(classes),
     )
 
 

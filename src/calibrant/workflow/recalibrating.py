@@ -222,8 +222,8 @@ def apply_recalibrator(
     >>> model = fit_recalibrator(predictions("dated", "naive-bayes"), method="isotonic")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     done = apply_recalibrator(model, predictions("100k", "naive-bayes"), f"{folder}/new.parquet")
-    ...     after = measure(f"{folder}/new.parquet")["binary"].debiased_rms
-    >>> done.rows, after < measure(predictions("100k", "naive-bayes"))["binary"].debiased_rms
+    ...     after = measure(f"{folder}/new.parquet")["binary"].calibration_error.estimate
+    >>> done.rows, after < measure(predictions("100k", "naive-bayes"))["binary"].calibration_error.estimate
     (28902, True)
     """
     name = None if isinstance(model, SavedRecalibrator) else os.fspath(model)

@@ -255,7 +255,7 @@ def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]
     """
     mean = float(rows.right.mean())
     if mean in (0.0, 1.0):
-        return Estimate(mean, None, None, None, level), {"accuracy_interval": NO_SPREAD}
+        return Estimate(mean, reason=NO_SPREAD, level=level), {"accuracy_interval": NO_SPREAD}
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
     nothing = np.zeros(len(rows.right))
     found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
@@ -267,7 +267,7 @@ def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]
     quantiles = quantile(level, found.clusters) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = wilson(np.array([mean]), np.array([number]), level)
-    return Estimate(mean, error, float(low[0]), float(high[0]), level), {}
+    return Estimate(mean, float(low[0]), float(high[0]), error, level=level), {}
 
 
 def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, float | None, dict[str, str]]:

@@ -1,0 +1,237 @@
+"""Declarations: the label and meaning of a field stand with the field, and every renderer walks them.
+
+A field of a `calibrant.records.Record` is declared in its annotation, such as
+``brier: Annotated[float, number("Brier score", "Mean squared difference ...", group="Scores", best=0)]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from calibrant.records.words import lower
+
+Role = Literal["name", "number", "setting", "rows", "part", "warning", "plain"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The declaration of a field, or of a number inside a part of the record.
+
+    Attributes
+    ----------
+    path
+        Names that lead to the value, from the record inward; more than one inside a part.
+    label, meaning
+        Heading for people, and the sentence that explains the field.
+    role
+        Function by which the field was declared; ``plain`` if the field has only a description.
+    group
+        Heading under which a number appears.
+    unit
+        Unit of a number; ``p-value`` prints small values as ``< 0.0001``.
+    best
+        Best value of a number; None where none is best.
+    headline
+        Whether the field appears where there is room for a few fields only.
+    interval
+        Whether a quantity can have an interval.
+    short
+        Heading of a column, if the label is too long for one.
+    most
+        Rows that a terminal shows; None for all.
+    kind
+        Type of the record, or of the rows, that the field contains.
+    """
+
+    path: tuple[str, ...]
+    label: str
+    meaning: str
+    role: Role
+    group: str = ""
+    unit: str | None = None
+    best: float | None = None
+    headline: bool = False
+    interval: bool = False
+    short: str = ""
+    most: int | None = None
+    kind: type[msgspec.Struct] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name in JSON, with dots inside parts."""
+        return ".".join(self.path)
+
+    def of(self, record: Any) -> tuple[Any, str | None]:
+        """Return the field's value in a record, and the reason that its part gives for undefined values."""
+        holder, value = None, record
+        for name in self.path:
+            holder, value = value, None if value is None else getattr(value, name)
+        return value, getattr(holder, "reason", None)
+
+
+def name(label: str, meaning: str) -> msgspec.Meta:
+    """Declare what tells a record from others of its kind; it heads the record's row in a table.
+
+    Examples
+    --------
+    >>> name("Item", "Name of the item.").title
+    'Item'
+    """
+    return _meta("name", label, meaning)
+
+
+def number(
+    label: str,
+    meaning: str,
+    *,
+    group: str,
+    unit: str | None = None,
+    best: float | None = None,
+    headline: bool = False,
+    interval: bool | None = None,
+    short: str = "",
+) -> msgspec.Meta:
+    """Declare a number: a `Quantity`, or a float or an integer.
+
+    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if
+    its record has a field ``reason``, and was not asked for otherwise.
+
+    Examples
+    --------
+    >>> number("Brier score", "Mean squared difference.", group="Scores", best=0).title
+    'Brier score'
+    """
+    return _meta(
+        "number",
+        label,
+        meaning,
+        group=group,
+        unit=unit,
+        best=best,
+        headline=headline,
+        short=short,
+        **({} if interval is None else {"interval": interval}),
+    )
+
+
+def setting(label: str, meaning: str, *, unit: str | None = None, headline: bool = False) -> msgspec.Meta:
+    """Declare what a record is about or how it was made; the unit ``percent`` prints 0.95 as 95 %.
+
+    Examples
+    --------
+    >>> setting("Level", "Nominal coverage.").description
+    'Nominal coverage.'
+    """
+    return _meta("setting", label, meaning, unit=unit, headline=headline)
+
+
+def rows(label: str, meaning: str, *, most: int | None = None) -> msgspec.Meta:
+    """Declare a tuple of records, which is printed as a table with one row per record.
+
+    A terminal shows at most ``most`` of them.
+
+    Examples
+    --------
+    >>> rows("Bins", "One entry per bin.").title
+    'Bins'
+    """
+    return _meta("rows", label, meaning, most=most)
+
+
+def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
+    """Declare a record inside a record, whose numbers appear among those of the whole.
+
+    Examples
+    --------
+    >>> part("Test", "Test of calibration.").title
+    'Test'
+    """
+    return _meta("part", label, meaning, group=group)
+
+
+def warning(meaning: str) -> msgspec.Meta:
+    """Declare a warning: a text or None, in a field whose name ends in ``warning``.
+
+    Examples
+    --------
+    >>> warning("Few bins.").title
+    'Warning'
+    """
+    return _meta("warning", "Warning", meaning)
+
+
+def hidden() -> msgspec.Meta:
+    """Declare what only Python sees, such as arrays for plots; neither JSON nor tables contain it.
+
+    Examples
+    --------
+    >>> hidden().extra_json_schema
+    {'role': 'hidden'}
+    """
+    return msgspec.Meta(extra={"role": "hidden"}, extra_json_schema={"role": "hidden"})
+
+
+def _meta(role: Role, label: str, meaning: str, **more: Any) -> msgspec.Meta:
+    shown = {name: more[name] for name in ("unit", "best") if more.get(name) is not None}
+    extra = {"role": role, **more}
+    return msgspec.Meta(title=label, description=meaning, extra=extra, extra_json_schema=shown or None)
+
+
+@cache
+def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """Return the declarations of a record's own fields, in their order; hidden ones are left out.
+
+    Examples
+    --------
+    >>> from calibrant.records import Quantity
+    >>> [field.name for field in fields_of(Quantity)][:3]
+    ['estimate', 'low', 'high']
+    """
+    found = []
+    for each in msgspec.structs.fields(kind):
+        metas = [meta for meta in get_args(each.type) if isinstance(meta, msgspec.Meta)]
+        extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
+        label = next((meta.title for meta in metas if meta.title), each.name.replace("_", " "))
+        meaning = next((meta.description for meta in metas if meta.description), "")
+        if extra.get("role") != "hidden":
+            inside = _record_in(each.type)
+            more = {"role": "plain", "interval": inside is not None, "kind": inside, **extra}
+            found.append(Field((each.name,), label, meaning, **more))
+    return tuple(found)
+
+
+@cache
+def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
+    """Return names, numbers and settings of a record, those of its parts in their place.
+
+    Examples
+    --------
+    >>> from calibrant.results import Measurement
+    >>> [field.name for field in numbers_of(Measurement) if field.unit == "p-value"]
+    ['test.p_value']
+    """
+    found: list[Field] = []
+    for each in fields_of(kind):
+        if each.role == "part" and each.kind is not None:
+            found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
+        elif each.role in ("name", "number", "setting"):
+            found.append(each)
+    return tuple(found)
+
+
+def _inside(part: Field, field: Field) -> Field:
+    """A field of a part, as the whole shows it."""
+    label = field.label if field.role == "setting" else f"{part.label}: {lower(field.label)}"
+    return replace(field, path=part.path + field.path, label=label, group=part.group or field.group)
+
+
+def _record_in(annotation: Any) -> type[msgspec.Struct] | None:
+    """The type of record that an annotation names, optional or in a tuple."""
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return annotation
+    inside = (_record_in(each) for each in get_args(annotation) if not isinstance(each, msgspec.Meta))
+    return next((found for found in inside if found is not None), None)

@@ -1,0 +1,363 @@
+"""A table as text, Markdown, LaTeX, HTML and CSV: one renderer per format, and the cells that they print."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+from calibrant.exceptions import printable
+from calibrant.records.words import UNDEFINED, count, number
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+MARKDOWN = str.maketrans(
+    {**{char: f"\\{char}" for char in "\\`*_[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+)
+LATEX = str.maketrans(
+    {
+        **{char: f"\\{char}" for char in "{}$&#%_"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"{\char96}",
+        '"': r"{\char34}",
+        "\u2212": "$-$",
+        "\u2264": r"$\leq$",
+        "\u2265": r"$\geq$",
+        "\u2248": r"$\approx$",
+        "\u2192": r"$\rightarrow$",
+    }
+)
+LIGATURE = re.compile(r"([-',])(?=\1)")
+NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
+FEW = 2  # decimals of what is no share: nothing of it is too small for them
+LONG = 60  # characters of a text beyond which LaTeX may break lines in it
+
+Kind = Literal["name", "text", "count", "number", "interval", "p-value", "key", "group", "reason", "meaning"]
+ASIDE = ("key", "group", "reason", "meaning")  # columns of CSV; other formats show them in another way
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A cell that is undefined for a reason, which a note below the table gives.
+
+    Attributes
+    ----------
+    reason
+        Why there is no value.
+    """
+
+    reason: str
+
+
+class PValue(float):
+    """A p-value in a column of other numbers."""
+
+
+Ends = tuple[float | None, float | None]
+Cell = str | float | None | Ends | Undefined
+Rows = tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name
+        In CSV; an interval makes two columns, ``NAME_low`` and ``NAME_high``.
+    heading
+        Above the column, for people.
+    kind
+        ``name`` (what the row is about), ``text``, ``count``, ``number``, ``interval`` or ``p-value``;
+        ``key`` (name of a field), ``group``, ``reason`` and ``meaning`` are columns in CSV only.
+    digits
+        Decimals of a number or of the ends of an interval; CSV has all there are.
+    meaning
+        Sentence that explains the column.
+    """
+
+    name: str
+    heading: str
+    kind: Kind = "number"
+    digits: int = 4
+    meaning: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Whether cells are aligned at their right end."""
+        return self.kind not in ("name", "text", *ASIDE)
+
+
+def text(columns: Sequence[Column], rows: Rows, most: int | None = None) -> list[str]:
+    """Return aligned lines for a terminal, rows under the headings of their groups.
+
+    Of more than ``most`` rows the first, the last and some evenly between are shown.
+    """
+    shown, places = [column for column in columns if column.kind not in ASIDE], range(len(rows))
+    chosen = list(places)
+    if most is not None and len(rows) > most:
+        chosen = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
+    body = [[printable(cell) for cell, _ in _shown(rows[place], columns)] for place in chosen]
+    head = [column.heading for column in shown]
+    widths = [max(map(len, cells)) for cells in zip(head, *body, strict=True)]
+    lines, group = [_padded(head, shown, widths)], ""
+    for place, cells in zip(chosen, body, strict=True):
+        own = _aside(rows[place], columns, "group")
+        if own != group:
+            lines.append(own)
+            group = own
+        lines.append(_padded(cells, shown, widths))
+    if len(chosen) < len(rows):
+        lines.append(f"  ({len(chosen)} of {len(rows):,} rows; --json has all)")
+    return lines
+
+
+def _padded(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    padded = (
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    )
+    return f"  {'  '.join(padded)}".rstrip()
+
+
+def html(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
+    """Return a table in HTML; the meaning of a column or row appears when the pointer is over its heading."""
+    shown = [column for column in columns if column.kind not in ASIDE]
+    head = "".join(_heading(column.heading, column.meaning, "col") for column in shown)
+    body, group = [], ""
+    for row in rows:
+        own, meaning = _aside(row, columns, "group"), _aside(row, columns, "meaning")
+        if own != group:
+            body.append(f'<tr><th colspan="{len(shown)}" scope="rowgroup">{_html(own)}</th></tr>')
+            group = own
+        cells = [
+            _heading(cell, meaning, "row")
+            if column.kind == "name"
+            else f'<td style="text-align: {"right" if column.right else "left"}">{_html(cell)}</td>'
+            for (cell, _), column in zip(_shown(row, columns), shown, strict=True)
+        ]
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    above = f"<caption>{_html(caption)}</caption>" if caption else ""
+    table = "\n".join(["<table>", f"{above}<thead><tr>{head}</tr></thead><tbody>", *body, "</tbody></table>"])
+    return "\n".join([table, *(f"<p><small>{_html(note)}</small></p>" for note in notes)]) + "\n"
+
+
+def _heading(text: str, meaning: str, scope: str) -> str:
+    return f'<th scope="{scope}"{f" title={_quoted(meaning)}" if meaning else ""}>{_html(text)}</th>'
+
+
+def _html(text: str) -> str:
+    return escape(printable(text), quote=False)
+
+
+def _quoted(text: str) -> str:
+    return f'"{escape(printable(text))}"'
+
+
+def _aside(row: Sequence[Cell], columns: Sequence[Column], kind: Kind) -> str:
+    """The text of a row that is no column of the format."""
+    return next(
+        (str(cell) for cell, each in zip(row, columns, strict=True) if each.kind == kind and cell), ""
+    )
+
+
+def markdown(columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str]) -> str:
+    """Return a pipe table with its columns aligned, the caption above and the notes below."""
+    shown = [column for column in columns if column.kind not in ASIDE]
+    head = [markdown_text(column.heading) for column in shown]
+    body = [[cell if plain else markdown_text(cell) for cell, plain in _shown(row, columns)] for row in rows]
+    widths = [max(3, *map(len, cells)) for cells in zip(head, *body, strict=True)]
+    rules = [
+        f"{'-' * (width - 1)}:" if column.right else f":{'-' * (width - 1)}"
+        for column, width in zip(shown, widths, strict=True)
+    ]
+    lines = [_pipes(cells, shown, widths) for cells in (head, rules, *body)]
+    above = [markdown_text(caption)] if caption else []
+    return "\n\n".join([*above, "\n".join(lines), *map(markdown_text, notes)]) + "\n"
+
+
+def markdown_text(text: str) -> str:
+    r"""Write a text so that Markdown shows it to the letter.
+
+    Examples
+    --------
+    >>> print(markdown_text("a_b | <c>"))
+    a\_b \| &lt;c&gt;
+    """
+    return printable(" ".join(text.split())).translate(MARKDOWN)
+
+
+def _pipes(cells: Iterable[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    padded = (
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, column, width in zip(cells, columns, widths, strict=True)
+    )
+    return f"| {' | '.join(padded)} |"
+
+
+def latex(
+    columns: Sequence[Column], rows: Rows, caption: str, notes: Sequence[str], *, tabular: bool = False
+) -> str:
+    """Return a tabular with the rules of booktabs, in a table environment or with comments instead."""
+    body = [
+        [latex_number(cell) if plain else latex_text(cell) for cell, plain in _shown(row, columns)]
+        for row in rows
+    ]
+    inner = [
+        rf"\begin{{tabular}}{{{''.join(_alignment(columns, rows))}}}",
+        r"  \toprule",
+        f"  {_ampersands([latex_text(column.heading) for column in columns if column.kind not in ASIDE])}",
+        r"  \midrule",
+        *(f"  {_ampersands(cells)}" for cells in body),
+        r"  \bottomrule",
+        r"\end{tabular}",
+    ]
+    if tabular:
+        told = [text for text in (caption, *notes) if text]
+        return "\n".join([*(f"% {printable(' '.join(text.split()))}" for text in told), *inner]) + "\n"
+    above = [rf"  \caption{{{latex_text(caption)}}}"] if caption else []
+    below = [rf"  \par\smallskip\footnotesize {latex_text(note)}" for note in notes]
+    lines = [r"\begin{table}", r"  \centering", *above, *(f"  {line}" for line in inner), *below]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+def latex_text(text: str) -> str:
+    r"""Write a text so that LaTeX prints it to the letter.
+
+    Examples
+    --------
+    >>> print(latex_text("a_b & c%"), latex_text("--"))
+    a\_b \& c\% -{}-
+    """
+    return LIGATURE.sub(r"\1{}", printable(" ".join(text.split())).translate(LATEX))
+
+
+def latex_number(text: str) -> str:
+    r"""Write numbers for LaTeX: a true minus, and powers of ten.
+
+    Examples
+    --------
+    >>> print(latex_number("[-0.0100, 1.23e-05]"), latex_number("< 0.0001"))
+    [$-0.0100$, $1.23 \times 10^{-5}$] $<$ 0.0001
+    """
+    return NUMBER.sub(_in_math, text).replace("<", "$<$")
+
+
+def _in_math(match: re.Match[str]) -> str:
+    if not match["minus"] and not match["power"]:
+        return match[0]
+    power = rf" \times 10^{{{int(match['power'])}}}" if match["power"] else ""
+    return f"${match['minus']}{match['digits'].replace(',', '{,}')}{power}$"
+
+
+def _alignment(columns: Sequence[Column], rows: Rows) -> Iterable[str]:
+    """How a column is set; a column of long texts has lines of a fixed length."""
+    for place, column in enumerate(columns):
+        if column.kind in ASIDE:
+            continue
+        cells = (row[place] for row in rows)
+        long = any(isinstance(cell, str) and len(cell) > LONG for cell in cells)
+        yield "r" if column.right else r"p{0.5\linewidth}" if long else "l"
+
+
+def _ampersands(cells: Iterable[str]) -> str:
+    row = " & ".join(cells)
+    # A bracket or star there would belong to the end of the row before, or to the rule.
+    guard = "{}" if row.startswith(("[", "*")) else ""
+    return rf"{guard}{row} \\"
+
+
+def as_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
+    """Return the rows as dictionaries, under the names of the columns in CSV."""
+    names = [name for column in columns for name in _names(column)]
+    values = (
+        [value for cell, column in zip(row, columns, strict=True) for value in _values(cell, column)]
+        for row in rows
+    )
+    return [dict(zip(names, each, strict=True)) for each in values]
+
+
+def as_csv(columns: Sequence[Column], rows: Rows) -> str:
+    """Return the rows as CSV, with all digits of each number; an interval is two columns."""
+    head = [name for column in columns for name in _names(column)]
+    return rows_as_csv([head, *(list(row.values()) for row in as_rows(columns, rows))])
+
+
+def rows_as_csv(rows: Iterable[Sequence[Any]]) -> str:
+    r"""Return rows as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe.
+
+    Examples
+    --------
+    >>> rows_as_csv([["id", "probability"], ["=1+1", -0.5], [None, 2]])
+    "id,probability\r\n'=1+1,-0.5\r\n,2\r\n"
+    """
+    out = io.StringIO()
+    csv.writer(out).writerows([_harmless(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    """A text without what a terminal or a spreadsheet would obey; a number with all its digits."""
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if not isinstance(value, str):
+        return value
+    text = CONTROL.sub(lambda match: ascii(match[0])[1:-1], value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    if column.kind != "interval":
+        return (column.name,)
+    return tuple(f"{column.name}_{end}".removeprefix("_") for end in ("low", "high"))
+
+
+def _values(cell: Cell, column: Column) -> tuple[Any, ...]:
+    if column.kind == "interval":
+        return cell if isinstance(cell, tuple) else (None, None)
+    return (None,) if isinstance(cell, Undefined) else (cell,)
+
+
+def _shown(row: Sequence[Cell], columns: Sequence[Column]) -> list[tuple[str, bool]]:
+    """Each cell as it is printed, and whether it is a number."""
+    return [
+        (word(cell, column), not isinstance(cell, str))
+        for cell, column in zip(row, columns, strict=True)
+        if column.kind not in ASIDE
+    ]
+
+
+def word(cell: Cell, column: Column) -> str:
+    """Return a cell as people read it.
+
+    Examples
+    --------
+    >>> word((0.1, 0.2), Column("x", "x", "interval")), word(Undefined("few"), Column("x", "x"))
+    ('[0.1000, 0.2000]', '-')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, Undefined):
+        return UNDEFINED
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, tuple):
+        return f"[{', '.join('' if end is None else _digits(end, column) for end in cell)}]"
+    small = (column.kind == "p-value" or isinstance(cell, PValue)) and cell < 1e-4
+    return "< 0.0001" if small else _digits(cell, column)
+
+
+def _digits(value: float, column: Column) -> str:
+    if column.kind == "count" or isinstance(value, int):
+        return count(value)
+    return number(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"

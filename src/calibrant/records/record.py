@@ -1,0 +1,423 @@
+"""Records: what a verb returns, with one declaration per number and one renderer per format."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, Self
+
+import msgspec
+import numpy as np
+
+from calibrant.exceptions import InputError
+from calibrant.records.fields import Field, fields_of, numbers_of
+from calibrant.records.formats import Cell, Column, PValue, Undefined
+from calibrant.records.table import Table, between, interval_heading, named
+from calibrant.records.words import between as span
+from calibrant.records.words import first_line, lower, number, percent
+
+SCHEMA_VERSION = 1
+OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
+
+
+def plain(value: Any) -> Any:
+    """Turn records, arrays and NumPy numbers into what JSON knows; refuse NaN and infinity.
+
+    Undefined values are None with a reason beside them; a NaN that gets here is a bug in calibrant.
+    """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"a result holds {value!r}; undefined values must be None with a reason")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+class Printed:
+    """What every result can be written as, from its `to_dict` and its `to_tables`."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain Python values, undefined ones as None."""
+        raise NotImplementedError
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return what the record shows in print, the main table first."""
+        raise NotImplementedError
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the record as JSON, its schema version first."""
+        record = {"schema_version": SCHEMA_VERSION, **self.to_dict()}
+        return json.dumps(record, indent=indent, allow_nan=False, ensure_ascii=False)
+
+    def to_text(self, *, meanings: bool = False) -> str:
+        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number."""
+        return "\n".join(each.to_text(meanings=meanings) for each in self.to_tables())
+
+    def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
+        """Return the record's tables in Markdown, or the one of a name."""
+        return "\n".join(each.to_markdown(meanings=meanings) for each in self._chosen(table))
+
+    def to_latex(self, table: str | None = None, *, tabular: bool = False, meanings: bool = False) -> str:
+        """Return the record's tables in LaTeX for the package booktabs, or the one of a name.
+
+        With ``tabular``, each is a tabular alone, to stand in a table environment of your own.
+        """
+        return "\n".join(each.to_latex(tabular=tabular, meanings=meanings) for each in self._chosen(table))
+
+    def to_csv(self, table: str | None = None) -> str:
+        """Return the record's first table as CSV, or the one of a name, with all digits."""
+        return named(self.to_tables(), table).to_csv()
+
+    def to_html(self) -> str:
+        """Return the record's tables in HTML."""
+        return "".join(each.to_html() for each in self.to_tables())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _chosen(self, table: str | None) -> tuple[Table, ...]:
+        tables = self.to_tables()
+        return tables if table is None else (named(tables, table),)
+
+
+class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
+    """Base of the records: frozen, with fields that are declared by `calibrant.records.number` and others.
+
+    Examples
+    --------
+    >>> from calibrant.results import DisputedItem
+    >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
+    >>> print(found.to_text(), end="")
+    An item on which annotators differ
+      number     value
+    Agreement
+      Agreement  0.5000
+    >>> found
+    DisputedItem(item='sentence 7')
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain Python values, undefined ones as None; hidden fields are left out."""
+        return {each.name: plain(getattr(self, each.name)) for each in fields_of(type(self))}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Self:
+        """Return the record that a dictionary of `to_dict` or of a JSON file describes.
+
+        Raises
+        ------
+        InputError
+            If a field is missing, unknown or of another type; the error names its place.
+        """
+        try:
+            return msgspec.convert({key: value[key] for key in value if key != "schema_version"}, cls)
+        except msgspec.ValidationError as error:
+            message = f"this is no record of type {cls.__name__}: {error}"
+            raise InputError(message, "give what to_dict or --json wrote", code="input") from None
+
+    def remarks(self) -> Iterable[tuple[str, str]]:
+        """Return remarks, each with the name of the field that it stands beside (``""``: the record)."""
+        return ()
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warnings of the record, its parts and its quantities: fields that end in ``warning``."""
+        found: dict[str, list[str]] = {}
+        for label, text in _warnings(self):
+            found.setdefault(text, []).append(label)
+        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
+        return tuple(f"{label}{text}" for text, label in labels.items())
+
+    def settings(self) -> dict[str, str]:
+        """Return the label and value of each headline setting, and of those that all its rows share."""
+        shown = (each for each in numbers_of(type(self)) if each.role == "setting" and each.headline)
+        said = {each.label: worded(each.of(self)[0], each.unit) for each in shown}
+        for each in fields_of(type(self)):
+            if each.role == "rows":
+                said |= _shared([record.settings() for record in getattr(self, each.name)])
+        return {label: text for label, text in said.items() if text}
+
+    def to_text(self, *, meanings: bool = False) -> str:
+        """Return the tables for a terminal, and how the record was made."""
+        tables, said = super().to_text(meanings=meanings), self.settings()
+        if not said:
+            return tables
+        width = max(map(len, said))
+        lines = (f"  {label:<{width}}  {value}\n" for label, value in said.items())
+        return f"{tables}\nHow\n{''.join(lines)}"
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the first table as dictionaries."""
+        return self.to_tables()[0].to_rows()
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the record's numbers as a table, and one table for each field of rows, in their order.
+
+        A single row that has rows of its own is also shown in full.
+        """
+        level = getattr(self, "level", None)
+        tables: list[Table] = []
+        for each in fields_of(type(self)):
+            if each.role == "rows":
+                records: tuple[Record, ...] = getattr(self, each.name)
+                tables += [self._rows_table(each, records, level)] if records else []
+                if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
+                    tables += records[0].to_tables()
+            elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
+                tables += self._numbers_table(level)
+        return (*tables, *self.more_tables())
+
+    def more_tables(self) -> tuple[Table, ...]:
+        """Return tables that no field declares, such as a confusion matrix."""
+        return ()
+
+    def __repr__(self) -> str:
+        own = numbers_of(type(self))
+        shown = [each for each in own if each.role == "name" or (each.role == "number" and each.headline)]
+        values = ((each.name, each.of(self)[0]) for each in shown)
+        said = [f"{name}={_short(value)}" for name, value in values if value is not None]
+        rows = (each.name for each in fields_of(type(self)) if each.role == "rows")
+        said += [f"{name}=<{len(getattr(self, name))}>" for name in rows]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def _caption(self) -> str:
+        names = (each for each in fields_of(type(self)) if each.role == "name")
+        said = {each.label: worded(getattr(self, each.name)) for each in names} | self.settings()
+        clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
+        title = _title(type(self))
+        return f"{title}: {clauses}" if clauses else title
+
+    def _numbers_table(self, level: float | None) -> Iterator[Table]:
+        """Every number, one row each; none if there is no number to show."""
+        remarks, rows = list(self.remarks()), []
+        for each in numbers_of(type(self)):
+            value, reason = each.of(self)
+            if each.role != "number" or (value is None and reason is None):
+                continue
+            estimate, interval = cells(value, reason, each)
+            why = next((cell.reason for cell in (estimate, interval) if isinstance(cell, Undefined)), None)
+            remark = "; ".join(text for name, text in remarks if name == each.name) or None
+            rows.append((each.group, each.name, each.label, estimate, interval, remark, why, each.meaning))
+        groups = list(dict.fromkeys(row[0] for row in rows))
+        rows.sort(key=lambda row: groups.index(row[0]))
+        columns = (
+            Column("group", "", "group"),
+            Column("field", "", "key"),
+            Column("number", "number", "name"),
+            Column("value", "value"),
+            Column("", interval_heading(level) if level else "interval", "interval"),
+            Column("remark", "remark", "text"),
+            Column("reason", "", "reason"),
+            Column("meaning", "", "meaning"),
+        )
+        empty = {place for place in (4, 5) if all(row[place] is None for row in rows)}
+        kept = [place for place in range(len(columns)) if place not in empty]
+        notes = (*(text for name, text in remarks if not name), *self.warnings())
+        if rows:
+            yield Table(
+                "numbers",
+                tuple(columns[place] for place in kept),
+                tuple(tuple(row[place] for place in kept) for row in rows),
+                self._caption(),
+                notes,
+                _title(type(self)),
+            )
+
+    def _rows_table(self, field: Field, records: Sequence[Record], level: float | None) -> Table:
+        caption, before = self._caption(), fields_of(type(self))
+        before = before[: before.index(field)]
+        main = not any(each.role == "number" or each.role == "rows" for each in before)
+        remarks = (text for name, text in self.remarks() if name == field.name)
+        return Table(
+            field.name,
+            *columns_of(records, level),
+            f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
+            (*remarks, *_warnings_of_rows(records)),
+            field.label,
+            field.most,
+        )
+
+
+def columns_of(
+    records: Sequence[Record], level: float | None = None
+) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return columns and rows of records of one kind, one row each.
+
+    The columns are the names, then the headline numbers, or all numbers and settings if none is a headline.
+    """
+    own = numbers_of(type(records[0]))
+    headline = [each for each in own if each.role == "number" and each.headline]
+    names = [each for each in own if each.role == "name"]
+    shown = names + (headline or [each for each in own if each.role != "name"])
+    level = getattr(records[0], "level", level)
+    columns: list[Column] = []
+    for each in shown:
+        columns.append(_column(each, [each.of(record)[0] for record in records]))
+        if each.interval:
+            heading = interval_heading(level) if level else "interval"
+            columns.append(Column(each.name, heading, "interval", meaning=f"Interval of: {each.meaning}"))
+    rows = []
+    for record in records:
+        both = [(cells(*each.of(record), each), each.interval) for each in shown]
+        rows.append(tuple(cell for pair, interval in both for cell in (pair if interval else pair[:1])))
+    return tuple(columns), tuple(rows)
+
+
+class Quantity(Record, frozen=True):
+    """A number with its interval, or the reason why it is undefined.
+
+    Examples
+    --------
+    >>> print(Quantity(0.043, 0.035, 0.051), Quantity(None, reason="one item"))
+    0.0430 [0.0350, 0.0510] -
+    >>> Quantity(None, reason="one item").to_dict()
+    {'estimate': None, 'reason': 'one item'}
+    """
+
+    estimate: Annotated[float | None, msgspec.Meta(description="The number; null where it is undefined.")]
+    low: Annotated[float | None, msgspec.Meta(description="Lower end of the interval, if any.")] = None
+    high: Annotated[float | None, msgspec.Meta(description="Upper end of the interval, if any.")] = None
+    standard_error: Annotated[
+        float | None, msgspec.Meta(description="Standard error of the estimate, if there is one.")
+    ] = None
+    reason: Annotated[
+        str | None, msgspec.Meta(description="Reason why the number, or its interval, is undefined.")
+    ] = None
+    warning: Annotated[
+        str | None, msgspec.Meta(description="Condition that limits how far the interval can be trusted.")
+    ] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the quantity as plain Python values, without what it does not have."""
+        record = super().to_dict()
+        return {key: value for key, value in record.items() if value is not None or key not in OPTIONAL}
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the number and its interval, one row."""
+        field = Field(("estimate",), "Estimate", "", "number")
+        columns = Column("estimate", "estimate"), Column("", "interval", "interval")
+        return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
+
+    def __str__(self) -> str:
+        interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
+        return number(self.estimate) + interval
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.to_dict().items())})"
+
+
+def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
+    """Return a value and its interval as cells of a table."""
+    if isinstance(value, Quantity):
+        interval = between(value.low, value.high, {})
+        if interval is None and value.estimate is not None and value.reason is not None:
+            interval = Undefined(value.reason)
+        return _number(value.estimate, value.reason, field), interval
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return _number(value, reason, field), None
+    return worded(value), None
+
+
+def _number(value: float | None, reason: str | None, field: Field) -> Cell:
+    if value is None:
+        return None if reason is None else Undefined(reason)
+    return PValue(value) if field.unit == "p-value" else value
+
+
+def worded(value: Any, unit: str | None = None) -> str:
+    """Return a setting as text; nothing for None.
+
+    Examples
+    --------
+    >>> worded(None), worded(True), worded(1200), worded(("a", "b")), worded({"x": 0.5})
+    ('', 'yes', '1,200', 'a, b', 'x: 0.5000')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {worded(each)}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(worded, value))
+    if isinstance(value, int):
+        return f"{value}" if unit == "seed" else f"{value:,}"
+    if unit == "percent":
+        return percent(value)
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _has_numbers(field: Field) -> bool:
+    if field.role != "part" or field.kind is None:
+        return field.role == "number"
+    return any(each.role == "number" for each in numbers_of(field.kind))
+
+
+def _title(kind: type[Record]) -> str:
+    return first_line(kind.__doc__) or kind.__name__
+
+
+def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The settings that are equal in all rows."""
+    first = settings[0] if settings else {}
+    return {label: text for label, text in first.items() if all(each.get(label) == text for each in settings)}
+
+
+def _short(value: Any) -> str:
+    return (
+        str(value)
+        if isinstance(value, Quantity)
+        else number(value)
+        if isinstance(value, float)
+        else repr(value)
+    )
+
+
+def _column(field: Field, values: Sequence[Any]) -> Column:
+    """The column of a field: text, counts or numbers, by what its values are."""
+    heading = field.short or lower(field.label)
+    if field.role == "name":
+        return Column(field.name, heading, "name", meaning=field.meaning)
+    present = [value for value in values if value is not None]
+    if field.unit == "p-value":
+        return Column(field.name, heading, "p-value", meaning=field.meaning)
+    whole = present and all(isinstance(value, int) and not isinstance(value, bool) for value in present)
+    if whole or field.unit == "count":
+        return Column(field.name, heading, "count", meaning=field.meaning)
+    numeric = all(isinstance(value, int | float | Quantity) for value in present)
+    return Column(field.name, heading, "number" if numeric else "text", meaning=field.meaning)
+
+
+def _warnings(record: Record) -> Iterator[tuple[str, str]]:
+    """Every warning in a record, those of its quantities with their labels; rows keep theirs."""
+    for each in fields_of(type(record)):
+        value = getattr(record, each.name)
+        if each.name.endswith("warning") and isinstance(value, str):
+            yield "", value
+        elif isinstance(value, Record):
+            label = each.label if each.role == "number" else ""
+            yield from ((label, text) for _, text in _warnings(value))
+
+
+def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
+    """The warnings of rows, each with the names of the rows that have it; those of quantities are in JSON."""
+    found: dict[str, list[str]] = {}
+    names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
+    for record in records:
+        for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
+            found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
+    for text, about in found.items():
+        more = f" and {len(about) - 3} more" if len(about) > 3 else ""
+        yield f"{'; '.join(about[:3])}{more}: {text}" if any(about) else text

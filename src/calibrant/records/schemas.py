@@ -1,0 +1,88 @@
+"""The JSON Schema of a record, generated from its fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from calibrant.records.record import OPTIONAL, SCHEMA_VERSION, Quantity, Record
+from calibrant.records.words import first_line
+
+
+def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
+    """Return the JSON Schema of what ``to_json`` of a record writes.
+
+    Parameters
+    ----------
+    kind
+        The record.
+    title
+        Title of the schema; the first line of the record's docstring if none is given.
+
+    Examples
+    --------
+    >>> from calibrant.records import Quantity
+    >>> schema(Quantity)["properties"]["reason"]["type"]
+    ['string', 'null']
+    """
+    (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}", schema_hook=_unseen)
+    known = {each.__name__: each for each in _below(Record)}
+    found = {name: _shown(node, known.get(name, Record)) for name, node in parts.items()}
+    top = found.pop(kind.__name__)
+    version = {"const": SCHEMA_VERSION, "description": "Version of this format."}
+    used: dict[str, Any] = {}
+    waiting = [top]
+    while waiting:
+        for name in _names(waiting.pop()):
+            if name not in used:
+                used[name] = found[name]
+                waiting.append(found[name])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **top,
+        "title": title or first_line(kind.__doc__),
+        "properties": {"schema_version": version, **top["properties"]},
+        "required": ["schema_version", *top["required"]],
+        **({"$defs": {name: found[name] for name in found if name in used}} if used else {}),
+    }
+
+
+def _unseen(kind: Any) -> dict[str, Any]:
+    """Hidden fields may have types that JSON does not know; they are taken out."""
+    return {"type": "object"}
+
+
+def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
+    """A record's schema without hidden fields; `to_dict` always writes every other field."""
+    properties = {
+        name: _typed(each)
+        for name, each in node.get("properties", {}).items()
+        if each.get("role") != "hidden"
+    }
+    left_out = OPTIONAL if issubclass(kind, Quantity) else ()
+    required = [name for name in properties if name not in left_out]
+    text = first_line(kind.__doc__)
+    return {**node, "description": f"{text}.", "properties": properties, "required": required}
+
+
+def _typed(node: dict[str, Any]) -> dict[str, Any]:
+    """A field's schema without its default, and with types of a choice as one list."""
+    node = {key: value for key, value in node.items() if key != "default"}
+    kinds = node.get("anyOf", ())
+    if kinds and all(set(each) == {"type"} for each in kinds):
+        del node["anyOf"]
+        node["type"] = [each["type"] for each in kinds]
+    return node
+
+
+def _names(node: Any) -> list[str]:
+    """Names of the definitions that a schema refers to."""
+    if isinstance(node, dict):
+        own = [node["$ref"].rpartition("/")[2]] if "$ref" in node else []
+        return own + [name for value in node.values() for name in _names(value)]
+    return [name for value in node for name in _names(value)] if isinstance(node, list) else []
+
+
+def _below(kind: type[Record]) -> list[type[Record]]:
+    return [each for own in kind.__subclasses__() for each in (own, *_below(own))]

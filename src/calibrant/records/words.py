@@ -1,0 +1,103 @@
+"""Numbers as people read them: the one formatter for the terminal, for tables and for notes."""
+
+from __future__ import annotations
+
+UNDEFINED = "-"
+"""The symbol of an undefined number in every format for people; a footnote gives the reason."""
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.
+
+    Examples
+    --------
+    >>> number(0.06967), number(0.0000123), number(0.0), number(None)
+    ('0.0697', '1.23e-05', '0.0000', '-')
+    """
+    if value is None:
+        return UNDEFINED
+    if value != 0 and abs(value) < 10**-digits:
+        return f"{value:.3g}"
+    return f"{value:.{digits}f}"
+
+
+def count(value: float) -> str:
+    """Write a count with thousands apart; ties can make it fractional.
+
+    Examples
+    --------
+    >>> count(6004), count(300.5)
+    ('6,004', '300.5')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def counted(value: int, noun: str) -> str:
+    """Write how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "item"), counted(1200, "item")
+    ('1 item', '1,200 items')
+    """
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
+def percent(level: float) -> str:
+    """Write a level.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.975)
+    ('95 %', '97.5 %')
+    >>> percent(0.9999999)
+    '99.99999 %'
+    """
+    return f"{100 * level:.12g} %"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Write an interval.
+
+    Examples
+    --------
+    >>> between(0.05393, 0.08525), between(None, None)
+    ('[0.0539, 0.0853]', '-')
+    """
+    return UNDEFINED if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value; one below 0.0001 as that.
+
+    Examples
+    --------
+    >>> p_value(0.034), p_value(1e-9), p_value(None)
+    ('p = 0.0340', 'p < 0.0001', '-')
+    """
+    if value is None:
+        return UNDEFINED
+    return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
+
+
+def first_line(text: str | None) -> str:
+    r"""Return the first line of a docstring without its full stop.
+
+    Examples
+    --------
+    >>> first_line("How far annotators agree.\n\nMore.")
+    'How far annotators agree'
+    """
+    return (text or "").strip().split("\n", 1)[0].removesuffix(".")
+
+
+def lower(label: str) -> str:
+    """Return a label as it appears inside a sentence; abbreviations stay.
+
+    Examples
+    --------
+    >>> lower("Log loss"), lower("ECE bins"), lower("CalibErr")
+    ('log loss', 'ECE bins', 'CalibErr')
+    """
+    first = label.partition(" ")[0][1:]
+    return label[:1].lower() + label[1:] if first == first.lower() else label
