@@ -22,7 +22,7 @@ SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
 TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
 COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
 # Commands whose schema is generated, and those whose schema is still a file.
-GENERATED = ("measure", "agree")
+GENERATED = ("measure", "agree", "slices", "fit", "apply")
 WRITTEN = ("compare", "protocol")
 WIDTH = 100
 
@@ -219,7 +219,7 @@ def json_output() -> str:
         [
             "# JSON output",
             "",
-            "The JSON Schema of `measure` and `agree` is generated from their records:",
+            "The JSON Schema of these commands is generated from their records, such as",
             '`calibrant.results.schema("measure")`. An undefined number is `null`, with its `reason` beside',
             "it.",
             "",
@@ -265,7 +265,7 @@ def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
     def named(child: dict[str, Any]) -> dict[str, Any]:
         if "$ref" in child:
             return {**child, "type": child["$ref"].rpartition("/")[2]}
-        if "$ref" in child.get("items", {}):
+        if isinstance(child.get("items"), dict) and "$ref" in child["items"]:
             return {**child, "type": f"array of {child['items']['$ref'].rpartition('/')[2]}"}
         if "anyOf" in child:
             return {

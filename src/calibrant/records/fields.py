@@ -6,6 +6,7 @@ A field of a `calibrant.records.Record` is declared in its annotation, such as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -43,6 +44,8 @@ class Field:
         Heading of a column, if the label is too long for one.
     most
         Rows that a terminal shows; None for all.
+    ranked
+        Whether the first rows matter most.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -58,6 +61,7 @@ class Field:
     interval: bool = False
     short: str = ""
     most: int | None = None
+    ranked: bool = False
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -129,17 +133,17 @@ def setting(label: str, meaning: str, *, unit: str | None = None, headline: bool
     return _meta("setting", label, meaning, unit=unit, headline=headline)
 
 
-def rows(label: str, meaning: str, *, most: int | None = None) -> msgspec.Meta:
+def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = False) -> msgspec.Meta:
     """Declare a tuple of records, which is printed as a table with one row per record.
 
-    A terminal shows at most ``most`` of them.
+    A terminal shows at most ``most`` of them: the first ones if they are ranked, else some from everywhere.
 
     Examples
     --------
     >>> rows("Bins", "One entry per bin.").title
     'Bins'
     """
-    return _meta("rows", label, meaning, most=most)
+    return _meta("rows", label, meaning, most=most, ranked=ranked)
 
 
 def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
@@ -206,7 +210,7 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
 
 @cache
 def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return names, numbers and settings of a record, those of its parts in their place.
+    """Return names, numbers and settings of a record, those of its parts and quantities in their place.
 
     Examples
     --------
@@ -220,7 +224,15 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
             found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
         elif each.role in ("name", "number", "setting"):
             found.append(each)
+            found += _beside(each)
     return tuple(found)
+
+
+def _beside(quantity: Field) -> Iterator[Field]:
+    """Numbers of a quantity beside its estimate and interval."""
+    for field in numbers_of(quantity.kind) if quantity.role == "number" and quantity.kind else ():
+        if field.role == "number":
+            yield replace(_inside(quantity, field), headline=quantity.headline and field.headline)
 
 
 def _inside(part: Field, field: Field) -> Field:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -62,9 +62,16 @@ class Printed:
         record = {"schema_version": SCHEMA_VERSION, **self.to_dict()}
         return json.dumps(record, indent=indent, allow_nan=False, ensure_ascii=False)
 
-    def to_text(self, *, meanings: bool = False) -> str:
-        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number."""
-        return "\n".join(each.to_text(meanings=meanings) for each in self.to_tables())
+    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
+        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number.
+
+        Tables of which a terminal shows a part have ``most`` rows, if that is given.
+        """
+        tables = (
+            each if most is None or each.most is None else replace(each, most=most)
+            for each in self.to_tables()
+        )
+        return "\n".join(each.to_text(meanings=meanings) for each in tables)
 
     def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
         """Return the record's tables in Markdown, or the one of a name."""
@@ -155,9 +162,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 said |= _shared([record.settings() for record in getattr(self, each.name)])
         return {label: text for label, text in said.items() if text}
 
-    def to_text(self, *, meanings: bool = False) -> str:
+    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
         """Return the tables for a terminal, and how the record was made."""
-        tables, said = super().to_text(meanings=meanings), self.settings()
+        tables, said = super().to_text(meanings=meanings, most=most), self.settings()
         if not said:
             return tables
         width = max(map(len, said))
@@ -253,6 +260,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             (*remarks, *_warnings_of_rows(records)),
             field.label,
             field.most,
+            field.ranked,
         )
 
 

@@ -44,7 +44,7 @@ def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
         "title": title or first_line(kind.__doc__),
         "properties": {"schema_version": version, **top["properties"]},
         "required": ["schema_version", *top["required"]],
-        **({"$defs": {name: found[name] for name in found if name in used}} if used else {}),
+        "$defs": {name: found[name] for name in found if name in used},
     }
 
 

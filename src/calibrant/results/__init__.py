@@ -205,7 +205,13 @@ __all__ = [
 ]
 
 # The records that commands print as JSON.
-OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "measure": Measured}
+OUTPUTS: dict[str, type[Record]] = {
+    "agree": Agreement,
+    "apply": AppliedRecalibrator,
+    "fit": FittedRecalibrator,
+    "measure": Measured,
+    "slices": SliceTables,
+}
 
 
 def schema(command: str) -> dict[str, Any]:
