@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 from pyarrow import parquet as pq
 
-from calibrant.cli._measured import plug_in_bias
 from calibrant.cli._report import lines_of
 from calibrant.data import predictions
 from calibrant.exceptions import InputError
@@ -23,6 +22,7 @@ from calibrant.measure.calibration_error import rms_calibration_error
 from calibrant.measure.debiased import debiased_squared_error
 from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.report import page
+from calibrant.results.drawing import bin_limits
 from calibrant.results.measured import Measured
 from calibrant.results.measurement import Measurement
 from calibrant.workflow import Columns, measure, plan, report, tally
@@ -61,15 +61,18 @@ def write(folder: Path, columns: dict[str, Any]) -> Path:
 
 
 def assert_close(one: Measurement, other: Measurement, tolerance: float) -> None:
-    for name in ("n", "positives", "event", "clusters", "binning", "reasons"):
+    for name in ("n", "positives", "event", "clusters", "binning", "bins_warning"):
         assert getattr(one, name) == getattr(other, name), name
-    for name in ("weight_sum", "brier", "log_loss"):
+    for name in ("weight_sum", "brier"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), name
-    assert one.ece.value == pytest.approx(other.ece.value, abs=1e-12)
+    assert one.log_loss.estimate == pytest.approx(other.log_loss.estimate, abs=1e-6)
+    assert one.ece == pytest.approx(other.ece, abs=1e-12)
     assert one.rms_calibration_error == pytest.approx(other.rms_calibration_error, abs=tolerance)
     # The estimator's bins keep rows whole: with few pairs a row they are other bins.
     assert other.interval.standard_error is not None
-    assert one.debiased_mse == pytest.approx(other.debiased_mse, abs=2 * other.interval.standard_error)
+    assert one.debiased_mse.estimate == pytest.approx(
+        other.debiased_mse.estimate, abs=2 * other.interval.standard_error
+    )
 
 
 def test_a_record_has_the_numbers_of_the_functions() -> None:
@@ -78,11 +81,14 @@ def test_a_record_has_the_numbers_of_the_functions() -> None:
     assert found.rms_calibration_error == pytest.approx(
         rms_calibration_error(columns["label"], columns["score"], bin_size=100), abs=1e-12
     )
-    assert found.debiased_mse == pytest.approx(debiased_squared_error(columns["label"], columns["score"]))
+    debiased = debiased_squared_error(columns["label"], columns["score"])
+    assert found.debiased_mse.estimate == pytest.approx(debiased)
     bins = adaptive_bins(columns["label"], columns["score"], size=100)
-    np.testing.assert_allclose(found.bins.frequency, bins.frequency)
+    np.testing.assert_allclose(found.sums.frequency, bins.frequency)
     assert (found.n, found.positives) == (3000, int(columns["label"].sum()))
-    assert ((found.bin_low <= bins.frequency) & (bins.frequency <= found.bin_high)).all()
+    for each, frequency in zip(found.bins, bins.frequency, strict=True):
+        assert each.frequency.estimate == frequency
+        assert (each.frequency.low or 0) <= frequency <= (each.frequency.high or 0)
 
 
 def test_dataframes_and_files_give_the_same_record(tmp_path: Path) -> None:
@@ -115,8 +121,8 @@ def test_bins_of_a_tally_hold_whole_rows_and_say_so(tmp_path: Path) -> None:
     columns = {"score": np.repeat([0.50001, 0.50002, 0.9], 1000), "label": np.tile([0, 1], 1500)}
     found = measure(write(tmp_path, columns), bin_size=100)["binary"]
     assert (found.binning.asked, found.binning.used) == (30, 2)
-    assert found.bins.n.tolist() == [2000, 1000]
-    assert "2 bins instead of 30" in found.reasons["bins_warning"]
+    assert found.sums.n.tolist() == [2000, 1000]
+    assert "2 bins instead of 30" in (found.bins_warning or "")
 
 
 @pytest.mark.usefixtures("streamed")
@@ -135,10 +141,10 @@ def test_exact_means_the_same_bins_from_a_large_table(
     assert large.tally == small.tally == "exact"
     for name in ("n", "positives", "sum_score", "edge_low", "edge_high", "weight"):
         np.testing.assert_allclose(
-            getattr(large.bins, name), getattr(small.bins, name), rtol=1e-12, err_msg=name
+            getattr(large.sums, name), getattr(small.sums, name), rtol=1e-12, err_msg=name
         )
     assert large.rms_calibration_error == pytest.approx(small.rms_calibration_error, abs=1e-12)
-    assert large.ece.value == pytest.approx(small.ece.value, abs=1e-12)
+    assert large.ece == pytest.approx(small.ece, abs=1e-12)
 
 
 @pytest.mark.usefixtures("streamed")
@@ -208,8 +214,8 @@ def test_a_large_long_table_with_classes_is_tallied_by_class(tmp_path: Path) -> 
 def test_the_mean_over_classes_is_of_signed_squares() -> None:
     found = measure(pa.table(wide_columns()[0]), event="classwise")
     assert found.mean is not None
-    signed = [each.debiased_mse for each in found.events if each.debiased_mse is not None]
-    assert found.mean.debiased_mse == pytest.approx(np.mean(signed))
+    signed = [each.debiased_mse.estimate or 0.0 for each in found.events]
+    assert found.mean.debiased_mse.estimate == pytest.approx(np.mean(signed))
     squares = [each.calibration_mse for each in found.events]
     assert found.mean.rms_calibration_error == pytest.approx(np.sqrt(np.mean(squares)))
 
@@ -223,11 +229,12 @@ def test_clusters_widen_the_interval_and_the_bins() -> None:
     alone = measure(pa.table(columns), bin_count=5)["binary"]
     grouped = measure(pa.table({**columns, "cluster": group}), bin_count=5)["binary"]
     assert grouped.clusters == 150
-    assert (grouped.bin_high - grouped.bin_low).mean() > 2 * (alone.bin_high - alone.bin_low).mean()
+    widths = [np.mean(each.high - each.low) for each in map(bin_limits, (grouped, alone))]
+    assert widths[0] > 2 * widths[1]
     assert alone.interval.low is not None
     assert grouped.interval.low is not None
     assert grouped.interval.low < alone.interval.low
-    assert grouped.ece.noise_floor.dependence == "clusters"
+    assert grouped.ece_noise_floor.dependence == "clusters"
 
 
 def test_equal_seeds_give_equal_records_on_any_number_of_threads(tmp_path: Path) -> None:
@@ -260,7 +267,7 @@ def test_default_events_follow_the_form_of_the_table() -> None:
 def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
     found = measure(pa.table({"score": [0.5] * 150, "label": [0, 1] * 75}))["binary"]
     assert found.binning.used == 1
-    assert "150 pairs" in found.reasons["bins_warning"]
+    assert "150 pairs" in (found.bins_warning or "")
 
 
 def test_an_unknown_event_is_told_those_that_the_table_has() -> None:
@@ -344,10 +351,10 @@ def test_the_order_of_rows_changes_nothing(
     columns = {name: values[shuffle] for name, values in columns.items()}
     other = measure(pa.table(columns), event=event, smooth=True)[event]
     assert one.clusters
-    assert one.smooth_ece is not None
-    assert other.smooth_ece is not None
-    for first, second in ((one.ece, other.ece), (one.smooth_ece, other.smooth_ece)):
-        assert first.noise_floor.mean == pytest.approx(second.noise_floor.mean, rel=1e-9)
+    assert one.smooth_ece_noise_floor is not None
+    assert other.smooth_ece_noise_floor is not None
+    assert one.ece_noise_floor.mean == pytest.approx(other.ece_noise_floor.mean, rel=1e-9)
+    assert one.smooth_ece_noise_floor.mean == pytest.approx(other.smooth_ece_noise_floor.mean, rel=1e-9)
     assert one.test.p_value == pytest.approx(other.test.p_value, rel=1e-9)
     assert one.interval.high == pytest.approx(other.interval.high, rel=1e-9)
 
@@ -476,7 +483,7 @@ def test_a_class_may_first_appear_late_in_a_large_table(tmp_path: Path) -> None:
 def test_a_table_of_events_has_a_row_for_each() -> None:
     rows = measure(pa.table(wide_columns(300)[0]), event=["top", "class:a"]).to_rows()
     assert [row["event"] for row in rows] == ["top", "class:a"]
-    assert rows[0]["low"] <= rows[0]["high"]
+    assert rows[0]["calibration_error_low"] <= rows[0]["calibration_error_high"]
 
 
 def test_a_tally_can_be_measured() -> None:
@@ -544,15 +551,16 @@ def test_gaps_that_cancel_within_wide_bins_are_named_next_to_the_numbers() -> No
     found = measure(table, bin_size=2000)["binary"]
     assert found.interval.low is not None
     assert found.rms_calibration_error < found.interval.low
-    warning = found.reasons["rms_calibration_error_warning"]
+    warning = found.rms_calibration_error_warning
+    assert warning is not None
     assert (
         f"CalibErr ({found.rms_calibration_error:.4f}) is below the interval of the debiased error" in warning
     )
     assert warning in found.warnings()
-    assert plug_in_bias(found) == "below the debiased error: gaps can cancel within a bin"
+    assert "below the debiased error: gaps can cancel within a bin" in found.to_text()
     plain = measure(predictions("dated", "naive-bayes"), bin_size=20)["binary"]
-    assert "rms_calibration_error_warning" not in plain.reasons
-    assert plug_in_bias(plain) == "biased upward by noise"
+    assert plain.rms_calibration_error_warning is None
+    assert "biased upward by noise" in plain.to_text()
 
 
 def test_verdicts_on_several_models_are_adjusted_for_all_comparisons_of_the_report() -> None:

@@ -20,7 +20,8 @@ from pyarrow import parquet as pq
 from calibrant.cli._options import FORMATS, Printing
 from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
-from calibrant.results import Result, Table
+from calibrant.records import Printed, Table
+from calibrant.records.formats import ASIDE
 from calibrant.workflow import fit_recalibrator, predict_coreference, train_coreference, train_tagger
 
 Run = Callable[..., Any]
@@ -90,11 +91,11 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
 
 def found_by(
     run: Run, monkeypatch: pytest.MonkeyPatch, place: Callable[[str], Path], name: str
-) -> tuple[Result, Sequence[str]]:
+) -> tuple[Printed, Sequence[str]]:
     """Run a command once; return its result, and what it prints as text."""
-    kept: list[tuple[Result, Sequence[str]]] = []
+    kept: list[tuple[Printed, Sequence[str]]] = []
 
-    def keep(self: Printing, found: Result, lines: Callable[[], Sequence[str]], **options: Any) -> None:
+    def keep(self: Printing, found: Printed, lines: Callable[[], Sequence[str]], **options: Any) -> None:
         kept.append((found, lines()))
 
     monkeypatch.setattr(Printing, "show", keep)
@@ -152,7 +153,9 @@ def as_it_was(table: Table) -> None:
                 assert text == ""
     piped = [line for line in table.to_markdown().splitlines() if line.startswith("| ")]
     assert len(piped) == len(table.rows) + 2
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in piped} == {len(table.columns) + 1}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in piped} == {
+        sum(each.kind not in ASIDE for each in table.columns) + 1
+    }
 
 
 def compiles(latex: str, tabular: str, folder: Path) -> None:
@@ -183,7 +186,7 @@ def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> 
     [
         (("--format", "csv", "--json"), "--json and --format csv ask for different things"),
         (("--table", "bins"), "--table goes with --format md, latex, tabular or csv"),
-        (("--format", "md", "--table", "bin"), "no table 'bin': it has errors, numbers, bins"),
+        (("--format", "md", "--table", "bin"), "no table 'bin': it has events, numbers, bins"),
         (("--format", "xls"), "'xls' is not one of 'text'"),
     ],
     ids=["two formats", "text", "no such table", "no such format"],

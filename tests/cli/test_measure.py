@@ -18,6 +18,7 @@ from pyarrow import parquet as pq
 
 from calibrant.io import save_tally
 from calibrant.measure.tally import Tally
+from calibrant.results import schema
 from calibrant.workflow import measure
 
 Run = Callable[..., Any]
@@ -33,7 +34,7 @@ DESIGNED = [
     "max_calibration_error",
     "ece",
     "debiased_mse",
-    "debiased_rms",
+    "calibration_error",
     "brier",
     "log_loss",
     "refinement",
@@ -47,15 +48,15 @@ def test_each_event_says_what_it_takes_as_independent(run: Run, tmp_path: Path) 
     columns = {"score": [0.2, 0.8] * 300, "label": [0, 1] * 300, "item": np.arange(600) // 2}
     path = tmp_path / "long.parquet"
     pq.write_table(pa.table({**columns, "class": ["no", "yes"] * 300}), path)
-    said = run("measure", path).out
-    assert "pooled: 300 clusters; class:no, class:yes: pairs independent" in said
+    found = json.loads(run("measure", path, "--json").out)
+    clusters = {each["event"]: each["clusters"] for each in found["events"]}
+    assert clusters == {"pooled": 300, "class:no": None, "class:yes": None}
 
 
 @pytest.fixture(scope="session")
-def validator(root: Path) -> jsonschema.Draft202012Validator:
-    schema = json.loads((root / "src/calibrant/schemas/measure.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+def validator() -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(schema("measure"))
+    return jsonschema.Draft202012Validator(schema("measure"))
 
 
 def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
@@ -65,15 +66,15 @@ def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
     assert (ran.code, ran.err) == (0, "")
     for part in (
         "400 rows, long table",
-        "Calibration error (RMS, debiased)",
-        "95 % interval [",
+        "Calibration error",
+        "95 % interval",
         "CalibErr",
-        "ECE (15 equal-width bins)",
+        "ECE (Guo et al.)",
         "Brier score",
-        "adaptive, 200 pairs a bin asked for, 2 used",
-        "pairs independent",
-        "inverted test",
-        "seed   ",
+        "2 adaptive bins of 200 pairs",
+        "  ECE bins                  15",
+        "  Interval method           inverted",
+        "  Seed                      5",
         f"calibrant report {long_table} -o report.html",
     ):
         assert part in ran.out, part
@@ -85,7 +86,7 @@ def test_json_follows_the_schema_and_says_what_the_library_says(
     ran = run("measure", long_table, "--json")
     found = json.loads(ran.out)
     validator.validate(found)
-    assert not [name for name in DESIGNED if name not in found]
+    assert not [name for name in DESIGNED if name not in found["events"][0]]
     expected = json.loads(measure(long_table).to_json())
     assert found["recipe"].pop("command") == f"calibrant measure {long_table} --json"
     del expected["recipe"]["command"]
@@ -99,10 +100,10 @@ def test_several_events_are_a_list(
     validator.validate(found)
     assert [each["event"] for each in found["events"]] == ["top", "class:red", "class:green", "class:blue"]
     assert found["mean"]["classes"] == 3
-    signed = [each["debiased_mse"] for each in found["events"][1:]]
-    assert found["mean"]["debiased_mse"] == pytest.approx(np.mean(signed))
+    signed = [each["debiased_mse"]["estimate"] for each in found["events"][1:]]
+    assert found["mean"]["debiased_mse"]["estimate"] == pytest.approx(np.mean(signed))
     text = run("measure", wide_table).out
-    assert "mean of 3 classes" in text
+    assert "Mean over classes" in text
     assert "--event top" in text
 
 
@@ -138,13 +139,13 @@ def test_what_is_undefined_is_null_with_a_reason(
     path.write_text("score,label\n0.0,1\n0.5,1\n1.0,1\n")
     found = json.loads(run("measure", path, "--json").out)
     validator.validate(found)
-    assert found["log_loss"] is None
-    assert found["brier_skill"] is None
-    assert found["cox_slope"]["estimate"] is None
-    assert set(found["reasons"]) >= {"log_loss", "brier_skill", "cox_slope", "cox_intercept", "bins_warning"}
+    (event,) = found["events"]
+    for name in ("log_loss", "brier_skill", "cox_slope", "cox_intercept"):
+        assert event[name]["estimate"] is None
+        assert event[name]["reason"]
     text = run("measure", path).out
-    assert "undefined (brier_skill): only one class occurs" in text
-    assert "note: only 3 pairs" in text
+    assert "Undefined (Brier skill): only one class occurs" in text
+    assert event["bins_warning"] in text
 
 
 def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
@@ -159,10 +160,11 @@ def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
     ran = run(
         "measure", path, "--json", "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w"
     )
-    found = json.loads(ran.out)
+    (found,) = json.loads(ran.out)["events"]
     assert (found["clusters"], found["weight_sum"]) == (10, 80)
     text = run("measure", path, "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w").out
-    assert "weights that sum to 80; 10 clusters" in text
+    assert "weights sum to 80" in text
+    assert "Clusters                  10" in text
 
 
 def test_standard_input_can_be_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,12 +180,13 @@ def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Pat
     tally = Tally.from_arrays(y_true=table["label"].to_numpy(), y_prob=table["score"].to_numpy())
     path = tmp_path / "long.tally.parquet"
     save_tally(tally, path, event="top")
-    found = json.loads(run("measure", path, "--json").out)
-    expected = json.loads(run("measure", long_table, "--json").out)
+    whole = json.loads(run("measure", path, "--json").out)
+    (found,), (expected,) = whole["events"], json.loads(run("measure", long_table, "--json").out)["events"]
     assert found["event"] == "top"
-    assert found["recipe"]["form"] == "tally"
+    assert whole["recipe"]["form"] == "tally"
     assert found["rms_calibration_error"] == pytest.approx(expected["rms_calibration_error"], abs=1e-12)
-    assert found["interval"]["high"] == pytest.approx(expected["interval"]["high"], abs=1e-9)
+    high = expected["calibration_error"]["high"]
+    assert found["calibration_error"]["high"] == pytest.approx(high, abs=1e-9)
     assert "not of binary" in run("measure", path, "--event", "binary").err
 
 
@@ -194,9 +197,9 @@ def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp
     found = json.loads(run("measure", path, "--json").out)
     assert [each["event"] for each in found["events"]] == ["class:0", "class:1", "class:2"]
     assert [each["n"] for each in found["events"]] == [40, 60, 40]
-    assert found["events"][0]["log_loss"] is None
-    assert "threshold" in found["events"][0]["reasons"]["log_loss"]
-    assert "threshold" in run("measure", path).out
+    reason = "scores below the threshold were dropped"
+    assert found["events"][0]["log_loss"] == {"estimate": None, "reason": reason}
+    assert "Threshold" in run("measure", path).out
     ran = run("measure", path, "--event", "top")
     assert ran.code == 2
     assert "scores below 0.04 were dropped" in ran.err

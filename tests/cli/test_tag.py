@@ -17,6 +17,7 @@ from referencing import Registry, Resource
 
 from calibrant.cli._tagging import evaluation_lines
 from calibrant.io import load_tagger
+from calibrant.results import schema as generated
 from calibrant.workflow import evaluate_tagger
 
 Run = Callable[..., Any]
@@ -33,7 +34,7 @@ def model(run: Run, tagged: Path, tmp_path: Path) -> Path:
 def validator(root: Path) -> jsonschema.Draft202012Validator:
     schemas = root / "src/calibrant/schemas"
     schema = json.loads((schemas / "tag-eval.schema.json").read_text(encoding="utf-8"))
-    measure = json.loads((schemas / "measure.schema.json").read_text(encoding="utf-8"))
+    measure = generated("measure")
     jsonschema.Draft202012Validator.check_schema(schema)
     registry: Registry[Any] = Registry().with_resource("measure.schema.json", Resource.from_contents(measure))
     return jsonschema.Draft202012Validator(schema, registry=registry)

@@ -19,7 +19,9 @@ def drawn(ax: Axes, gid: str) -> Floats:
 
 
 def interval(estimate: float | None, low: float | None, high: float | None) -> ErrorInterval:
-    return ErrorInterval("inverted", 0.95, "rms", estimate, low, high, 0.0, 0.01, 20, 5, 100)
+    return ErrorInterval(
+        estimate, low, high, method="inverted", level=0.95, estimand="rms", bin_size=20, bins=5, n=100
+    )
 
 
 def curve(name: str = "calibrated", debiased: list[float] | None = None) -> ErrorCurve:

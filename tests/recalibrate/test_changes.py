@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.measure import calibration_changes, debiased_squared_error
@@ -172,12 +173,13 @@ def test_intervals_of_the_roots_follow_from_those_of_the_squares() -> None:
     assert change.relative_high is not None
     assert change.relative_change is not None
     assert -1 <= change.relative_low < change.relative_change < change.relative_high
-    before = ErrorInterval("inverted", 0.975, "rms", 0.1, 0.1, 0.1, 0.01, 0.0, 20, 5, 100)
+    recipe = {"method": "inverted", "level": 0.975, "estimand": "rms", "bin_size": 20, "bins": 5, "n": 100.0}
+    before = ErrorInterval.from_dict({"estimate": 0.1, "low": 0.1, "high": 0.1, **recipe})
     known = replace(fixed, mse_difference=0.0036, mse_low=0.0036, mse_high=0.0036)
     exact = with_map_error(known, 0, before, test=0, dev=0)
     assert (exact.rms_low, exact.rms_high) == pytest.approx((0.02, 0.02))
     assert (exact.relative_low, exact.relative_high) == pytest.approx((-0.2, -0.2))
-    unknown = with_map_error(fixed, 1e-4, replace(before, low=0.0), test=0, dev=0)
+    unknown = with_map_error(fixed, 1e-4, structs.replace(before, low=0.0), test=0, dev=0)
     assert unknown.relative_low is None
     assert "may be 0" in unknown.reasons["relative_low"]
     assert math.isfinite(unknown.rms_high or math.nan)

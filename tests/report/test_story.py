@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from calibrant.report import StoryPage, story_page
 from calibrant.results.demonstration import Demonstration
@@ -94,7 +95,7 @@ def test_the_table_of_groups_explains_its_verdicts(story: StoryPage) -> None:
 
 def test_the_price_is_named_only_where_there_is_one(found: Demonstration) -> None:
     tagger = found.tagger
-    free = replace(tagger, grouped=replace(tagger.grouped, brier=tagger.before.brier - 0.001))
+    free = replace(tagger, grouped=structs.replace(tagger.grouped, brier=tagger.before.brier - 0.001))
     assert "Price: " in " ".join(story_page(found).steps[3].after)
     assert "Price: " not in " ".join(story_page(replace(found, tagger=free)).steps[3].after)
 

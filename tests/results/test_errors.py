@@ -21,6 +21,7 @@ from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth
 from calibrant.measure.scores import scores_of
 from calibrant.measure.smooth import smooth_calibration_error_of
 from calibrant.measure.smooth_curve import smooth_curve_of
+from calibrant.records import Printed
 from calibrant.results import Result, errors, scores
 
 ORDINARY = pairs([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.45, 0.55, 0.7, 0.8, 0.95])
@@ -29,7 +30,7 @@ CERTAIN = pairs([0, 1, 0], [0.0, 1.0, 1.0])
 ONE_PAIR = pairs([1], [0.3])
 
 
-def records(source: Any) -> list[Result]:
+def records(source: Any) -> list[Printed]:
     bins = uniform(source, 15)
     return [
         plug_in_errors(bins),
@@ -56,7 +57,7 @@ def test_every_record_is_json_whatever_the_pairs(source: Any) -> None:
     for record in records(source):
         read = json.loads(record.to_json())
         assert read["schema_version"] == 1
-        assert record.to_rows()
+        assert record.to_tables()
 
 
 @pytest.mark.parametrize("source", [ONE_CLASS, CERTAIN, ONE_PAIR])
@@ -71,6 +72,7 @@ def test_what_is_undefined_has_a_reason(source: Any) -> None:
         }
         missing |= {name for name, value in values.items() if isinstance(value, dict) and undefined(value)}
         if isinstance(record, errors.Estimate):
+            assert (record.reason is None) == (record.low is not None)
             continue
         assert missing <= set(values.get("reasons", {})), record
 

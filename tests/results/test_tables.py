@@ -80,7 +80,7 @@ def test_markdown_has_one_cell_for_each_column_whatever_the_names() -> None:
     assert {len(line) for line in cells} == {len(COLUMNS) + 2}
     assert cells[1][1].strip().startswith(":-")
     assert all(cell.strip().endswith("-:") for cell in cells[1][2:-1])
-    assert notes == ["A note.", "Empty (no data: error\\_1; no data: 95 % interval): too few &amp; small"]
+    assert notes == ["A note.", "Undefined (no data: error\\_1; no data: 95 % interval): too few &amp; small"]
 
 
 def test_latex_writes_each_row_with_its_columns_and_a_true_minus() -> None:
@@ -141,7 +141,7 @@ def test_a_table_of_rows_makes_intervals_of_lows_and_highs_and_leaves_out_what_i
 def test_a_record_without_a_table_of_its_own_shows_its_fields_and_why_some_are_empty() -> None:
     record = MeanInterval(0.5, None, None, None, None, None, None, 1, 0.95, reasons={"low": "one value"})
     assert "| mean               | 0.5000 |" in record.to_markdown()
-    assert record.to_markdown().endswith("Empty (low: value): one value\n")
+    assert record.to_markdown().endswith("Undefined (low): one value\n")
 
 
 def test_a_table_that_is_not_there_is_an_error_that_names_those_there_are() -> None:

@@ -67,5 +67,5 @@ def test_what_cannot_be_drawn_is_an_error_that_says_so(tables: list[Any], tmp_pa
 
 def test_axes_of_a_plot_are_saved_as_their_figure(tmp_path: Path) -> None:
     table = pa.table({"score": [0.2, 0.8] * 300, "label": [0, 1] * 300})
-    save_figure(calibration_curve(measure(table)["binary"].bins), tmp_path / "a.pdf", width=3.3)
+    save_figure(calibration_curve(measure(table)["binary"].sums), tmp_path / "a.pdf", width=3.3)
     assert b"/MediaBox [ 0 0 237.6 " in (tmp_path / "a.pdf").read_bytes()

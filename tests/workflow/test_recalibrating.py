@@ -122,8 +122,8 @@ def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_
     found = mend(model, rows(300, 5), tmp_path)
     matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
-    before = measure(rows(300, 5), event="pooled")["pooled"].debiased_mse
-    after = measure(found, event="pooled")["pooled"].debiased_mse
+    before = measure(rows(300, 5), event="pooled")["pooled"].debiased_mse.estimate
+    after = measure(found, event="pooled")["pooled"].debiased_mse.estimate
     assert before is not None
     assert after is not None
     assert after < before / 4
@@ -185,7 +185,7 @@ def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
     assert (done.threshold, done.again) == (0.02, False)
     found = measure(str(tmp_path / "mended.parquet"), event="pooled")
     assert found.recipe.threshold == 0.02
-    assert found["pooled"].log_loss is None
+    assert found["pooled"].log_loss.estimate is None
     twice = apply_recalibrator(model, str(tmp_path / "mended.parquet"), tmp_path / "twice.parquet")
     assert twice.again
 

@@ -7,7 +7,7 @@ Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -369,9 +369,9 @@ def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
     )
 
 
-def warnings_of(table: Residuals) -> dict[str, str]:
+def warnings_of(table: Residuals) -> dict[str, Any]:
     """Conditions under which the measured coverage of the interval falls short of its level."""
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
     rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
     if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):

@@ -78,8 +78,8 @@ class Column:
     heading
         Above the column, for people.
     kind
-        ``name`` (what the row is about), ``text``, ``count``, ``number``, ``interval`` or ``p-value``; ``key``
-        (name of a field), ``group``, ``reason`` and ``meaning`` are columns in CSV only.
+        ``name`` (what the row is about), ``text``, ``count``, ``number``, ``interval`` or ``p-value``;
+        ``key`` (name of a field), ``group``, ``reason`` and ``meaning`` are columns in CSV only.
     digits
         Decimals of a number or of the ends of an interval; CSV has all there are.
     meaning

@@ -140,7 +140,12 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings of the record, its parts and its quantities: fields that end in ``warning``."""
-        return tuple(dict.fromkeys(_warnings(self)))
+        found: dict[str, list[str]] = {}
+        for label, text in _warnings(self):
+            found.setdefault(text, []).append(label)
+        return tuple(
+            ": ".join(filter(None, (", ".join(filter(None, about)), text))) for text, about in found.items()
+        )
 
     def settings(self) -> dict[str, str]:
         """Return the label and value of each headline setting, and of those that all its rows share."""
@@ -148,26 +153,17 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         said = {each.label: worded(each.of(self)[0], each.unit) for each in shown}
         for each in fields_of(type(self)):
             if each.role == "rows":
-                inside = [record.settings().items() for record in getattr(self, each.name)]
-                said |= (
-                    dict(pair for pair in inside[0] if all(pair in other for other in inside))
-                    if inside
-                    else {}
-                )
+                said |= _shared([record.settings() for record in getattr(self, each.name)])
         return {label: text for label, text in said.items() if text}
 
     def to_text(self, *, meanings: bool = False) -> str:
         """Return the tables for a terminal, and how the record was made."""
-        said = self.settings()
-        width = max(map(len, said), default=0)
-        lines = (
-            ["", "How", *(f"  {label:<{width}}  {value}" for label, value in said.items())] if said else []
-        )
-        return "\n".join(
-            [super().to_text(meanings=meanings), *lines[1:], ""]
-            if said
-            else [super().to_text(meanings=meanings)]
-        )
+        tables, said = super().to_text(meanings=meanings), self.settings()
+        if not said:
+            return tables
+        width = max(map(len, said))
+        lines = (f"  {label:<{width}}  {value}\n" for label, value in said.items())
+        return f"{tables}\nHow\n{''.join(lines)}"
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the first table as dictionaries."""
@@ -182,7 +178,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         tables: list[Table] = []
         for each in fields_of(type(self)):
             if each.role == "rows":
-                records = getattr(self, each.name)
+                records: tuple[Record, ...] = getattr(self, each.name)
                 tables += [self._rows_table(each, records, level)] if records else []
                 if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
@@ -196,10 +192,11 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         own = numbers_of(type(self))
-        numbers = [each for each in own if each.role == "number" and each.in_(self)]
+        numbers = [each for each in own if each.role == "number"]
         shown = [each for each in own if each.role == "name"]
         shown += [each for each in numbers if each.headline] or numbers
-        said = [f"{each.name}={_short(each.of(self)[0])}" for each in shown]
+        values = ((each.name, each.of(self)[0]) for each in shown)
+        said = [f"{name}={_short(value)}" for name, value in values if value is not None]
         rows = (each.name for each in fields_of(type(self)) if each.role == "rows")
         said += [f"{name}=<{len(getattr(self, name))}>" for name in rows]
         return f"{type(self).__name__}({', '.join(said)})"
@@ -208,7 +205,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         names = (each for each in fields_of(type(self)) if each.role == "name")
         said = {each.label: worded(getattr(self, each.name)) for each in names} | self.settings()
         clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
-        title = first_line(type(self).__doc__)
+        title = _title(type(self))
         return f"{title}: {clauses}" if clauses else title
 
     def _numbers_table(self, level: float | None) -> Iterator[Table]:
@@ -243,7 +240,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tuple(tuple(row[place] for place in kept) for row in rows),
                 self._caption(),
                 self._notes(),
-                first_line(type(self).__doc__),
+                _title(type(self)),
             )
 
     def _notes(self) -> tuple[str, ...]:
@@ -324,6 +321,12 @@ class Quantity(Record, frozen=True):
         record = super().to_dict()
         return {key: value for key, value in record.items() if value is not None or key not in OPTIONAL}
 
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the number and its interval, one row."""
+        field = Field(("estimate",), "Estimate", "", "number")
+        columns = Column("estimate", "estimate"), Column("", "interval", "interval")
+        return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
+
     def __str__(self) -> str:
         interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
         return number(self.estimate) + interval
@@ -335,13 +338,10 @@ class Quantity(Record, frozen=True):
 def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
     """Return a value and its interval as cells of a table."""
     if isinstance(value, Quantity):
-        reason = value.reason
-        missing = Undefined(reason) if reason is not None else None
         interval = between(value.low, value.high, {})
-        estimate = value.estimate
-        return _number(
-            estimate, reason, field
-        ), missing if interval is None and estimate is not None else interval
+        if interval is None and value.estimate is not None and value.reason is not None:
+            interval = Undefined(value.reason)
+        return _number(value.estimate, value.reason, field), interval
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return _number(value, reason, field), None
     return worded(value), None
@@ -376,8 +376,24 @@ def worded(value: Any, unit: str | None = None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def _title(kind: type[Record]) -> str:
+    return first_line(kind.__doc__) or kind.__name__
+
+
+def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The settings that are equal in all rows."""
+    first = settings[0] if settings else {}
+    return {label: text for label, text in first.items() if all(each.get(label) == text for each in settings)}
+
+
 def _short(value: Any) -> str:
-    return str(value) if isinstance(value, Quantity) else repr(value)
+    return (
+        str(value)
+        if isinstance(value, Quantity)
+        else number(value)
+        if isinstance(value, float)
+        else repr(value)
+    )
 
 
 def _column(field: Field, values: Sequence[Any]) -> Column:
@@ -395,14 +411,15 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
     return Column(field.name, heading, "number" if numeric else "text", meaning=field.meaning)
 
 
-def _warnings(record: Any) -> Iterator[str]:
-    """Every warning in a record, those of its parts and quantities too; rows keep theirs."""
+def _warnings(record: Record) -> Iterator[tuple[str, str]]:
+    """Every warning in a record, those of its quantities with their labels; rows keep theirs."""
     for each in fields_of(type(record)):
         value = getattr(record, each.name)
         if each.name.endswith("warning") and isinstance(value, str):
-            yield value
+            yield "", value
         elif isinstance(value, Record):
-            yield from _warnings(value)
+            label = each.label if each.role == "number" else ""
+            yield from ((label, text) for _, text in _warnings(value))
 
 
 def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:

@@ -261,7 +261,7 @@ def pair_table(found: MetricComparison, level: float, *, explain: bool = True) -
             (
                 f"{pair.first} {text.MINUS} {pair.second}",
                 text.number(pair.difference, 3),
-                text.span(pair.bootstrap.low, pair.bootstrap.high, 3),
+                text.span(pair.bootstrap.difference.low, pair.bootstrap.difference.high, 3),
                 _p(pair.permutation.p_value),
                 _p(pair.holm_p_value),
                 _p(pair.benjamini_hochberg_p_value),
@@ -298,26 +298,25 @@ def fold_tables(found: Comparison, metric: str) -> tuple[TextTable, ...]:
     means = tuple(
         (
             each.system,
-            text.number(each.mean.mean, 3),
+            text.number(each.mean.estimate, 3),
             text.span(each.mean.low, each.mean.high, 3),
-            text.span(each.mean.corrected_low, each.mean.corrected_high, 3),
+            "" if each.corrected is None else text.span(each.corrected.low, each.corrected.high, 3),
         )
         for each in found.systems
     )
     pairs = tuple(
         (
             f"{pair.first} {text.MINUS} {pair.second}",
-            text.number(pair.test.difference, 3),
-            text.number(pair.test.t, 3),
-            text.number(pair.test.corrected_t, 3),
-            text.number(pair.test.critical, 3),
-            _p(pair.test.corrected_p_value),
+            text.number(pair.difference.estimate, 3),
+            text.number(pair.t, 3),
+            text.number(None if pair.corrected is None else pair.corrected.t, 3),
+            text.number(pair.critical, 3),
+            _p(None if pair.corrected is None else pair.corrected.p_value),
             _p(pair.holm_p_value),
         )
         for pair in found.pairs
     )
-    notes = [reason for name, reason in found.reasons.items() if name in ("warning", "test_train_ratio")]
-    note = ". ".join(f"{reason[:1].upper()}{reason[1:]}" for reason in notes) + "."
+    note = ". ".join(f"{each[:1].upper()}{each[1:]}" for each in found.warnings()) + "."
     named = metric_name(metric) if metric != "score" else "score"
     repeats = f", {found.repeats} repeats" if found.repeats and found.repeats > 1 else ""
     return (

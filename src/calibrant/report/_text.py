@@ -52,6 +52,17 @@ def number(value: float | None, digits: int = 4) -> str:
     return UNDEFINED if value is None else signed(words.number(value, digits))
 
 
+def count(value: float) -> str:
+    """Return a count with thousands separated; shared ties keep one decimal.
+
+    Examples
+    --------
+    >>> count(6004), count(300.5)
+    ('6,004', '300.5')
+    """
+    return words.count(value)
+
+
 def percent(value: float | None, digits: int = 0) -> str:
     """Return a proportion as a percentage.
 

@@ -205,7 +205,7 @@ __all__ = [
 ]
 
 # The records that commands print as JSON.
-OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "measure": Measured}
+OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "compare": Comparison, "measure": Measured}
 
 
 def schema(command: str) -> dict[str, Any]:

@@ -246,7 +246,8 @@ def _ends(error: MarginalError) -> Cell:
     interval = error.interval
     if interval is None:
         return None
-    return between(interval.low, interval.high, interval.reasons, "low", "high")
+    reasons = {} if interval.reason is None else {"low": interval.reason}
+    return between(interval.low, interval.high, reasons, "low")
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
         str,
         setting(
             "estimand",
-            "Error that the interval is for: rms, which has no bins in it; or, for Algorithm 2, binned rms and "
-            "binned mse, which depend on the bins.",
+            "Error that the interval is for: rms, which has no bins in it; or, for Algorithm 2, binned rms "
+            "and binned mse, which depend on the bins.",
         ),
     ]
     debiased_mse: Annotated[
@@ -66,8 +66,8 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
         str,
         setting(
             "method",
-            "Null distribution: gamma (matched in three moments), normal, redraw (labels drawn from the scores) "
-            "or sign-flip (residuals of whole clusters change sign).",
+            "Null distribution: gamma (matched in three moments), normal, redraw (labels drawn from the "
+            "scores) or sign-flip (residuals of whole clusters change sign).",
         ),
     ]
     statistic: Annotated[

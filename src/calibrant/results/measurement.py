@@ -147,16 +147,6 @@ class Measurement(Record, frozen=True, kw_only=True):
     rms_calibration_error_warning: Annotated[
         str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
     ] = None
-    calibration_mse: Annotated[
-        float,
-        number(
-            "Calibration MSE (plug-in)",
-            "Square of CalibErr on the same bins, the reliability of the Brier score: the part of the "
-            "score that recalibration could remove.",
-            group=WHOLE,
-            best=0,
-        ),
-    ]
     max_calibration_error: Annotated[
         float,
         number(
@@ -233,6 +223,16 @@ class Measurement(Record, frozen=True, kw_only=True):
             best=0,
             headline=True,
             short="Brier",
+        ),
+    ]
+    calibration_mse: Annotated[
+        float,
+        number(
+            "Calibration MSE (plug-in)",
+            "Square of CalibErr on the same bins, the reliability of the Brier score: the part of the "
+            "score that recalibration could remove.",
+            group=WHOLE,
+            best=0,
         ),
     ]
     brier_skill: Annotated[
@@ -322,7 +322,7 @@ class Measurement(Record, frozen=True, kw_only=True):
         int | None,
         setting(
             "Seed",
-            "Seed of everything that is drawn; null if a generator was given.",
+            "Seed of all draws; null if a generator was given.",
             unit="seed",
             headline=True,
         ),

@@ -316,8 +316,13 @@ class Protocol(Result):
             (
                 *(compared.metric, pair.first, pair.second),
                 known(pair.difference, pair.reasons, "difference"),
-                between(pair.bootstrap.low, pair.bootstrap.high, pair.bootstrap.reasons, "low", "high"),
-                known(pair.permutation.p_value, pair.permutation.reasons, "p_value"),
+                between(
+                    pair.bootstrap.difference.low,
+                    pair.bootstrap.difference.high,
+                    {"low": pair.bootstrap.reason or ""},
+                    "low",
+                ),
+                known(pair.permutation.p_value, {"p": pair.permutation.reason or ""}, "p"),
                 known(pair.holm_p_value, pair.reasons, "holm_p_value"),
                 pair.better,
             )

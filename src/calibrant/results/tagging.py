@@ -177,6 +177,5 @@ class TagEvaluation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the tagger's fields, then those of the measurement, all at the top."""
         record = super().to_dict()
-        measured: dict[str, Any] = record.pop("measured")
-        reasons = record.pop("reasons") | measured.pop("reasons", {})
-        return {**record, **measured, "reasons": reasons}
+        reasons = record.pop("reasons")
+        return {**record, **record.pop("measured"), "reasons": reasons}

@@ -257,7 +257,7 @@ def outcome_of(source: Pairs, *, wald: bool = False) -> Outcome:
         _squared(found.low),
         _squared(found.high),
         number(test.p_value),
-        warnings_of(found.reasons, found.to_dict()),
+        tuple(sorted(name for name, value in found.to_dict().items() if name.endswith("warning") and value)),
         extra,
     )
 

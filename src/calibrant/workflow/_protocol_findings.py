@@ -76,7 +76,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             continue
         said = (
             f"difference in {comparison.metric} {_signed(pair.difference)}, "
-            f"{_interval(pair.bootstrap.low, pair.bootstrap.high, level)}, {_p(pair.holm_p_value)}"
+            f"{_interval(pair.bootstrap.difference.low, pair.bootstrap.difference.high, level)}, {_p(pair.holm_p_value)}"
         )
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
@@ -89,16 +89,15 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
 
 def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
     for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
-        test = pair.test
-        corrected = test.corrected_low is not None
-        low, high = (test.corrected_low, test.corrected_high) if corrected else (test.low, test.high)
-        said = f"difference over {test.n} folds {_signed(test.difference)}, {_interval(low, high, level)}"
+        difference = (pair.corrected or pair).difference
+        interval = _interval(difference.low, difference.high, level)
+        said = f"difference over {pair.n} folds {_signed(difference.estimate or 0.0)}, {interval}"
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             text = f"{pair.better} is better than {worse}: {said}, {_p(pair.holm_p_value)}."
             yield Finding("difference", True, text)
         elif pair.holm_p_value is None:
-            why = pair.reasons.get("holm_p_value", "the data do not say")
+            why = pair.reason or "the data do not say"
             text = f"{pair.first} and {pair.second} cannot be told apart on folds: {why}."
             yield Finding("difference", False, text)
         else:

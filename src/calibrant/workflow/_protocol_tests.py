@@ -110,18 +110,19 @@ def _pair(
         reasons["mcnemar"] = IN_CLUSTERS
     else:
         counts = mcnemar(first[:, 0], second[:, 0])
-    detectable = _detectable(first, second, gold, metric, plan, bootstrap.difference)
+    detectable = _detectable(first, second, gold, metric, plan, bootstrap.difference.estimate)
     if detectable is None:
         reasons["detectable"] = NO_JACKKNIFE
     if permutation.p_value is None:
-        why = permutation.reasons["p_value"]
-        reasons |= dict.fromkeys(("holm_p_value", "benjamini_hochberg_p_value"), why)
-    if bootstrap.difference is None:
-        reasons["difference"] = bootstrap.reasons["difference"]
+        names = ("holm_p_value", "benjamini_hochberg_p_value")
+        reasons |= dict.fromkeys(names, permutation.reason or "")
+    difference = bootstrap.difference.estimate
+    if difference is None:
+        reasons["difference"] = bootstrap.reason or ""
     return MetricPair(
         one.system.name,
         other.system.name,
-        bootstrap.difference,
+        difference,
         bootstrap,
         permutation,
         None,
