@@ -39,6 +39,7 @@ from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
     CalibrationInTheLarge,
     ClassErrors,
+    ClassPlugInErrors,
     ConsistencyBars,
     CoxCalibration,
     Estimate,
@@ -88,6 +89,7 @@ from calibrant.results.scores import (
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 from calibrant.results.significance import (
     Comparison,
+    CorrectedTest,
     Detectable,
     McNemarTest,
     MeanInterval,
@@ -116,6 +118,7 @@ __all__ = [
     "ClassAgreement",
     "ClassErrors",
     "ClassMean",
+    "ClassPlugInErrors",
     "ClassScore",
     "Classification",
     "Column",
@@ -128,6 +131,7 @@ __all__ = [
     "CorpDecomposition",
     "CorrectedCounts",
     "CorrectedMean",
+    "CorrectedTest",
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
