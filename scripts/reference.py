@@ -21,9 +21,8 @@ NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
 SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
 TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
 COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
-# Commands whose schema is generated, and those whose schema is still a file.
-GENERATED = ("measure", "agree", "slices", "fit", "apply")
-WRITTEN = ("compare", "protocol")
+# Commands whose schema is generated.
+GENERATED = ("agree", "apply", "compare", "fit", "measure", "protocol", "slices")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -238,7 +237,6 @@ def json_output() -> str:
             "defined `low`, `high` and `standard_error`.",
             "",
             *field_table(own_fields(entities), entities),
-            *(line for command in WRITTEN for line in command_fields(command)),
         ]
     )
 

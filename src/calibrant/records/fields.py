@@ -16,6 +16,7 @@ import msgspec
 from calibrant.records.words import lower
 
 Role = Literal["name", "number", "setting", "rows", "part", "warning", "plain"]
+Interval = bool | Literal["only"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Field:
     headline
         Whether the field appears where there is room for a few fields only.
     interval
-        Whether a quantity can have an interval.
+        Whether a quantity can have an interval; ``only`` shows nothing else in a column.
     short
         Heading of a column, if the label is too long for one.
     most
@@ -58,7 +59,7 @@ class Field:
     unit: str | None = None
     best: float | None = None
     headline: bool = False
-    interval: bool = False
+    interval: Interval = False
     short: str = ""
     most: int | None = None
     ranked: bool = False
@@ -75,6 +76,14 @@ class Field:
         for name in self.path:
             holder, value = value, None if value is None else getattr(value, name)
         return value, getattr(holder, "reason", None)
+
+    def in_(self, record: Any) -> bool:
+        """Whether a record has the part, or the quantity, that this field is or is in."""
+        for name in self.path:
+            if record is None:
+                return False
+            record = getattr(record, name)
+        return record is not None or self.kind is None
 
 
 def name(label: str, meaning: str) -> msgspec.Meta:
@@ -96,13 +105,14 @@ def number(
     unit: str | None = None,
     best: float | None = None,
     headline: bool = False,
-    interval: bool | None = None,
+    interval: Interval | None = None,
     short: str = "",
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
-    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if
-    its record has a field ``reason``, and was not asked for otherwise.
+    ``interval=False`` declares that a `Quantity` never has an interval; ``interval="only"`` that a column
+    shows its interval alone, because the estimate is in another. A float that is None is undefined if its
+    record has a field ``reason``, and was not asked for otherwise.
 
     Examples
     --------
@@ -187,7 +197,7 @@ def _meta(role: Role, label: str, meaning: str, **more: Any) -> msgspec.Meta:
 
 @cache
 def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the declarations of a record's own fields, in their order; hidden ones are left out.
+    """Return the declarations of a record's own fields, names first; hidden ones are left out.
 
     Examples
     --------
@@ -205,7 +215,7 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
             inside = _record_in(each.type)
             more = {"role": "plain", "interval": inside is not None, "kind": inside, **extra}
             found.append(Field((each.name,), label, meaning, **more))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda field: field.role != "name"))
 
 
 @cache

@@ -18,6 +18,7 @@ __all__ = [
     "Table",
     "Undefined",
     "between",
+    "confusion_table",
     "fields_table",
     "interval_heading",
     "known",
@@ -27,6 +28,7 @@ __all__ = [
     "warnings_of",
 ]
 
+MOST_LABELS = 12  # of a confusion matrix
 NAMED = 3  # cells that a note names; of a row with more, the row alone
 
 
@@ -232,6 +234,24 @@ def named(tables: Sequence[Table], name: str | None) -> Table:
             return table
     known_names = ", ".join(dict.fromkeys(table.name for table in tables))
     raise InputError(f"this result has no table {name!r}", f"it has {known_names}", code="parameter")
+
+
+def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], title: str) -> tuple[Table, ...]:
+    """Return the counts of pairs of labels as a table, if the labels are few enough to be read.
+
+    Examples
+    --------
+    >>> print(confusion_table(["x", "y"], [[3, 0], [1, 2]], "Counts")[0].to_text(), end="")
+    Counts
+         x  y
+      x  3  0
+      y  1  2
+    """
+    if not 0 < len(labels) <= MOST_LABELS:
+        return ()
+    columns = Column("label", "", "name"), *(Column(label, label, "count") for label in labels)
+    lines = zip(labels, counts, strict=True)
+    return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], *, name: str, caption: str = "") -> Table:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import replace as struct_replace
 
 from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant._rng import Seed
@@ -95,9 +96,8 @@ def measurement_of(
     cox = cox_calibration_of(tally, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
     if partial:
-        dropped = {"log_loss": DROPPED, "log_skill": DROPPED}
-        scores = replace(scores, log_loss=None, log_skill=None, reasons=scores.reasons | dropped)
-    error = debiased.debiased_mse
+        dropped = Quantity(None, reason=DROPPED)
+        scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -112,23 +112,12 @@ def measurement_of(
         ece=plug_in_errors(widths).expected_calibration_error,
         ece_bins=settings.ece_bins,
         ece_noise_floor=floor,
-        calibration_error=Quantity(
-            None if error is None else max(0.0, error) ** 0.5,
-            interval.low,
-            interval.high,
-            reason=debiased.reason if error is None else interval.reason,
-        ),
-        debiased_mse=Quantity(
-            error,
-            standard_error=debiased.standard_error,
-            reason=None if error is not None else debiased.reason,
-        ),
         interval=interval,
         test=calibration_test(table, seed=seed),
         brier=scores.brier,
-        brier_skill=Quantity(scores.brier_skill, reason=scores.reasons.get("brier_skill")),
-        log_loss=Quantity(scores.log_loss, reason=scores.reasons.get("log_loss")),
-        log_loss_skill=Quantity(scores.log_skill, reason=scores.reasons.get("log_skill")),
+        brier_skill=scores.brier_skill,
+        log_loss=scores.log_loss,
+        log_loss_skill=scores.log_skill,
         refinement=parts.refinement,
         remainder=parts.remainder,
         reliability=parts.reliability,
@@ -144,6 +133,7 @@ def measurement_of(
         bins_warning=_bin_warning(event, bins),
         rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
         plotted=bins,
+        **_error(interval, debiased),
         **(_smooth(tally, settings) if settings.smooth else {}),
     )
 
@@ -167,6 +157,19 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
     ties: Ties = "shared" if event.is_exact else "whole"
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
+
+
+def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Quantity]:
+    """The debiased error with the interval that was asked for, and its square."""
+    square = debiased.debiased_mse
+    undefined = debiased.reason if square is None else None
+    error = None if square is None else max(0.0, square) ** 0.5
+    return {
+        "calibration_error": Quantity(
+            error, interval.low, interval.high, reason=undefined or interval.reason
+        ),
+        "debiased_mse": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+    }
 
 
 def _quantity(found: Estimate) -> Quantity:
