@@ -16,7 +16,6 @@ from calibrant.measure import by_frequency
 from calibrant.plots import _style as style
 from calibrant.plots import calibration_curves, evidence_over_time, render
 from calibrant.results.drawing import bin_limits
-from calibrant.results.slices import root
 from calibrant.workflow import apply_recalibrator, draw_events, fit_recalibrator, measure, monitor, slices
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
@@ -54,9 +53,9 @@ def tag_groups() -> Figure:
     figure, (ax,) = style.new_figure(6.4, 3.4)
     for place, (label, table) in enumerate(tables.items()):
         look = style.series(place)
-        rows = sorted(table.rows, key=lambda row: row.name)
+        rows = sorted(table.slices, key=lambda row: row.slice)
         errors, lows, highs = (
-            np.array([root(getattr(row.squared, end)) for row in rows], np.float64)
+            np.array([getattr(row.error, end) for row in rows], np.float64)
             for end in ("estimate", "low", "high")
         )
         height = np.arange(len(rows)) + 0.22 * (place - 1)

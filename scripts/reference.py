@@ -21,9 +21,8 @@ NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
 SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
 TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
 COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
-# Commands whose schema is generated, and those whose schema is still a file.
-GENERATED = ("measure", "agree")
-WRITTEN = ("compare", "protocol")
+# Commands whose schema is generated.
+GENERATED = ("agree", "apply", "compare", "fit", "measure", "protocol", "slices")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -219,7 +218,7 @@ def json_output() -> str:
         [
             "# JSON output",
             "",
-            "The JSON Schema of `measure` and `agree` is generated from their records:",
+            "The JSON Schema of these commands is generated from their records, such as",
             '`calibrant.results.schema("measure")`. An undefined number is `null`, with its `reason` beside',
             "it.",
             "",
@@ -238,7 +237,6 @@ def json_output() -> str:
             "defined `low`, `high` and `standard_error`.",
             "",
             *field_table(own_fields(entities), entities),
-            *(line for command in WRITTEN for line in command_fields(command)),
         ]
     )
 
@@ -265,7 +263,7 @@ def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
     def named(child: dict[str, Any]) -> dict[str, Any]:
         if "$ref" in child:
             return {**child, "type": child["$ref"].rpartition("/")[2]}
-        if "$ref" in child.get("items", {}):
+        if isinstance(child.get("items"), dict) and "$ref" in child["items"]:
             return {**child, "type": f"array of {child['items']['$ref'].rpartition('/')[2]}"}
         if "anyOf" in child:
             return {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from calibrant.results import schema as schema_of
 from calibrant.workflow import protocol
 
 Run = Callable[..., Any]
@@ -26,14 +26,14 @@ def test_the_example_is_written_evaluated_and_concluded(run: Run, here: Path) ->
     assert "Wrote summaries/eval.toml" in run("protocol", "--example", "summaries").out
     shown = run("protocol", "summaries/eval.toml", "-o", "page.html").out
     assert "125 items of 12 documents, 3 systems" in shown
-    assert "What cannot be concluded at 95 %" in shown
+    assert "Findings" in shown
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_json_is_the_record(run: Run, here: Path) -> None:
     run("protocol", "--example", "summaries")
     found = json.loads(run("protocol", "summaries/eval.toml", "--json").out)
-    schema = json.loads((files("calibrant") / "schemas" / "protocol.schema.json").read_text("utf-8"))
+    schema = schema_of("protocol")
     jsonschema.validate(found, schema)
     assert set(found) == set(schema["properties"])
     direct = json.loads(protocol("summaries/eval.toml").to_json())

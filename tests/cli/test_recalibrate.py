@@ -37,11 +37,11 @@ def test_fit_then_apply_then_measure(run: Run, long_table: Path, tmp_path: Path)
     model, output = tmp_path / "model.json", tmp_path / "mended.parquet"
     ran = run("fit", long_table, "-o", model, "--method", "platt")
     assert (ran.code, ran.err) == (0, "")
-    for part in ("platt", "400  pairs of", f"Wrote {model} after", f"calibrant apply {model} TEST"):
+    for part in ("platt", "  Pairs", "400", f"Wrote {model}\n", f"calibrant apply {model} TEST"):
         assert part in ran.out, part
     ran = run("apply", model, long_table, "-o", output)
     assert (ran.code, ran.err) == (0, "")
-    assert f"Wrote {output}: 400 rows, 400 scores mended by {model}" in ran.out
+    assert str(output) in ran.out
     assert run("measure", output).code == 0
     header = json.loads(model.read_text("utf-8"))
     assert header["command"].startswith("calibrant fit ")
@@ -148,9 +148,9 @@ def test_apply_says_what_to_know(run: Run, tags: Path, tmp_path: Path) -> None:
     ran = run("apply", model, tmp_path / "other.parquet", "-o", output)
     assert ran.code == 0
     for part in (
-        "1 scores below the threshold of the fit stay",
-        "1 scores lie outside the range of the fit",
-        "not there at the fit: FW",
+        "1  they stay as they are",
+        "1  the map is extrapolated",
+        "FW",
         "left out scores below 0.01",
     ):
         assert part in ran.out, part
@@ -242,7 +242,7 @@ def test_a_constant_score_is_noted(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "dev.csv"
     path.write_text("score,label\n" + "0.4,0\n0.4,1\n" * 20, encoding="utf-8")
     ran = run("fit", path, "-o", tmp_path / "model.json")
-    assert "note: all scores are equal" in ran.out
+    assert "all scores are equal" in ran.out
 
 
 def test_a_command_that_is_told_to_end_leaves_nothing_behind(

@@ -45,7 +45,7 @@ class World:
     def of(self, found: Any, measure: str) -> tuple[list[Any], np.ndarray[Any, Any]]:
         """Estimates and truths of one error, row by row."""
         column = ("signed", "squared").index(measure)
-        rows = [row for row in found.rows if row.reason is None]
+        rows = [row for row in found.slices if row.reason is None]
         return [getattr(row, measure) for row in rows], self.truth[[int(row.keys[0]) for row in rows], column]
 
 
@@ -70,7 +70,7 @@ class Record:
         wrong = sum(miss and hit for miss, hit in zip(misses, found, strict=True))
         self.missed_of_found.append(wrong / max(1, sum(found)))
         raw = np.array([each.estimate for each in estimates])
-        shrunk = np.array([each.shrunken for each in estimates])
+        shrunk = np.array([each.shrunken.estimate for each in estimates])
         for values, bias in ((raw, self.raw_bias), (shrunk, self.shrunken_bias)):
             place = int(np.argmax(np.abs(values) if signed else values))
             side = np.sign(values[place]) if signed else 1
@@ -141,9 +141,9 @@ def test_bad_slices_among_hundreds_are_found_and_come_first() -> None:
     ways: list[tuple[Any, Any, int]] = [("simultaneous", "error", 1), ("fcr", "signed", 3)]
     for adjust, rank, most in ways:
         found = slice_errors(tallies, adjust=adjust, rank=rank)
-        assert {row.name[:3] for row in found.rows[:5]} == {"bad"}
-        assert {row.name for row in found.rows[:5]} <= {row.name for row in found.found()}
-        assert sum(row.name.startswith("good") for row in found.found()) <= most
+        assert {row.slice[:3] for row in found.slices[:5]} == {"bad"}
+        assert {row.slice for row in found.slices[:5]} <= {row.slice for row in found.found()}
+        assert sum(row.slice.startswith("good") for row in found.found()) <= most
 
 
 def test_clusters_widen_intervals_and_keep_calibrated_slices_from_being_found() -> None:
@@ -160,7 +160,7 @@ def test_clusters_widen_intervals_and_keep_calibrated_slices_from_being_found() 
     ranks: list[Any] = ["error", "signed"]
     for rank in ranks:
         assert len(slice_errors(clustered, rank=rank).found()) <= 1
-    assert slice_errors(clustered).rows[0].clusters == 40
+    assert slice_errors(clustered).slices[0].clusters == 40
 
 
 # By definition.
@@ -170,7 +170,7 @@ def test_estimates_are_those_of_the_whole_library() -> None:
     random = np.random.default_rng(7)
     q = random.random(500)
     y = random.random(500) < q**2
-    row = slice_errors({("a",): Tally.from_arrays(y_true=y, y_prob=q)}).rows[0]
+    row = slice_errors({("a",): Tally.from_arrays(y_true=y, y_prob=q)}).slices[0]
     assert row.signed.estimate == pytest.approx(q.mean() - y.mean())
     assert row.signed.standard_error == pytest.approx(np.std(q - y, ddof=1) / 500**0.5, rel=0.1)
     assert row.squared.estimate == pytest.approx(debiased_squared_error(y, q))
@@ -183,15 +183,15 @@ def test_levels_of_intervals_are_those_of_the_adjustment(adjust: Any) -> None:
     random = np.random.default_rng(8)
     tallies = {(f"{i}",): tally(random, 400, shift=0.15 * (i % 4)) for i in range(12)}
     found = slice_errors(tallies, adjust=adjust)
-    chosen = [row for row in found.rows if row.signed.found]
+    chosen = [row for row in found.slices if row.signed.found]
     assert 0 < len(chosen) < 12
     level = {"simultaneous": 1 - 0.05 / 12, "fcr": 1 - 0.05 * len(chosen) / 12, "none": 0.95}[adjust]
-    for row in found.rows:
+    for row in found.slices:
         wanted = SignedError.of(tallies[(str(row.keys[0]),)]).interval(level)
         given = [row.signed.low, row.signed.high]
         if adjust == "fcr" and not row.signed.found:
             assert given == [None, None]
-            assert "low" in row.signed.reasons
+            assert row.signed.reason is not None
         else:
             assert given == pytest.approx(wanted)
 
@@ -285,39 +285,39 @@ def test_small_slices_get_a_reason_and_do_not_count_as_comparisons() -> None:
     random = np.random.default_rng(15)
     tallies = {(name,): tally(random, n) for name, n in (("a", 400), ("b", 12), ("c", 1))}
     found = slice_errors(tallies)
-    assert [row.reason for row in found.rows] == [None, "12 pairs, fewer than 30", "1 pair, fewer than 30"]
+    assert [row.reason for row in found.slices] == [None, "12 pairs, fewer than 30", "1 pair, fewer than 30"]
     assert found.measured == 1
-    assert found.rows[1].signed.estimate is None
-    assert found.rows[0].signed.low == SignedError.of(tallies[("a",)]).interval(0.95)[0]
+    assert found.slices[1].signed.estimate is None
+    assert found.slices[0].signed.low == SignedError.of(tallies[("a",)]).interval(0.95)[0]
     few = Tally.from_arrays(y_true=[0, 1] * 20, y_prob=[0.5] * 40, clusters=[1, 2] * 20)
-    assert slice_errors({("a",): few}).rows[0].reason == "2 clusters, fewer than 5"
+    assert slice_errors({("a",): few}).slices[0].reason == "2 clusters, fewer than 5"
 
 
 def test_all_slices_may_be_too_small() -> None:
     random = np.random.default_rng(16)
     found = slice_errors({(name,): tally(random, 9) for name in "ab"})
     assert found.measured == 0
-    assert len(found.rows) == 2
+    assert len(found.slices) == 2
     assert found.signed.mean is None
-    assert found.signed.reasons
+    assert found.signed.reason
 
 
 def test_few_slices_are_not_shrunken() -> None:
     random = np.random.default_rng(17)
-    row = slice_errors({("a",): tally(random, 100)}).rows[0]
-    assert row.signed.shrunken is None
-    assert row.signed.reasons["shrunken"] == "fewer than 4 slices were measured"
+    row = slice_errors({("a",): tally(random, 100)}).slices[0]
+    assert row.signed.shrunken.estimate is None
+    assert row.signed.shrunken.reason == "fewer than 4 slices were measured"
 
 
 def test_scores_of_zero_and_one_have_an_interval_that_says_little() -> None:
     sure = Tally.from_arrays(y_true=[1] * 50, y_prob=[1.0] * 50)
-    row = slice_errors({("sure",): sure}).rows[0]
+    row = slice_errors({("sure",): sure}).slices[0]
     assert (row.signed.estimate, row.signed.p_value) == (0, 1)
     assert row.signed.high == pytest.approx(1 - 0.025 ** (1 / 50))
     assert row.squared.estimate is None
-    assert "score is 0 or 1" in row.squared.reasons["estimate"]
+    assert "score is 0 or 1" in (row.squared.reason or "")
     wrong = Tally.from_arrays(y_true=[1] * 49 + [0], y_prob=[1.0] * 50)
-    assert slice_errors({("wrong",): wrong}).rows[0].mean_score == 1
+    assert slice_errors({("wrong",): wrong}).slices[0].mean_score == 1
 
 
 def test_slices_whose_items_add_up_have_no_signed_error() -> None:
@@ -327,9 +327,9 @@ def test_slices_whose_items_add_up_have_no_signed_error() -> None:
         y_prob=np.column_stack([q, 1 - q]).ravel(),
         clusters=np.repeat(range(100), 2),
     )
-    row = slice_errors({("a",): pooled, ("b",): pooled}).rows[0]
+    row = slice_errors({("a",): pooled, ("b",): pooled}).slices[0]
     assert row.signed.estimate is None
-    assert "add up" in row.signed.reasons["estimate"]
+    assert "add up" in (row.signed.reason or "")
     assert row.squared.estimate is not None
 
 
@@ -337,10 +337,11 @@ def test_rows_are_flat_and_json_is_plain() -> None:
     random = np.random.default_rng(19)
     found = slice_errors({("x", None): tally(random, 60)}, by=["a b", "c.d"])
     row = found.to_rows()[0]
-    assert (row["by_a b"], row["by_c.d"], row["n"]) == ("x", None, 60)
-    assert row["error"] == pytest.approx(max(0.0, row["squared_estimate"]) ** 0.5)
+    assert (row["by_a b"], row["by_c.d"], row["n"]) == ("x", "(none)", 60)
+    squared = found.slices[0].squared.estimate or 0.0
+    assert row["error"] == pytest.approx(max(0.0, squared) ** 0.5)
     assert found.to_json().startswith('{"schema_version": 1')
-    assert found.rows[0].name == "x, (none)"
+    assert found.slices[0].slice == "x, (none)"
 
 
 @pytest.mark.parametrize(
@@ -384,10 +385,10 @@ def test_simultaneous_intervals_of_rare_events_hold_together() -> None:
             odds = random.normal(-7, 2, 2000)
             y = random.random(2000) < 1 / (1 + np.exp(-(0.6 * odds - 2)))
             tallies[(str(key),)] = Tally.from_arrays(y_true=y, y_prob=1 / (1 + np.exp(-odds)))
-        rows = slice_errors(tallies, by=["key"]).rows
+        rows = slice_errors(tallies, by=["key"]).slices
         for row in rows:
             assert (row.squared.low is None) == (row.positives < 10)
-            assert row.squared.low is not None or "positives or negatives" in row.squared.reasons["low"]
+            assert row.squared.low is not None or "positives or negatives" in (row.squared.reason or "")
         given = [row.squared for row in rows if row.squared.low is not None]
         held += all((each.low or 0) <= theta <= (each.high or 0) for each in given)
     assert held >= 13

@@ -28,23 +28,23 @@ def test_points_and_intervals_are_those_of_the_table_the_worst_on_top() -> None:
     ax = slice_intervals(found, most=4)
     lines = {line.get_gid(): line for line in ax.get_lines()}
     assert np.asarray(lines["estimates"].get_xdata()).tolist() == [
-        row.signed.estimate for row in found.rows[:4]
+        row.signed.estimate for row in found.slices[:4]
     ]
     assert np.asarray(lines["shrunken"].get_xdata()).tolist() == [
-        row.signed.shrunken for row in found.rows[:4]
+        row.signed.shrunken.estimate for row in found.slices[:4]
     ]
-    assert ax.get_yticklabels()[0].get_text() == found.rows[0].name
+    assert ax.get_yticklabels()[0].get_text() == found.slices[0].slice
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
     (bars,) = [each for each in ax.collections if isinstance(each, LineCollection)]
     ends = [np.asarray(segment)[:, 0].tolist() for segment in bars.get_segments()]
-    assert ends == [[row.signed.low, row.signed.high] for row in found.rows[:4]]
+    assert ends == [[row.signed.low, row.signed.high] for row in found.slices[:4]]
 
 
 def test_errors_are_drawn_as_roots() -> None:
     found = table()
     ax = slice_intervals(found)
     lines = {line.get_gid(): line for line in ax.get_lines()}
-    squared = found.rows[0].squared.estimate
+    squared = found.slices[0].squared.estimate
     assert squared is not None
     assert np.asarray(lines["estimates"].get_xdata())[0] == pytest.approx(squared**0.5)
 

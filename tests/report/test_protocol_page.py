@@ -136,11 +136,12 @@ def test_the_page_shows_what_the_record_holds(summaries: ProtocolPage) -> None:
     tables = {table.title: table for step in summaries.steps for table in step.tables}
     value = record.systems[2].values["f1:keep"]
     assert value.estimate is not None
-    assert tables["Scores"].rows[2][:2] == ("logistic", f"{value.estimate:.3f}")
+    assert tables["Scores"].rows[4][:3] == ("logistic", "f1:keep", f"{value.estimate:.4f}")
     assert record.agreement is not None
-    assert tables["Agreement"].rows[4][1] == f"{record.agreement.krippendorff_alpha.estimate:.3f}"
-    assert len(tables["F1 of keep, on 12 documents"].rows) == 3
-    assert len(tables["Differences over folds"].rows) == 3
+    agreed = {row[0]: row[1] for row in tables["Agreement of annotators (people or systems)"].rows}
+    assert agreed["Krippendorff's alpha"] == f"{record.agreement.krippendorff_alpha.estimate:.4f}"
+    assert len(tables["Differences of F1 of keep, on 12 documents"].rows) == 3
+    assert len(tables["Pairs"].rows) == 3
     assert summaries.to_dict()["protocol"]["metrics"] == ["f1:keep", "accuracy"]
 
 
@@ -157,5 +158,5 @@ def test_a_page_of_one_system_with_labels_has_no_calibration(tmp_path: Path) -> 
     second = text.index('[[systems]]\nname = "<b>two</b>"')
     path.write_text(text[:second] + text[text.index("[evaluation]") :], encoding="utf-8")
     made = protocol_page(protocol(path))
-    assert (made.calibration, made.selective, made.cards) == (None, None, ())
+    assert (made.calibration, made.selective, made.cards) == (None, (), ())
     assert "There is one system" in Reader(made.to_html()).text

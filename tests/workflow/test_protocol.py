@@ -164,10 +164,10 @@ def test_folds_are_compared_by_the_corrected_test(summaries: Protocol) -> None:
     scores = [
         [f1_score(gold()[fold == each], system[fold == each]) for each in range(1, 5)] for system in systems
     ]
-    direct = compare_systems(["a", "b"], scores, unit="fold", test_train_ratio=1 / 3).pairs[0].test
+    direct = compare_systems(["a", "b"], scores, unit="fold", test_train_ratio=1 / 3).pairs[0]
     assert summaries.folds is not None
-    found = summaries.folds.pairs[0].test
-    assert (found.difference, found.corrected_t) == pytest.approx((direct.difference, direct.corrected_t))
+    assert summaries.folds.pairs[0].difference == direct.difference
+    assert summaries.folds.pairs[0].corrected == direct.corrected
     assert summaries.fold_metric == "f1:keep"
 
 
@@ -191,7 +191,7 @@ def test_on_independent_items_accuracy_is_detectable_as_a_t_test_has_it() -> Non
     assert pair.mcnemar is not None
     assert pair.mcnemar.first_only == int(np.sum(gap > 0))
     assert found.agreement is None
-    assert found.reasons["agreement"] == "the file names no annotators"
+    assert found.agreement_reason == "the file names no annotators"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_one_annotator_gives_a_reference_and_no_agreement(evaluation: Write) -> 
     lines = ["item,annotator,label", *(f"{item},ann,{'keep' if item < 3 else 'drop'}" for item in range(8))]
     found = protocol(evaluation(annotations="\n".join(lines)))
     assert found.agreement is None
-    assert "one annotator" in found.reasons["agreement"]
+    assert "one annotator" in (found.agreement_reason or "")
     assert found.reference.documents is None
     assert found.comparisons[0].unit == "item"
     assert not found.findings[0].concluded
@@ -251,15 +251,15 @@ def test_kappa_of_annotators_who_use_one_label_is_undefined(evaluation: Write) -
     found = protocol(evaluation(annotations="\n".join(lines)))
     assert found.agreement is not None
     assert found.agreement.cohen_kappa.estimate is None
-    assert found.agreement.cohen_kappa.reasons["estimate"]
+    assert found.agreement.cohen_kappa.reason
     assert not found.findings[0].concluded
 
 
 def test_a_system_equal_to_another_is_not_better(evaluation: Write) -> None:
     same = "item,label\n" + "\n".join(f"{i},{'keep' if i < 3 else 'drop'}" for i in range(8))
     pair = protocol(evaluation(one=same, two=same)).comparisons[0].pairs[0]
-    assert (pair.difference, pair.better, pair.holm_p_value) == (0.0, None, None)
-    assert pair.reasons["holm_p_value"] == "the systems do not differ on any unit"
+    assert (pair.difference.estimate, pair.better, pair.holm_p_value) == (0.0, None, None)
+    assert pair.reason == "the systems do not differ on any unit"
 
 
 def test_a_system_that_keeps_nothing_has_no_precision(evaluation: Write) -> None:
@@ -267,7 +267,7 @@ def test_a_system_that_keeps_nothing_has_no_precision(evaluation: Write) -> None
     text = evaluation().read_text(encoding="utf-8") + 'metrics = ["precision:keep", "accuracy"]\n'
     found = protocol(evaluation(text, one=nothing))
     assert found.systems[0].values["precision:keep"].estimate is None
-    assert found.comparisons[0].pairs[0].difference is None
+    assert found.comparisons[0].pairs[0].difference.estimate is None
     assert "cannot be compared" in found.findings[1].text
 
 
@@ -291,12 +291,13 @@ def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) ->
     text = evaluation().read_text(encoding="utf-8") + 'alternative = "greater"\n[folds]\nfile = "folds.csv"\n'
     found = protocol(evaluation(text, folds="\n".join(lines)))
     assert found.folds is not None
-    test = found.folds.pairs[0].test
-    assert (round(test.t or 0, 3), round(test.corrected_t or 0, 4)) == (0.921, 0.4925)
+    test = found.folds.pairs[0]
+    assert test.corrected is not None
+    assert (round(test.t or 0, 3), round(test.corrected.t or 0, 4)) == (0.921, 0.4925)
     unequal = protocol(evaluation(text, folds="\n".join(line for line in lines if ",1,4," not in line))).folds
     assert unequal is not None
-    assert unequal.pairs[0].test.corrected_t is None
-    assert "different numbers of folds" in unequal.pairs[0].test.reasons["corrected_t"]
+    assert unequal.pairs[0].corrected is None
+    assert "different numbers of folds" in (unequal.folds_warning or "")
 
 
 BAD = [

@@ -236,7 +236,7 @@ def test_slices_are_measured_as_their_tallies_are() -> None:
     table = pa.table(columns(topic=chosen(["law", "art", "war"])))
     found = slices(table, "topic", adjust="fcr", rank="signed")
     expected = slice_errors(tally_by(table, "topic"), by=["topic"], adjust="fcr", rank="signed")
-    assert found.rows == expected.rows
+    assert found.slices == expected.slices
     assert (found.event, found.by) == ("binary", ("topic",))
 
 
@@ -291,8 +291,8 @@ def test_ways_to_slice_are_each_adjusted_by_themselves(tmp_path: Path) -> None:
     table = pa.table(columns(topic=chosen(["law", "art"]), model=chosen([1, 2, 3], seed=2)))
     found = slice_tables(table, [["topic"], ["model"]], level=0.9)
     assert [each.measured for each in found.tables] == [2, 3]
-    assert found.tables[1].rows == slices(table, "model", level=0.9).rows
-    assert len(found.to_rows()) == 5
+    assert found.tables[1].slices == slices(table, "model", level=0.9).slices
+    assert sum(len(each.slices) for each in found.tables) == 5
     with pytest.raises(InputError, match="asked for twice"):
         slice_tables(table, [["topic"], ["topic"]])
     with pytest.raises(InputError, match="one way to slice"):
@@ -305,7 +305,7 @@ def test_logs_are_sliced_by_their_columns(root: Path) -> None:
     logs = root / "tests" / "archives" / "logs" / "lm_eval-0.4.13"
     found = slices(logs, ["model", "task"], least=2)
     assert found.event == "top"
-    assert ("toy/large", "quiz") in {row.keys for row in found.rows}
+    assert ("toy/large", "quiz") in {row.keys for row in found.slices}
     pooled = slices(logs, "subject", event="pooled", least=2)
-    assert sum(row.n for row in pooled.rows) > found.n
-    assert all(row.signed.estimate is None for row in pooled.rows)
+    assert sum(row.n for row in pooled.slices) > found.n
+    assert all(row.signed.estimate is None for row in pooled.slices)

@@ -8,7 +8,6 @@ from calibrant.cli import _text as text
 from calibrant.report._groups import group_part
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
-from calibrant.results.slices import root
 
 MOST_TASKS = 10
 WIDTH = 100
@@ -41,7 +40,7 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", *_changes(report, level)]
     if report.groups is not None:
         part = group_part(report.groups)
-        lines += ["", "Group by group", *text.table([part.table.head, *part.table.rows])]
+        lines += ["", "Group by group", *text.table([part.table.head, *part.table.slices])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference = found.difference
@@ -80,12 +79,12 @@ def _tasks(tasks: TaskErrors) -> list[str]:
             text.count(row.n),
             f"{100 * row.frequency:.1f} %",
             f"{100 * row.mean_score:.1f} %",
-            text.number(root(row.squared.estimate)),
-            text.between(root(row.squared.low), root(row.squared.high)),
+            text.number(row.error.estimate),
+            text.between(row.error.low, row.error.high),
         ]
-        for row in table.rows[:MOST_TASKS]
+        for row in table.slices[:MOST_TASKS]
     ]
-    more = len(table.rows) - len(rows)
+    more = len(table.slices) - len(rows)
     lines = [f"Task by task, top labels of {tasks.model}, the worst first (by errors shrunken to their mean)"]
     lines += text.table([header, *rows], left=2)
     return lines + ([f"  ({more} more; the page and --json have all)"] if more else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, Literal
 
 import click
@@ -48,6 +49,5 @@ def command(
     columns: Any = Columns(form=form, score=score, class_column=class_column)
     with Progress() as progress:
         found = apply_recalibrator(model, predictions, output, columns=columns, progress=progress)
-    from calibrant.cli._recalibration import applied_lines
-
-    printing.show(found, lambda: applied_lines(found))
+    lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if it has labels")
+    printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -112,6 +113,10 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         model = fit_recalibrator(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
-    from calibrant.cli._recalibration import fitted_lines
-
-    printing.show(found, lambda: fitted_lines(found, predictions))
+    dev = "" if found.view == "wide" or predictions == "-" else f" --dev {shlex.quote(predictions)}"
+    lines = (
+        *("", f"Wrote {output}", "", "Next, on other data than it was fitted on"),
+        f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after",
+        f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores",
+    )
+    printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

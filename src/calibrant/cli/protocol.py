@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from calibrant.cli._options import Printing, command_line, printing
 from calibrant.cli._progress import Progress
-
-if TYPE_CHECKING:
-    from calibrant.results import Protocol
 
 
 @click.command(
@@ -61,46 +56,4 @@ def command(
         found = protocol(file, progress=progress, command=command_line())
         progress("drawing")
         write(output, protocol_page(found, title=title))
-    printing.show(found, lambda: [*lines_of(found), "", f"Wrote {output}"])
-
-
-def lines_of(found: Protocol) -> list[str]:
-    """Word an evaluation: the reference, the scores, and what follows."""
-    from calibrant.cli import _text as text
-
-    reference = found.reference
-    of = "" if reference.documents is None else f" of {text.counted(reference.documents, 'document')}"
-    lines = [
-        f"{found.task.name}: {text.counted(reference.items, 'item')}{of}, "
-        f"{text.counted(len(found.systems), 'system')}",
-        "",
-    ]
-    if found.agreement is not None:
-        alpha = found.agreement.krippendorff_alpha
-        raw = found.agreement.raw_agreement
-        lines += [
-            f"{found.agreement.annotators} annotators: agreement {text.number(raw.estimate)}, "
-            f"Krippendorff's alpha "
-            f"{text.number(alpha.estimate)} {text.between(alpha.low, alpha.high)}",
-            "",
-        ]
-    level = text.percent(found.level)
-    head = [""]
-    for metric in found.metrics:
-        head += [metric, f"{level} interval"]
-    rows = [head]
-    for system in found.systems:
-        row = [system.name]
-        for value in system.values.values():
-            row += [text.number(value.estimate), text.between(value.low, value.high)]
-        rows.append(row)
-    lines += text.table(rows, indent=0)
-    for heading, concluded in (("can", True), ("cannot", False)):
-        told = [each.text for each in found.findings if each.concluded == concluded]
-        lines += [
-            "",
-            f"What {heading} be concluded at {level}",
-            *(f"- {each}" for each in told or ["nothing"]),
-        ]
-    notes = [f"note: {each}" for each in found.notes]
-    return lines + ([""] if notes else []) + notes
+    printing.show(found, lambda: [*found.to_text().splitlines(), "", f"Wrote {output}"])

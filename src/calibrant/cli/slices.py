@@ -97,8 +97,5 @@ def command(
             command=command_line(),
             **options,
         )
-    from calibrant.cli._slices import lines_of
-
-    printing.show(
-        found, lambda: [*lines_of(found, most), *([] if output is None else ["", f"Wrote {output}"])]
-    )
+    wrote = [] if output is None else ["", f"Wrote {output}"]
+    printing.show(found, lambda: [*found.to_text(most=most).splitlines(), *wrote])

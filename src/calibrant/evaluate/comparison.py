@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from msgspec.structs import asdict, replace
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
@@ -15,7 +15,6 @@ from calibrant._rng import Seed, number
 from calibrant.evaluate._resampling import SAMPLES, check_samples
 from calibrant.evaluate._student import ALTERNATIVES, Alternative
 from calibrant.evaluate.significance import (
-    NO_RATIO,
     adjusted_p_values,
     mcnemar,
     mean_interval,
@@ -25,27 +24,18 @@ from calibrant.evaluate.significance import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
-from calibrant.results.significance import Comparison, MeanInterval, PairedTest, SystemMean, SystemPair
+from calibrant.results.significance import Comparison, PairedTest, SystemMean, SystemPair
 
-TOO_SURE = (
-    "folds share training data, so the plain t, p_value and intervals are too sure; "
-    "the corrected ones allow for it"
-)
+TOO_SURE = "folds share training data, so the plain t, p-value and intervals are too sure"
+CORRECTED = "the corrected ones allow for it"
+UNDECIDED = "only the corrected ones, which need the ratio of test to training data, can say which is better"
 UNKNOWN_RATIO = (
-    f"{NO_RATIO}: give --test-train-ratio, 1 / (k - 1) for k folds, "
+    "give --test-train-ratio, 1 / (k - 1) for k folds, "
     "or a column repeat that says which folds are of one cross-validation"
 )
-UNEQUAL = (
-    "repeats have different numbers of folds, so that they do not tell the ratio of test to training data"
-)
-SINGLE = "a repeat has one fold, which does not tell the ratio of test to training data"
-ITEMS = "items are no folds: the plain test is the right one"
-NOT_ITEMS = "folds are no independent items"
-NOT_RIGHT_OR_WRONG = "scores are not all 0 or 1"
-IN_CLUSTERS = "items of a cluster depend on each other"
-MANY = "too many items for resampling; the t-test says the same of so many"
+UNEQUAL = "repeats have different numbers of folds, so that they do not tell the ratio"
+SINGLE = "a repeat has one fold, which does not tell the ratio"
 ONE_SYSTEM = "there is one system"
-UNDECIDED = "only the corrected test can say so"
 MOST_ITEMS = 100_000
 
 __all__ = ["compare_systems"]
@@ -80,8 +70,8 @@ def compare_systems(
     repeat
         (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
     test_train_ratio
-        Size of a fold's test data over that of its training data. None, and no ``repeat``: what needs it is
-        None.
+        Size of a fold's test data over that of its training data. None, and no ``repeat``: the corrected
+        tests are None.
     clusters
         (n,) what items belong to.
     alternative
@@ -106,8 +96,7 @@ def compare_systems(
     --------
     >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
     >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
-    >>> test = found.pairs[0].test
-    >>> round(test.t, 3), test.corrected_t
+    >>> round(found.pairs[0].t, 3), found.pairs[0].corrected
     (0.921, None)
     """
     _checks.one_of(unit, ("fold", "item"), "unit")
@@ -121,16 +110,13 @@ def compare_systems(
     if unit == "fold" and clusters is not None:
         raise InputError("folds have no clusters", "name the clusters of items", code="parameter")
     tests = {
-        pair: _with_reason(
-            paired_t_test(
-                table[pair[0]],
-                table[pair[1]],
-                alternative=alternative,
-                test_train_ratio=ratio,
-                clusters=clusters,
-                level=level,
-            ),
-            why,
+        pair: paired_t_test(
+            table[pair[0]],
+            table[pair[1]],
+            alternative=alternative,
+            test_train_ratio=ratio,
+            clusters=clusters,
+            level=level,
         )
         for pair in _pairs(systems, baseline)
     }
@@ -142,16 +128,11 @@ def compare_systems(
             for codes, pair in zip(tests, pairs, strict=True)
         ]
     means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
-    reasons = {"test_train_ratio": why} if ratio is None else {}
-    reasons |= {"warning": TOO_SURE} if unit == "fold" else {}
-    few = means[0].reasons.get("warning")
-    reasons |= {} if few is None else {"warning": few}
-    reasons |= {"pairs": ONE_SYSTEM} if len(table) == 1 else {}
     return Comparison(
         unit=unit,
         n=table.shape[1],
         systems=tuple(
-            SystemMean(name, _mean_with_reason(mean, why)) for name, mean in zip(systems, means, strict=True)
+            SystemMean(system=name, **asdict(mean)) for name, mean in zip(systems, means, strict=True)
         ),
         pairs=tuple(pairs),
         alternative=alternative,
@@ -162,7 +143,9 @@ def compare_systems(
         clusters=means[0].clusters,
         samples=samples,
         seed=seeded,
-        reasons=reasons,
+        warning=means[0].warning,
+        folds_warning=None if unit == "item" else f"{TOO_SURE}; {why}",
+        pairs_warning=ONE_SYSTEM if len(table) == 1 else None,
     )
 
 
@@ -179,22 +162,24 @@ def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
 def _known_ratio(
     unit: str, repeat: ArrayLike | None, given: float | None, n: int
 ) -> tuple[int | None, float | None, str]:
-    """Number of repeats, ratio of test to training data, and why it is not known."""
+    """Number of repeats, ratio of test to training data, and the test that folds need."""
     if unit == "item":
         if given is not None or repeat is not None:
             message = "scores of items have no repeats and no ratio of test to training data"
             raise InputError(message, "leave them out, or name folds", code="parameter")
-        return None, None, ITEMS
+        return None, None, ""
     if repeat is None:
-        return None, given, UNKNOWN_RATIO
+        return None, given, f"{UNDECIDED}: {UNKNOWN_RATIO}" if given is None else CORRECTED
     codes, names = _checks.cluster_codes(repeat, "repeat")
     _checks.same_length("repeat", len(codes), "each system", n)
     folds = np.bincount(codes)
     if given is not None:
-        return len(names), given, ""
+        return len(names), given, CORRECTED
     if folds.min() != folds.max():
-        return len(names), None, UNEQUAL
-    return (len(names), None, SINGLE) if folds[0] == 1 else (len(names), 1 / (int(folds[0]) - 1), "")
+        return len(names), None, f"{UNDECIDED}: {UNEQUAL}"
+    if folds[0] == 1:
+        return len(names), None, f"{UNDECIDED}: {SINGLE}"
+    return len(names), 1 / (int(folds[0]) - 1), CORRECTED
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -208,17 +193,6 @@ def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]
     return [(code, base) for code in range(len(systems)) if code != base]
 
 
-def _with_reason(test: PairedTest, why: str) -> PairedTest:
-    """Say more exactly why there is no corrected test."""
-    reasons = {name: why if reason == NO_RATIO else reason for name, reason in test.reasons.items()}
-    return replace(test, reasons=reasons)
-
-
-def _mean_with_reason(mean: MeanInterval, why: str) -> MeanInterval:
-    reasons = {name: why if reason == NO_RATIO else reason for name, reason in mean.reasons.items()}
-    return replace(mean, reasons=reasons)
-
-
 def _adjusted(
     systems: Sequence[str],
     tests: dict[tuple[int, int], PairedTest],
@@ -228,8 +202,7 @@ def _adjusted(
     level: float,
 ) -> list[SystemPair]:
     """Pairs with p-values adjusted for their number."""
-    source = "p_value" if ratio is None else "corrected_p_value"
-    p_values = [getattr(test, source) for test in tests.values()]
+    p_values = [(test.corrected or test).p_value for test in tests.values()]
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
     decided = unit == "item" or ratio is not None
@@ -237,27 +210,15 @@ def _adjusted(
     for place, ((one, other), test) in enumerate(tests.items()):
         adjusted = holm[place]
         sure = decided and adjusted is not None and adjusted <= 1 - level
-        winner = one if (test.difference > 0) == higher_is_better else other
-        reasons = {} if decided else {"better": UNDECIDED}
-        if adjusted is None:
-            why = test.reasons[source]
-            reasons |= dict.fromkeys(("holm_p_value", "benjamini_hochberg_p_value"), why)
-        if unit == "fold":
-            reasons |= dict.fromkeys(("bootstrap", "permutation", "mcnemar", "detectable"), NOT_ITEMS)
+        winner = one if ((test.difference.estimate or 0) > 0) == higher_is_better else other
         found.append(
             SystemPair(
-                systems[one],
-                systems[other],
-                test,
-                holm[place],
-                hochberg[place],
-                source,
-                systems[winner] if sure else None,
-                None,
-                None,
-                None,
-                None,
-                reasons,
+                first=systems[one],
+                second=systems[other],
+                holm_p_value=adjusted,
+                benjamini_hochberg_p_value=hochberg[place],
+                better=systems[winner] if sure else None,
+                **asdict(test),
             )
         )
     return found
@@ -274,10 +235,9 @@ def _resampled(
     seed: int,
 ) -> SystemPair:
     """Add what only independent items (or clusters of them) allow."""
-    test = pair.test
     right_or_wrong = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
-    reasons = dict(pair.reasons)
-    bootstrap = permutation = counts = detectable = None
+    bootstrap = permutation = detectable = None
+    # Of more items the t-test says the same.
     if len(first) <= MOST_ITEMS or right_or_wrong or clusters is not None:
         bootstrap, permutation = (
             resampled(
@@ -285,37 +245,29 @@ def _resampled(
                 second,
                 clusters=clusters,
                 alternative=alternative,
-                level=test.level,
+                level=pair.level,
                 samples=samples,
                 seed=seed,
             )
             for resampled in (paired_bootstrap, paired_permutation)
         )
-    else:
-        reasons |= dict.fromkeys(("bootstrap", "permutation"), MANY)
-    if right_or_wrong and clusters is None:
-        counts = mcnemar(first, second)
-    else:
-        reasons["mcnemar"] = NOT_RIGHT_OR_WRONG if clusters is None else IN_CLUSTERS
-    if test.t is not None:
+    if pair.t is not None:
         # With clusters, the deviation that independent items would need for the same standard error.
-        deviation = abs(test.difference / test.t) * np.sqrt(test.n) if test.t else test.standard_deviation
+        difference = pair.difference.estimate or 0.0
+        deviation = abs(difference / pair.t) * np.sqrt(pair.n) if pair.t else pair.standard_deviation
         detectable = minimum_detectable_difference(
             float(deviation or 0.0),
-            test.n,
-            difference=test.difference,
+            pair.n,
+            difference=difference,
             power=power,
-            level=test.level,
+            level=pair.level,
             alternative=alternative,
-            freedom=test.freedom,
+            freedom=pair.freedom,
         )
-    else:
-        reasons["detectable"] = test.reasons["t"]
     return replace(
         pair,
         bootstrap=bootstrap,
         permutation=permutation,
-        mcnemar=counts,
+        mcnemar=mcnemar(first, second) if right_or_wrong and clusters is None else None,
         detectable=detectable,
-        reasons=reasons,
     )

@@ -70,7 +70,7 @@ def minimum_detectable_difference(
         difference = _checks.finite(difference, "difference")
     if freedom is not None:
         freedom = _checks.positive(freedom, "freedom")
-    reasons: dict[str, str] = {}
+    reason = None
     share = 1.0 if freedom is None else freedom / (n - 1)
 
     def found(size: float, pairs: int) -> float:
@@ -82,24 +82,23 @@ def minimum_detectable_difference(
     if difference is not None:
         wrong_side = {"greater": difference <= 0, "less": difference >= 0, "two-sided": difference == 0}
         if wrong_side[alternative]:
-            reasons |= dict.fromkeys(("needed", "more"), NO_NEED)
+            reason = NO_NEED
         elif deviation == 0:
-            reasons |= dict.fromkeys(("needed", "more"), NEVER)
+            reason = NEVER
         else:
             needed = _needed(abs(difference) / deviation, power, found)
-            if needed is None:
-                reasons |= dict.fromkeys(("needed", "more"), f"more than {MOST_PAIRS:,} items")
+            reason = f"more than {MOST_PAIRS:,} items" if needed is None else None
     return Detectable(
-        effect * deviation,
-        difference,
-        needed,
-        None if needed is None else max(0, needed - n),
-        n,
-        deviation,
-        level,
-        power,
-        alternative,
-        reasons,
+        detectable=effect * deviation,
+        difference=difference,
+        needed=needed,
+        more=None if needed is None else max(0, needed - n),
+        n=n,
+        standard_deviation=deviation,
+        level=level,
+        power=power,
+        alternative=alternative,
+        reason=reason,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ from calibrant.evaluate._resampling import (
 )
 from calibrant.evaluate._student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.exceptions import InputError
+from calibrant.records import Quantity
 from calibrant.results.significance import McNemarTest, ResampledTest
 
 Value = Callable[[Floats], Floats]
@@ -86,7 +88,7 @@ def paired_bootstrap(
     --------
     >>> first, second = [1, 1, 1, 0, 1, 1, 1, 1] * 4, [0, 1, 0, 0, 1, 0, 1, 1] * 4
     >>> found = paired_bootstrap(first, second, alternative="greater")
-    >>> found.difference, found.p_value < 0.1
+    >>> found.difference.estimate, found.p_value < 0.1
     (0.375, True)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -98,7 +100,7 @@ def paired_bootstrap(
         return value(totals[:, :width]) - value(totals[:, width:])
 
     difference = float(gap(units.totals[None])[0])
-    settings = (alternative, units.number, samples, False, level, seeded)
+    settings = _settings(alternative, units, samples, level, seeded)
     if np.isnan(difference):
         return _unknown("bootstrap", None, settings, UNDEFINED)
     if units.number < 2:
@@ -114,7 +116,8 @@ def paired_bootstrap(
         return _unknown("bootstrap", difference, settings, SAME)
     low, high = accelerated(difference, draws, gap(units.totals - units.sums), units.count, level)
     p_value = _share(draws - difference, difference, alternative, exact=False)
-    return ResampledTest("bootstrap", difference, p_value, low, high, *settings)
+    found = Quantity(difference, low, high)
+    return ResampledTest(method="bootstrap", difference=found, p_value=p_value, **settings)
 
 
 def paired_permutation(
@@ -163,7 +166,7 @@ def paired_permutation(
     exact = flips <= MOST_EXACT
     totals = units.totals
     difference = float((value(totals[None, :width]) - value(totals[None, width:]))[0])
-    settings = (alternative, units.number, 2**flips if exact else samples, exact, level, seeded)
+    settings = _settings(alternative, units, 2**flips if exact else samples, level, seeded, exact=exact)
     if np.isnan(difference):
         return _unknown("permutation", None, settings, UNDEFINED)
     if not flips:
@@ -178,11 +181,15 @@ def paired_permutation(
     if np.isnan(found).any():
         return _unknown("permutation", difference, settings, "it is undefined for some swaps")
     p_value = _share(found, difference, alternative, exact=exact)
-    reasons = dict.fromkeys(("low", "high"), "a permutation test has no interval")
     least = (2 if alternative == "two-sided" else 1) / 2**flips
-    if least > 1 - level:
-        reasons["warning"] = f"with {flips} units that differ, the smallest possible p-value is {least:.3g}"
-    return ResampledTest("permutation", difference, p_value, None, None, *settings, reasons)
+    warning = f"with {flips} units that differ, the smallest possible p-value is {least:.3g}"
+    return ResampledTest(
+        method="permutation",
+        difference=Quantity(difference),
+        p_value=p_value,
+        warning=warning if least > 1 - level else None,
+        **settings,
+    )
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNemarTest:
@@ -226,17 +233,29 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool = True) -> McNem
     elif both:
         statistic = max(0.0, abs(alone - others) - 1) ** 2 / both
         p_value = float(chdtrc(1, statistic))
-    reasons = {} if both else dict.fromkeys(("statistic", "p_value"), SAME)
     return McNemarTest(
-        alone,
-        others,
-        int(np.sum(one & other)),
-        int(np.sum(~one & ~other)),
-        "exact" if exact else "chi-squared",
-        statistic,
-        p_value,
-        reasons,
+        first_only=alone,
+        second_only=others,
+        both=int(np.sum(one & other)),
+        neither=int(np.sum(~one & ~other)),
+        method="exact" if exact else "chi-squared",
+        statistic=statistic,
+        p_value=p_value,
+        reason=None if both else SAME,
     )
+
+
+def _settings(
+    alternative: str, units: Units, samples: int, level: float, seed: int, *, exact: bool = False
+) -> dict[str, Any]:
+    return {
+        "alternative": alternative,
+        "units": units.number,
+        "samples": samples,
+        "exact": exact,
+        "level": level,
+        "seed": seed,
+    }
 
 
 def _both(
@@ -269,11 +288,9 @@ def _both(
     return _units(sums, codes, count), one.shape[1], statistic
 
 
-def _linearized(
-    units: Units, gap: Value, difference: float, settings: tuple[str, int, int, bool, float, int]
-) -> ResampledTest:
+def _linearized(units: Units, gap: Value, difference: float, settings: dict[str, Any]) -> ResampledTest:
     """Student's t for few units, with the CR2 variance of the units' influences on the difference."""
-    alternative, level = settings[0], settings[4]
+    alternative, level = settings["alternative"], settings["level"]
     totals = units.totals
     step = 1e-6 * np.maximum(np.abs(totals), 1e-3 * np.abs(totals).max())
     slope = (gap(totals + np.diag(step)) - gap(totals - np.diag(step))) / (2 * step)
@@ -286,9 +303,13 @@ def _linearized(
     error = math.sqrt(variance)
     margin = critical_value(level, freedom, "two-sided") * error
     found = tail(difference / error, freedom, alternative)
-    warning = few_clusters(size)
-    reasons = {} if warning is None else {"warning": warning}
-    return ResampledTest("t", difference, found, difference - margin, difference + margin, *settings, reasons)
+    return ResampledTest(
+        method="t",
+        difference=Quantity(difference, difference - margin, difference + margin, error),
+        p_value=found,
+        warning=few_clusters(size),
+        **settings,
+    )
 
 
 def _units(sums: Floats, codes: NDArray[np.int64] | None, count: int) -> Units:
@@ -333,8 +354,6 @@ def _share(draws: Floats, seen: float, alternative: str, *, exact: bool) -> floa
     return float(extreme / len(draws)) if exact else float((extreme + 1) / (len(draws) + 1))
 
 
-def _unknown(
-    method: str, difference: float | None, settings: tuple[str, int, int, bool, float, int], reason: str
-) -> ResampledTest:
-    names = ["p_value", "low", "high"] + (["difference"] if difference is None else [])
-    return ResampledTest(method, difference, None, None, None, *settings, dict.fromkeys(names, reason))
+def _unknown(method: str, difference: float | None, settings: dict[str, Any], reason: str) -> ResampledTest:
+    found = Quantity(difference, reason=reason)
+    return ResampledTest(method=method, difference=found, p_value=None, reason=reason, **settings)

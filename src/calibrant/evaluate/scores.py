@@ -72,7 +72,6 @@ def classification_scores(
     k = len(names)
     confusion = np.bincount(pred * k + true, minlength=k * k).reshape(k, k)
     cells = score_cells(true, pred, k, confusion, clusters)
-    warning = warning_of(cells)
     chosen = np.array([names.index(name) for name in wanted])
     statistics = averages(k, chosen)
     for code in range(k):
@@ -82,29 +81,21 @@ def classification_scores(
         n=len(true),
         labels=names,
         confusion=tuple(tuple(row) for row in confusion.tolist()),
-        accuracy=found["accuracy"],
-        precision_micro=found["precision_micro"],
-        recall_micro=found["recall_micro"],
-        f1_micro=found["f1_micro"],
-        precision_macro=found["precision_macro"],
-        recall_macro=found["recall_macro"],
-        f1_macro=found["f1_macro"],
+        **{name: value for name, value in found.items() if name.isidentifier()},
         averaged=tuple(wanted),
         by_class=tuple(
             ClassScore(
-                name,
-                int(confusion[:, code].sum()),
-                int(confusion[code].sum()),
-                int(confusion[code, code]),
-                found[f"precision {code}"],
-                found[f"recall {code}"],
-                found[f"f1 {code}"],
+                label=name,
+                reference=int(confusion[:, code].sum()),
+                predicted=int(confusion[code].sum()),
+                correct=int(confusion[code, code]),
+                **{score: found[f"{score} {code}"] for score in ("precision", "recall", "f1")},
             )
             for code, name in enumerate(names)
         ),
         level=level,
         clusters=None if cells.cluster is None else int(cells.cluster.max()) + 1,
-        reasons={} if warning is None else {"warning": warning},
+        warning=warning_of(cells),
     )
 
 

@@ -14,6 +14,7 @@ from calibrant.evaluate.significance import finite
 from calibrant.exceptions import InputError
 from calibrant.measure._tails import quantile
 from calibrant.measure.bin_intervals import wilson
+from calibrant.records import Quantity
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 
 COVERAGES = (0.5, 0.8, 0.9, 1.0)
@@ -68,7 +69,7 @@ def risk_coverage(
     Examples
     --------
     >>> found = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
-    >>> found.area, [point.accuracy for point in found.points]
+    >>> found.area.estimate, [point.accuracy.estimate for point in found.points]
     (0.0625, [1.0, 0.75])
     """
     level = _checks.proportion(level, "level")
@@ -91,10 +92,9 @@ def risk_coverage(
     margin = None if error is None else quantile(level, count) * error
     shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
     return RiskCoverage(
-        area=area,
-        area_low=None if margin is None else max(0.0, area - margin),
-        area_high=None if margin is None else min(1.0, area + margin),
-        area_standard_error=error,
+        area=Quantity(area, reason=reason)
+        if margin is None
+        else Quantity(area, max(0.0, area - margin), min(1.0, area + margin), error),
         best_area=best,
         excess_area=area - best,
         error_rate=float(1 - right.mean()),
@@ -105,7 +105,6 @@ def risk_coverage(
         n=n,
         level=level,
         clusters=count or None,
-        reasons=dict.fromkeys(("area_low", "area_high", "area_standard_error"), reason) if reason else {},
     )
 
 
@@ -167,12 +166,13 @@ def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
     n = len(ranked.error)
     kept = max(1, math.ceil(coverage * n - 1e-9))
     risk = float(ranked.risk[kept - 1])
-    low, high = None, None
+    accuracy = Quantity(1 - risk, reason=ONE_UNIT)
     if ranked.units > 1:
         effective = _effective_number(ranked, kept, risk, level)
         ends = wilson(np.array([1 - risk]), np.array([effective]), level)
-        low, high = float(ends[0][0]), float(ends[1][0])
-    return CoveragePoint(kept / n, kept, float(ranked.confidence[kept - 1]), 1 - risk, low, high)
+        accuracy = Quantity(1 - risk, float(ends[0][0]), float(ends[1][0]))
+    threshold = float(ranked.confidence[kept - 1])
+    return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
 
 
 def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> float:

@@ -7,6 +7,7 @@ on them finds differences that are not there. The corrected test needs the ratio
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +19,11 @@ from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.exceptions import InputError
 from calibrant.measure.multiplicity import adjusted_p_values
-from calibrant.results.significance import MeanInterval, PairedTest
+from calibrant.records import Quantity
+from calibrant.results.significance import CorrectedTest, MeanInterval, PairedTest
 
 ONE = "one value has no spread"
 ONE_CLUSTER = "one cluster has no spread"
-NO_RATIO = "the ratio of test to training data is not known"
 LARGEST = 1e100
 ALIKE = "the systems differ by the same amount everywhere"
 
@@ -52,7 +53,7 @@ def mean_interval(
         (n,) scores of folds or items.
     test_train_ratio
         Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of
-        the mean is then s^2 (1/n + ratio). None: the corrected interval is None.
+        the mean is then s^2 (1/n + ratio). None: ``corrected`` is None.
     clusters
         (n,) what items belong to. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
         clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
@@ -77,32 +78,22 @@ def mean_interval(
     --------
     >>> folds = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]  # 2 x 5 folds
     >>> found = mean_interval(folds, test_train_ratio=1 / 4)
-    >>> [round(end, 2) for end in (found.low, found.high, found.corrected_low, found.corrected_high)]
-    [63.88, 67.52, 62.3, 69.1]
+    >>> print(found.mean, found.corrected)
+    65.7000 [63.8797, 67.5203] 65.7000 [62.2946, 69.1054]
     """
     level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
     array = finite(values, "values")
     spread = _Spread(array, _codes(clusters, len(array)))
-    margin = critical_value(level, spread.freedom, "two-sided")
-    plain, corrected = spread.error, spread.corrected(ratio)
-    reasons = {} if plain is not None else dict.fromkeys(("standard_error", "low", "high"), spread.reason)
-    if spread.deviation is None:
-        reasons["standard_deviation"] = ONE
-    if corrected is None:
-        reasons |= dict.fromkeys(("corrected_low", "corrected_high"), spread.reason or NO_RATIO)
-    reasons |= spread.warning
     return MeanInterval(
-        spread.mean,
-        spread.deviation,
-        plain,
-        *_around(spread.mean, margin, plain),
-        *_around(spread.mean, margin, corrected),
+        mean=spread.around(spread.error, level),
+        corrected=None if ratio is None else spread.around(spread.corrected(ratio), level),
+        standard_deviation=Quantity(spread.deviation, reason=ONE if spread.deviation is None else None),
         n=len(array),
         level=level,
         clusters=spread.clusters,
         test_train_ratio=ratio,
         freedom=spread.freedom or None,
-        reasons=reasons,
+        warning=spread.warning,
     )
 
 
@@ -147,7 +138,7 @@ def paired_t_test(
     >>> first = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
     >>> second = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]
     >>> found = paired_t_test(first, second, alternative="greater", test_train_ratio=1 / 4)
-    >>> round(found.t, 3), round(found.critical, 3), round(found.corrected_t, 4)
+    >>> round(found.t, 3), round(found.critical, 3), round(found.corrected.t, 4)
     (0.921, 1.833, 0.4925)
     """
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -158,34 +149,13 @@ def paired_t_test(
     # Rounding leaves dust where scores such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
     dust = 1e-12 * max(1.0, float(np.abs(one).max()), float(np.abs(other).max()))
     spread = _Spread(gap, _codes(clusters, len(gap)), dust)
-    plain, corrected = spread.error, spread.corrected(ratio)
-    margin = critical_value(level, spread.freedom, "two-sided")
-    reasons: dict[str, str] = {} if spread.deviation is not None else {"standard_deviation": ONE}
-    if not plain:
-        reasons |= dict.fromkeys(("t", "p_value", "low", "high"), spread.reason or ALIKE)
-    if not corrected:
-        why = spread.reason or (NO_RATIO if ratio is None else ALIKE)
-        reasons |= dict.fromkeys(("corrected_t", "corrected_p_value", "corrected_low", "corrected_high"), why)
-    if spread.freedom <= 0:
-        reasons["critical"] = spread.reason
-    reasons |= spread.warning
-    t, corrected_t = (spread.mean / error if error else None for error in (plain, corrected))
     return PairedTest(
-        difference=spread.mean,
+        **_test(spread, spread.error, alternative, level),
+        corrected=None
+        if ratio is None
+        else CorrectedTest(**_test(spread, spread.corrected(ratio), alternative, level)),
         standard_deviation=spread.deviation,
-        t=t,
         critical=critical_value(level, spread.freedom, alternative) if spread.freedom > 0 else None,
-        p_value=tail(t, spread.freedom, alternative),
-        **dict(zip(("low", "high"), _around(spread.mean, margin, plain or None), strict=True)),
-        corrected_t=corrected_t,
-        corrected_p_value=tail(corrected_t, spread.freedom, alternative),
-        **dict(
-            zip(
-                ("corrected_low", "corrected_high"),
-                _around(spread.mean, margin, corrected or None),
-                strict=True,
-            )
-        ),
         alternative=alternative,
         n=len(gap),
         wins=int(np.sum(gap > dust)),
@@ -195,8 +165,19 @@ def paired_t_test(
         clusters=spread.clusters,
         test_train_ratio=ratio,
         freedom=spread.freedom or None,
-        reasons=reasons,
+        warning=spread.warning,
     )
+
+
+def _test(spread: _Spread, error: float | None, alternative: str, level: float) -> dict[str, Any]:
+    """The difference, t and p-value by a standard error; without them if differences have no spread."""
+    t = spread.mean / error if error else None
+    return {
+        "difference": spread.around(error or None, level),
+        "t": t,
+        "p_value": tail(t, spread.freedom, alternative),
+        "reason": None if error else spread.reason,
+    }
 
 
 class _Spread:
@@ -210,8 +191,8 @@ class _Spread:
         self.clusters = None if cluster is None else cluster[1]
         units = self.n if cluster is None else cluster[1]
         self.freedom: float = units - 1
-        self.warning: dict[str, str] = {}
-        self.reason = "" if units > 1 else ONE if cluster is None else ONE_CLUSTER
+        self.warning: str | None = None
+        self.reason = ALIKE if units > 1 else ONE if cluster is None else ONE_CLUSTER
         self.error: float | None = None
         if units < 2:
             return
@@ -220,16 +201,20 @@ class _Spread:
             size = np.bincount(cluster[0], minlength=units).astype(np.float64)
             residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
             variance, self.freedom = cr2(size, residual)
-            warning = few_clusters(size)
-            self.warning = {} if warning is None else {"warning": warning}
+            self.warning = few_clusters(size)
         flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
         self.error = 0.0 if flat else math.sqrt(variance) / self.n
 
-    def corrected(self, ratio: float | None) -> float | None:
+    def corrected(self, ratio: float) -> float | None:
         """Standard error of the mean over folds with overlapping training data."""
-        if ratio is None or self.error is None:
-            return None
-        return self.error * math.sqrt(1 + ratio * self.n)
+        return None if self.error is None else self.error * math.sqrt(1 + ratio * self.n)
+
+    def around(self, error: float | None, level: float) -> Quantity:
+        """The mean with Student's interval for a standard error."""
+        if error is None:
+            return Quantity(self.mean, reason=self.reason)
+        margin = critical_value(level, self.freedom, "two-sided") * error
+        return Quantity(self.mean, self.mean - margin, self.mean + margin, error)
 
 
 def finite(values: ArrayLike, name: str) -> Floats:
@@ -247,10 +232,6 @@ def finite(values: ArrayLike, name: str) -> Floats:
         message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square is too large to add up"
         raise InputError(message, f"give numbers of at most {LARGEST:g}", code="score-range", row=int(bad[0]))
     return array
-
-
-def _around(mean: float, margin: float, error: float | None) -> tuple[float | None, float | None]:
-    return (None, None) if error is None else (mean - margin * error, mean + margin * error)
 
 
 def _codes(clusters: ArrayLike | None, n: int) -> tuple[Integers, int] | None:

@@ -50,8 +50,7 @@ class SignedError:
 
     @classmethod
     def of(cls, tally: Tally) -> SignedError:
-        reasons: dict[str, str] = {}
-        found = mean_residual(tally, 0.95, reasons)
+        found = mean_residual(tally, 0.95)
         total = tally.total_weight
         mean = min(1.0, float(tally.sum_score.sum()) / total)
         null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
@@ -61,7 +60,7 @@ class SignedError:
             error=found.standard_error or 0.0,
             binomial_n=mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum()),
             clusters=tally.cluster_count,
-            balanced=reasons.get("difference.warning") == BALANCED,
+            balanced=found.warning == BALANCED,
         )
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from msgspec.structs import asdict
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, one_of, pairs
@@ -20,7 +21,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure.binning import adaptive, default_bin_size, uniform
 from calibrant.measure.events import class_predictions, classwise_events
 from calibrant.results import Bins
-from calibrant.results.errors import ClassErrors, PlugInErrors
+from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
 Binning = Literal["adaptive", "uniform"]
 
@@ -293,17 +294,23 @@ def class_errors(
     Examples
     --------
     >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], bin_count=1)
-    >>> errors.marginal_calibration_error, [row["class"] for row in errors.to_rows()]
+    >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
     (0.25, ['no', 'yes'])
     """
     predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
     bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_events(predictions).values()]
-    errors = tuple(plug_in_errors(one) for one in bins)
+    positives = np.bincount(predictions.label, minlength=len(bins)).tolist()
+    errors = tuple(
+        ClassPlugInErrors(
+            label=name,
+            positives=count,
+            mean_score=float(one.sum_score.sum() / one.weight.sum()),
+            **asdict(plug_in_errors(one)),
+        )
+        for name, count, one in zip(predictions.classes, positives, bins, strict=True)
+    )
     return ClassErrors(
-        classes=predictions.classes,
-        positives=np.bincount(predictions.label, minlength=len(errors)),
-        mean_score=np.array([one.sum_score.sum() / one.weight.sum() for one in bins]),
-        errors=errors,
+        by_class=errors,
         marginal_calibration_error=float(np.sqrt(np.mean([one.calibration_mse for one in errors]))),
         mean_expected_calibration_error=float(np.mean([one.expected_calibration_error for one in errors])),
         n=len(predictions),

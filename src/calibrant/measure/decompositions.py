@@ -27,6 +27,10 @@ from calibrant.results.scores import (
 
 Rule = Callable[[Floats], Floats]
 
+TOO_FEW = "a bin has less than two (effective) pairs"
+CERTAIN_BIN = "a bin whose scores are all 0 (or all 1) has positives (or negatives)"
+INFINITE_TERM = "a term is infinite under these g1, g2"
+
 
 def brier_decomposition(bins: Bins) -> BrierDecomposition:
     """Take the Brier score of the bins' pairs apart: calibration, refinement, and what binning leaves.
@@ -72,7 +76,7 @@ def brier_decomposition(bins: Bins) -> BrierDecomposition:
     brier = float(
         (bins.weight_positives - 2 * bins.sum_score_positive + bins.sum_score2).sum() / weight.sum()
     )
-    corrected, reasons = _corrections(bins, base_rate)
+    corrected = _corrections(bins, base_rate)
     return BrierDecomposition(
         brier=brier,
         calibration_mse=reliability,
@@ -87,19 +91,18 @@ def brier_decomposition(bins: Bins) -> BrierDecomposition:
         resolution_corrected=None if corrected is None else resolution - corrected[0] + corrected[1],
         uncertainty_corrected=None if corrected is None else uncertainty + corrected[1],
         bins=len(bins),
-        reasons=reasons,
+        reason=None if corrected else TOO_FEW,
     )
 
 
-def _corrections(bins: Bins, base_rate: float) -> tuple[tuple[float, float] | None, dict[str, str]]:
-    """Noise in the bins' frequencies and in the base rate (Ferro & Fricker), or why there is none."""
+def _corrections(bins: Bins, base_rate: float) -> tuple[float, float] | None:
+    """Noise in the bins' frequencies and in the base rate (Ferro & Fricker); None if it is unknown."""
     total = bins.weight.sum() ** 2 / bins.weight2.sum()
     if (bins.effective_n < 2).any():
-        names = ["reliability_corrected", "resolution_corrected", "uncertainty_corrected"]
-        return None, dict.fromkeys(names, "a bin holds less than two (effective) pairs")
+        return None
     p = bins.frequency
     within = float(np.dot(bins.share, p * (1 - p) / (bins.effective_n - 1)))
-    return (within, float(base_rate * (1 - base_rate) / (total - 1))), {}
+    return within, float(base_rate * (1 - base_rate) / (total - 1))
 
 
 def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
@@ -135,23 +138,17 @@ def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
     calibration = float(np.dot(share, divergence))
     refinement = float(np.dot(share, _entropies(p)))
     loss, wrong = _log_loss(source)
-    reasons = {}
-    if wrong:
-        reasons["log_loss"] = INFINITE.format(wrong)
-    if not np.isfinite(calibration):
-        reasons["calibration"] = "a bin whose scores are all 0 (or all 1) holds events (or non-events)"
-    if reasons:
-        reasons["remainder"] = "the log loss or its calibration part is infinite"
-    finite = not reasons
+    finite = bool(np.isfinite(calibration))
+    reasons = [*([INFINITE.format(wrong)] if wrong else ()), *(() if finite else (CERTAIN_BIN,))]
     return LogDecomposition(
         log_loss=None if wrong else loss,
-        calibration=calibration if np.isfinite(calibration) else None,
+        calibration=calibration if finite else None,
         refinement=refinement,
-        remainder=loss - calibration - refinement if finite else None,
+        remainder=None if reasons else loss - calibration - refinement,
         resolution=float(np.dot(share, _divergence(p, np.full(len(p), base_rate)))),
         uncertainty=entropy(base_rate),
         bins=len(bins),
-        reasons=reasons,
+        reason="; ".join(reasons) or None,
     )
 
 
@@ -304,15 +301,15 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
     score = float(np.dot(tally.weight, rewards) / tally.total_weight)
     sharpness = float(np.dot(bins.share, at_p))
     calibration = float(np.dot(bins.share, at_q)) - sharpness
-    parts: dict[str, float | None] = {"score": score, "calibration": calibration, "sharpness": sharpness}
-    reasons = {
-        name: "infinite under these g1, g2" for name, value in parts.items() if not np.isfinite(value or 0.0)
-    }
-    if reasons:
-        reasons["remainder"] = "another term is infinite"
-    parts["remainder"] = None if reasons else score - calibration - sharpness
-    kept = {name: None if name in reasons else value for name, value in parts.items()}
-    return ProperScoreDecomposition(bins=len(bins), reasons=reasons, **kept)
+    parts = {"score": score, "calibration": calibration, "sharpness": sharpness}
+    kept = {name: value if np.isfinite(value) else None for name, value in parts.items()}
+    infinite = None in kept.values()
+    return ProperScoreDecomposition(
+        bins=len(bins),
+        remainder=None if infinite else score - calibration - sharpness,
+        reason=INFINITE_TERM if infinite else None,
+        **kept,
+    )
 
 
 def _expected(p: Floats, reward1: Floats, reward2: Floats) -> Floats:
@@ -356,7 +353,7 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
     blocks = isotonic(source)
     p = blocks.frequency
     base_rate = float(np.dot(blocks.share, p))
-    reasons: dict[str, str] = {}
+    reason = None
     if rule == "brier":
         score, recalibrated = brier_of(source), float(np.dot(blocks.share, p * (1 - p)))
         uncertainty = base_rate * (1 - base_rate)
@@ -364,13 +361,13 @@ def corp_decomposition(source: Source, *, rule: str = "brier") -> CorpDecomposit
         score, wrong = _log_loss(source)
         recalibrated, uncertainty = float(np.dot(blocks.share, _entropies(p))), entropy(base_rate)
         if wrong:
-            reasons = dict.fromkeys(["score", "miscalibration"], INFINITE.format(wrong))
+            reason = INFINITE.format(wrong)
     return CorpDecomposition(
         rule=rule,
-        score=None if reasons else score,
-        miscalibration=None if reasons else score - recalibrated,
+        score=None if reason else score,
+        miscalibration=None if reason else score - recalibrated,
         discrimination=uncertainty - recalibrated,
         uncertainty=uncertainty,
         blocks=len(blocks),
-        reasons=reasons,
+        reason=reason,
     )

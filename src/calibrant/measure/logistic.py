@@ -180,13 +180,10 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     total = tally.total_weight
     base_rate = float(tally.weight_positives.sum() / total)
     mean_score = float(tally.sum_score.sum() / total)
-    reasons: dict[str, str] = {}
-    difference = mean_residual(tally, level, reasons)
     rows = _Rows.of(tally)
     problem = rows.problem(slope=False)
     if problem:
         intercept = Estimate(None, reason=problem, level=level)
-        reasons["intercept"] = problem
     else:
         beta = fit(rows, slope=False)
         covariance, clusters = robust_covariance(rows, beta, slope=False)
@@ -195,28 +192,23 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
             rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
         ):
             intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
-            reasons["intercept.warning"] = BALANCED
-        elif intercept.low is None:
-            reasons["intercept.low"] = ONE_CLUSTER
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        difference=difference,
+        difference=mean_residual(tally, level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
         left_out=int(tally.n[~inside(tally)].sum()),
-        reasons=reasons,
     )
 
 
-def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estimate:
-    """Weighted mean residual with its standard error; add to ``reasons`` why one is undefined."""
+def mean_residual(tally: Tally, level: float) -> Estimate:
+    """Weighted mean residual with its standard error."""
     residual = tally.weight_positives - tally.sum_score
     total = tally.total_weight
     mean = float(residual.sum() / total)
     if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
-        reasons["difference.warning"] = BALANCED
         return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
     if tally.cluster is not None:
         count = tally.cluster_count
@@ -224,7 +216,6 @@ def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estima
         variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
         effective = effective_number(tally.cluster, tally.weight)
     elif tally.total_n == 1:
-        reasons["difference.low"] = ONE_PAIR
         return Estimate(mean, reason=ONE_PAIR, level=level)
     else:
         effective = 0.0
@@ -232,10 +223,7 @@ def mean_residual(tally: Tally, level: float, reasons: dict[str, str]) -> Estima
         positive = tally.weight2_positives * (1 - q - mean) ** 2
         negative = (tally.weight2 - tally.weight2_positives) * (q + mean) ** 2
         variance = float((positive + negative).sum() / total**2 * tally.total_n / (tally.total_n - 1))
-    estimate = _estimate(mean, variance, level, effective)
-    if estimate.low is None:
-        reasons["difference.low"] = ONE_CLUSTER
-    return estimate
+    return _estimate(mean, variance, level, effective)
 
 
 def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
@@ -254,26 +242,21 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> cox_calibration_of(pairs([0, 1], [0.2, 0.9])).reasons["slope"]
+    >>> cox_calibration_of(pairs([0, 1], [0.2, 0.9])).slope.reason
     'one threshold of the score separates the classes, so the slope has no finite estimate'
     """
     level = proportion(level, "level")
     tally = as_tally(source)
     rows = _Rows.of(tally)
-    undefined = Estimate(None, reason=rows.problem(slope=True) or None, level=level)
-    intercept, slope, shared = undefined, undefined, None
-    reasons: dict[str, str] = {}
     problem = rows.problem(slope=True)
-    if problem:
-        reasons = dict.fromkeys(["intercept", "slope", "covariance"], problem)
-    else:
+    intercept = slope = Estimate(None, reason=problem or None, level=level)
+    shared = None
+    if not problem:
         beta = fit(rows, slope=True)
         covariance, clusters = robust_covariance(rows, beta, slope=True)
         intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
         slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
         shared = None if clusters == 1 else float(covariance[0, 1])
-        if clusters == 1:
-            reasons = dict.fromkeys(["intercept.low", "slope.low", "covariance"], ONE_CLUSTER)
     outside = ~inside(tally)
     wrong = np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)
     return CoxCalibration(
@@ -284,7 +267,6 @@ def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration
         clusters=tally.cluster_count or None,
         left_out=int(tally.n[outside].sum()),
         left_out_wrong=int(wrong[outside].sum()),
-        reasons=reasons,
     )
 
 
@@ -317,7 +299,7 @@ def calibration_in_the_large(
     Returns
     -------
     CalibrationInTheLarge
-        What is undefined is None, with the reason in ``reasons``.
+        What is undefined has the reason beside it.
 
     Raises
     ------

@@ -16,6 +16,7 @@ from calibrant._parallel import check_threads, slices
 from calibrant.measure._cells import as_tally
 from calibrant.measure.binning import Source
 from calibrant.measure.tally import Tally
+from calibrant.records import Quantity
 from calibrant.results.scores import Scores
 
 SMALLEST = 5e-324
@@ -98,7 +99,7 @@ def scores_of(source: Source, *, threads: int | None = None) -> Scores:
     --------
     >>> from calibrant._checks import pairs
     >>> result = scores_of(pairs([0, 1, 1, 1], [0.2, 0.9, 0.6, 1.0]))
-    >>> round(result.brier, 4), round(result.log_loss, 4), result.certain_and_wrong
+    >>> round(result.brier, 4), round(result.log_loss.estimate, 4), result.certain_and_wrong
     (0.0525, 0.2098, 0)
     """
     tally = as_tally(source)
@@ -110,23 +111,22 @@ def scores_of(source: Source, *, threads: int | None = None) -> Scores:
     base_rate = float(tally.weight_positives.sum() / tally.total_weight)
     brier_climatology, log_climatology = base_rate * (1 - base_rate), entropy(base_rate)
     one_class = tally.total_positives in (0, tally.total_n)
-    reasons = dict.fromkeys(["brier_skill", "log_skill"], ONE_CLASS) if one_class else {}
-    if wrong:
-        infinite = INFINITE.format(wrong)
-        reasons |= dict.fromkeys(["log_loss", "log_loss_bound"], infinite) | {"log_skill": infinite}
+    infinite = INFINITE.format(wrong) if wrong else None
+    no_skill = ONE_CLASS if one_class else None
     return Scores(
         brier=brier,
         brier_climatology=brier_climatology,
-        brier_skill=None if one_class else 1 - brier / brier_climatology,
-        log_loss=None if wrong else log_loss,
+        brier_skill=Quantity(None if one_class else 1 - brier / brier_climatology, reason=no_skill),
+        log_loss=Quantity(None if wrong else log_loss, reason=infinite),
         log_loss_bound=None if wrong else bound,
         log_climatology=log_climatology,
-        log_skill=None if wrong or one_class else 1 - log_loss / log_climatology,
+        log_skill=Quantity(
+            None if wrong or one_class else 1 - log_loss / log_climatology, reason=infinite or no_skill
+        ),
         certain_and_wrong=wrong,
         base_rate=base_rate,
         n=tally.total_n,
         weight_sum=tally.total_weight,
-        reasons=reasons,
     )
 
 

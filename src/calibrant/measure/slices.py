@@ -7,10 +7,10 @@ at 95 % means little. So intervals and p-values are adjusted for the number of s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
@@ -19,7 +19,8 @@ from calibrant.measure._slice_errors import SignedError, SquaredError
 from calibrant.measure.logistic import BALANCED
 from calibrant.measure.multiplicity import Adjustment, adjusted_p_values
 from calibrant.measure.tally import Tally
-from calibrant.results.slices import SliceErrors, SliceEstimate, SliceSpread, SliceTable, ranked
+from calibrant.records import Quantity
+from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
 
 Adjust = Literal["simultaneous", "fcr", "none"]
 Rank = Literal["error", "signed"]
@@ -38,7 +39,6 @@ LEAST_POSITIVES = 10  # and negatives, for an interval of the squared error
 TOO_RARE = "only {:.0f} positives or negatives: the pairs that carry the error may be missing"
 NOT_FOUND = "not found to be miscalibrated: intervals of false coverage rate are for the slices found"
 TOO_FEW_SLICES = f"fewer than {FEWEST} slices were measured"
-_NUMBERS = ("estimate", "standard_error", "low", "high", "p_value", "adjusted_p_value", "found", "shrunken")
 
 
 def slice_errors(
@@ -110,7 +110,7 @@ def slice_errors(
     >>> labels = {"law": [1] * 60 + [0] * 40, "art": [1] * 80 + [0] * 20}
     >>> tallies = {(name,): Tally.from_arrays(y_true=y, y_prob=[0.8] * 100) for name, y in labels.items()}
     >>> found = slice_errors(tallies, by=["subject"])
-    >>> [(row.name, round(row.signed.estimate, 2), row.signed.found) for row in found.rows]
+    >>> [(row.slice, round(row.signed.estimate, 2), row.signed.found) for row in found.slices]
     [('law', 0.2, True), ('art', 0.0, False)]
     """
     level = _checks.proportion(level, "level")
@@ -134,7 +134,7 @@ def slice_errors(
             rows.append(replace(_row(keys, tally, nothing, nothing), reason=reason))
     return SliceTable(
         by=names,
-        rows=tuple(sorted(rows, key=lambda row: _order(row, rank))),
+        slices=tuple(sorted(rows, key=lambda row: _order(row, rank))),
         rank=rank,
         level=level,
         adjust=adjust,
@@ -182,9 +182,7 @@ def _signed(tallies: Sequence[Tally], level: float, adjust: str) -> tuple[list[S
         return [], _spread(None)
     found = [SignedError.of(tally) for tally in tallies]
     if all(each.balanced for each in found):
-        return [_undefined(BALANCED)] * len(found), SliceSpread(
-            None, None, dict.fromkeys(("mean", "spread"), BALANCED)
-        )
+        return [_undefined(BALANCED)] * len(found), SliceSpread(None, None, BALANCED)
     shrinkage = None
     if len(found) >= FEWEST:
         shrinkage = shrunken(
@@ -257,7 +255,7 @@ def _values(shrinkage: Shrinkage | None, count: int) -> list[float | None]:
 
 def _spread(shrinkage: Shrinkage | None) -> SliceSpread:
     if shrinkage is None:
-        return SliceSpread(None, None, dict.fromkeys(("mean", "spread"), TOO_FEW_SLICES))
+        return SliceSpread(None, None, TOO_FEW_SLICES)
     return SliceSpread(shrinkage.mean, shrinkage.spread)
 
 
@@ -270,21 +268,31 @@ def _estimate(
     value: float | None,
     level: float,
 ) -> SliceEstimate:
-    reasons = dict.fromkeys(("low", "high"), interval) if isinstance(interval, str) else {}
-    if value is None:
-        reasons["shrunken"] = TOO_FEW_SLICES
+    reason = interval if isinstance(interval, str) else None
     low, high = (None, None) if isinstance(interval, str) else interval
-    found = adjusted is not None and adjusted <= 1 - level
-    return SliceEstimate(estimate, error, low, high, p_value, adjusted, found, value, reasons)
+    return SliceEstimate(
+        estimate=estimate,
+        standard_error=error,
+        low=low,
+        high=high,
+        reason=reason,
+        shrunken=Quantity(value, reason=TOO_FEW_SLICES if value is None else None),
+        p_value=p_value,
+        adjusted_p_value=adjusted,
+        found=adjusted is not None and adjusted <= 1 - level,
+    )
 
 
 def _undefined(reason: str) -> SliceEstimate:
-    return SliceEstimate(None, None, None, None, None, None, None, None, dict.fromkeys(_NUMBERS, reason))
+    return SliceEstimate(estimate=None, reason=reason, shrunken=Quantity(None, reason=reason))
 
 
 def _row(keys: Keys, tally: Tally, signed: SliceEstimate, squared: SliceEstimate) -> SliceErrors:
     total = tally.total_weight
+    root = {name: _root(getattr(squared, name)) for name in ("estimate", "low", "high")}
+    shrunken = replace(squared.shrunken, estimate=_root(squared.shrunken.estimate))
     return SliceErrors(
+        slice=", ".join(NULL if key is None else key for key in keys),
         keys=keys,
         n=tally.total_n,
         positives=tally.total_positives,
@@ -292,14 +300,21 @@ def _row(keys: Keys, tally: Tally, signed: SliceEstimate, squared: SliceEstimate
         mean_score=float(tally.sum_score.sum() / total),
         frequency=float(tally.weight_positives.sum() / total),
         signed=signed,
+        error=replace(squared, **root, standard_error=None, shrunken=shrunken),
         squared=squared,
     )
 
 
+def _root(value: float | None) -> float | None:
+    """Root of a squared error, 0 if it is negative."""
+    return None if value is None else float(max(0.0, value) ** 0.5)
+
+
 def _order(row: SliceErrors, rank: str) -> tuple[object, ...]:
     """Measured slices from the worst on, then the others from the largest on; ties by p-value and name."""
-    chosen = ranked(row, rank)
-    value = chosen.estimate if chosen.shrunken is None else chosen.shrunken
+    chosen = row.squared if rank == "error" else row.signed
+    shrunk = chosen.shrunken.estimate
+    value = chosen.estimate if shrunk is None else shrunk
     named = _in_order(row.keys)
     if value is None or chosen.p_value is None:
         return (1, row.reason is not None, -row.n, named)

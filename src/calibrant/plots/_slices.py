@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from calibrant.exceptions import InputError
 from calibrant.plots import _style as style
 from calibrant.plots._lines import draw_intervals, errors_from_zero, named_lines, zero_line
-from calibrant.results.slices import SliceErrors, SliceTable, ranked, root
+from calibrant.results.slices import SliceEstimate, SliceTable
 
 LINE_HEIGHT = 0.26  # inches
 LONGEST_LABEL = 30
@@ -50,14 +50,16 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b']
     """
-    rows = [row for row in table.rows if ranked(row, table.rank).estimate is not None][:most]
+    found: list[tuple[str, SliceEstimate]] = [(row.slice, getattr(row, table.rank)) for row in table.slices]
+    rows = [(name, each) for name, each in found if each.estimate is not None][:most]
     if not rows:
         raise InputError("no slice was measured", "slice by a column with fewer values", code="empty")
     height = 1.5 + LINE_HEIGHT * len(rows)
-    ax = named_lines(ax, [row.name for row in rows], longest=LONGEST_LABEL, width=1.6, height=height)
+    ax = named_lines(ax, [name for name, _ in rows], longest=LONGEST_LABEL, width=1.6, height=height)
     lines = np.arange(len(rows))
     color = style.series(0).color
-    low, estimate, shrunken, high = np.array([_numbers(row, table.rank) for row in rows], np.float64).T
+    ends = [(each.low, each.estimate, each.shrunken.estimate, each.high) for _, each in rows]
+    low, estimate, shrunken, high = np.array(ends, np.float64).T
     draw_intervals(ax, np.column_stack([lines, low, high]), color=color, gid="intervals")
     dots: dict[str, Any] = {"linestyle": "none", "markersize": 6.0}
     ax.plot(
@@ -89,10 +91,3 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     ax.set_xlabel(f"{what} ({style.percent(table.level)} intervals, {WORDS[table.adjust]})")
     style.legend_above(ax)
     return ax
-
-
-def _numbers(row: SliceErrors, rank: str) -> tuple[float | None, ...]:
-    """Ends of the interval around the two estimates."""
-    found = ranked(row, rank)
-    values = (found.low, found.estimate, found.shrunken, found.high)
-    return tuple(root(value) for value in values) if rank == "error" else values

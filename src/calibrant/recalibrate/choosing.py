@@ -18,6 +18,7 @@ from calibrant.measure.groups import by_frequency
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.recalibrate.groups import PerGroup, Shared
+from calibrant.records import Quantity
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 
 Objective = Literal["brier", "log-loss", "calibration"]
@@ -173,7 +174,7 @@ def choose_recalibrator(
         objective=objective,
         unchanged=_loss(rows, rows.score, objective),
         candidates=tuple(
-            RecalibratorCandidate(name, None, None, None, None, {"loss": reasons.get(name, INFINITE)})
+            RecalibratorCandidate(name=name, loss=Quantity(None, reason=reasons.get(name, INFINITE)))
             if name not in finite
             else _against(name, chosen, rows, held, finite[name], objective, level)
             for name in candidates
@@ -242,13 +243,12 @@ def _against(
 ) -> RecalibratorCandidate:
     """A candidate, and its paired difference from the chosen one."""
     if name == chosen:
-        why = dict.fromkeys(("difference", "low", "high"), "this is the chosen one")
-        return RecalibratorCandidate(name, loss, None, None, None, why)
+        return RecalibratorCandidate(name=name, loss=Quantity(loss))
     if objective == "calibration":
         found = error_difference(_pairs(rows, held[name]), _pairs(rows, held[chosen]), level=level)
-        return RecalibratorCandidate(
-            name, loss, found.mse_difference, found.mse_low, found.mse_high, found.reasons
-        )
+        why = found.reasons.get("mse_difference") or found.reasons.get("mse_low")
+        difference = Quantity(found.mse_difference, found.mse_low, found.mse_high, reason=why)
+        return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)
     gap = _losses(rows, held[name], objective) - _losses(rows, held[chosen], objective)
     mean = float(gap.mean())
     sums = np.bincount(rows.units, gap - mean)
@@ -256,4 +256,5 @@ def _against(
     half = (
         quantile(level, rows.cluster_count) * float(np.sqrt(count / (count - 1) * np.sum(sums**2))) / len(gap)
     )
-    return RecalibratorCandidate(name, loss, mean, mean - half, mean + half)
+    difference = Quantity(mean, mean - half, mean + half)
+    return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)

@@ -50,11 +50,7 @@ def order_effect(
     ]
     first, second = tallies
     auc_before, auc_after = _auc(first), _auc(second)
-    reasons = {}
-    if auc_before is None or auc_after is None:
-        reasons = dict.fromkeys(
-            ("tied_before", "tied_after", "auc_before", "auc_after", "auc_change"), "all labels are the same"
-        )
+    undefined = auc_before is None or auc_after is None
     return OrderEffect(
         distinct_before=len(first),
         distinct_after=len(second),
@@ -63,7 +59,7 @@ def order_effect(
         auc_before=auc_before,
         auc_after=auc_after,
         auc_change=None if auc_before is None or auc_after is None else auc_after - auc_before,
-        reasons=reasons,
+        reason="all labels are the same" if undefined else None,
     )
 
 

@@ -6,6 +6,7 @@ A field of a `calibrant.records.Record` is declared in its annotation, such as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -15,6 +16,7 @@ import msgspec
 from calibrant.records.words import lower
 
 Role = Literal["name", "number", "setting", "rows", "part", "warning", "plain"]
+Interval = bool | Literal["only"]
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,13 @@ class Field:
     headline
         Whether the field appears where there is room for a few fields only.
     interval
-        Whether a quantity can have an interval.
+        Whether a quantity can have an interval; ``only`` shows nothing else in a column.
     short
         Heading of a column, if the label is too long for one.
     most
         Rows that a terminal shows; None for all.
+    ranked
+        Whether the first rows matter most.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -55,9 +59,10 @@ class Field:
     unit: str | None = None
     best: float | None = None
     headline: bool = False
-    interval: bool = False
+    interval: Interval = False
     short: str = ""
     most: int | None = None
+    ranked: bool = False
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -71,6 +76,14 @@ class Field:
         for name in self.path:
             holder, value = value, None if value is None else getattr(value, name)
         return value, getattr(holder, "reason", None)
+
+    def in_(self, record: Any) -> bool:
+        """Whether a record has the part, or the quantity, that this field is or is in."""
+        for name in self.path:
+            if record is None:
+                return False
+            record = getattr(record, name)
+        return record is not None or self.kind is None
 
 
 def name(label: str, meaning: str) -> msgspec.Meta:
@@ -92,13 +105,14 @@ def number(
     unit: str | None = None,
     best: float | None = None,
     headline: bool = False,
-    interval: bool | None = None,
+    interval: Interval | None = None,
     short: str = "",
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
-    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if
-    its record has a field ``reason``, and was not asked for otherwise.
+    ``interval=False`` declares that a `Quantity` never has an interval; ``interval="only"`` that a column
+    shows its interval alone, because the estimate is in another. A float that is None is undefined if its
+    record has a field ``reason``, and was not asked for otherwise.
 
     Examples
     --------
@@ -129,17 +143,17 @@ def setting(label: str, meaning: str, *, unit: str | None = None, headline: bool
     return _meta("setting", label, meaning, unit=unit, headline=headline)
 
 
-def rows(label: str, meaning: str, *, most: int | None = None) -> msgspec.Meta:
+def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = False) -> msgspec.Meta:
     """Declare a tuple of records, which is printed as a table with one row per record.
 
-    A terminal shows at most ``most`` of them.
+    A terminal shows at most ``most`` of them: the first ones if they are ranked, else some from everywhere.
 
     Examples
     --------
     >>> rows("Bins", "One entry per bin.").title
     'Bins'
     """
-    return _meta("rows", label, meaning, most=most)
+    return _meta("rows", label, meaning, most=most, ranked=ranked)
 
 
 def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
@@ -183,7 +197,7 @@ def _meta(role: Role, label: str, meaning: str, **more: Any) -> msgspec.Meta:
 
 @cache
 def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the declarations of a record's own fields, in their order; hidden ones are left out.
+    """Return the declarations of a record's own fields, names first; hidden ones are left out.
 
     Examples
     --------
@@ -201,12 +215,12 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
             inside = _record_in(each.type)
             more = {"role": "plain", "interval": inside is not None, "kind": inside, **extra}
             found.append(Field((each.name,), label, meaning, **more))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda field: field.role != "name"))
 
 
 @cache
 def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return names, numbers and settings of a record, those of its parts in their place.
+    """Return names, numbers and settings of a record, those of its parts and quantities in their place.
 
     Examples
     --------
@@ -220,7 +234,15 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
             found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
         elif each.role in ("name", "number", "setting"):
             found.append(each)
+            found += _beside(each)
     return tuple(found)
+
+
+def _beside(quantity: Field) -> Iterator[Field]:
+    """Numbers of a quantity beside its estimate and interval."""
+    for field in numbers_of(quantity.kind) if quantity.role == "number" and quantity.kind else ():
+        if field.role == "number":
+            yield replace(_inside(quantity, field), headline=quantity.headline and field.headline)
 
 
 def _inside(part: Field, field: Field) -> Field:

@@ -98,14 +98,19 @@ class Column:
         return self.kind not in ("name", "text", *ASIDE)
 
 
-def text(columns: Sequence[Column], rows: Rows, most: int | None = None) -> list[str]:
+def text(
+    columns: Sequence[Column], rows: Rows, most: int | None = None, *, ranked: bool = False
+) -> list[str]:
     """Return aligned lines for a terminal, rows under the headings of their groups.
 
-    Of more than ``most`` rows the first, the last and some evenly between are shown.
+    Of more than ``most`` rows the first ones are shown if they are ranked; else the first, the last and some
+    evenly between.
     """
     shown, places = [column for column in columns if column.kind not in ASIDE], range(len(rows))
     chosen = list(places)
-    if most is not None and len(rows) > most:
+    if most is not None and ranked:
+        chosen = chosen[:most]
+    elif most is not None and len(rows) > most:
         chosen = sorted({round(step * (len(rows) - 1) / (most - 1)) for step in range(most)})
     body = [[printable(cell) for cell, _ in _shown(rows[place], columns)] for place in chosen]
     head = [column.heading for column in shown]

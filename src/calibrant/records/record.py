@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -19,6 +19,7 @@ from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
+PLACES = {True: slice(None), False: slice(1), "only": slice(1, None)}  # of a number and its interval
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -62,9 +63,16 @@ class Printed:
         record = {"schema_version": SCHEMA_VERSION, **self.to_dict()}
         return json.dumps(record, indent=indent, allow_nan=False, ensure_ascii=False)
 
-    def to_text(self, *, meanings: bool = False) -> str:
-        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number."""
-        return "\n".join(each.to_text(meanings=meanings) for each in self.to_tables())
+    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
+        """Return the record's tables for a terminal, with ``meanings`` also the sentence on each number.
+
+        Tables of which a terminal shows a part have ``most`` rows, if that is given.
+        """
+        tables = (
+            each if most is None or each.most is None else replace(each, most=most)
+            for each in self.to_tables()
+        )
+        return "\n".join(each.to_text(meanings=meanings) for each in tables)
 
     def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
         """Return the record's tables in Markdown, or the one of a name."""
@@ -149,9 +157,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 said |= _shared([record.settings() for record in getattr(self, each.name)])
         return {label: text for label, text in said.items() if text}
 
-    def to_text(self, *, meanings: bool = False) -> str:
+    def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
         """Return the tables for a terminal, and how the record was made."""
-        tables, said = super().to_text(meanings=meanings), self.settings()
+        tables, said = super().to_text(meanings=meanings, most=most), self.settings()
         if not said:
             return tables
         width = max(map(len, said))
@@ -185,7 +193,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         own = numbers_of(type(self))
-        shown = [each for each in own if each.role == "name" or (each.role == "number" and each.headline)]
+        numbers = [each for each in own if each.role == "number"]
+        shown = [each for each in own if each.role == "name"]
+        shown += [each for each in numbers if each.headline] or numbers
         values = ((each.name, each.of(self)[0]) for each in shown)
         said = [f"{name}={_short(value)}" for name, value in values if value is not None]
         rows = (each.name for each in fields_of(type(self)) if each.role == "rows")
@@ -224,16 +234,19 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         )
         empty = {place for place in (4, 5) if all(row[place] is None for row in rows)}
         kept = [place for place in range(len(columns)) if place not in empty]
-        notes = (*(text for name, text in remarks if not name), *self.warnings())
         if rows:
             yield Table(
                 "numbers",
                 tuple(columns[place] for place in kept),
                 tuple(tuple(row[place] for place in kept) for row in rows),
                 self._caption(),
-                notes,
+                self._notes(),
                 _title(type(self)),
             )
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return what the first table says of the whole record."""
+        return (*(text for name, text in self.remarks() if not name), *self.warnings())
 
     def _rows_table(self, field: Field, records: Sequence[Record], level: float | None) -> Table:
         caption, before = self._caption(), fields_of(type(self))
@@ -244,9 +257,10 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             field.name,
             *columns_of(records, level),
             f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
-            (*remarks, *_warnings_of_rows(records)),
+            (*remarks, *_warnings_of_rows(records), *(self._notes() if main else ())),
             field.label,
             field.most,
+            field.ranked,
         )
 
 
@@ -256,22 +270,27 @@ def columns_of(
     """Return columns and rows of records of one kind, one row each.
 
     The columns are the names, then the headline numbers, or all numbers and settings if none is a headline.
+    Parts and quantities that no record has make no column.
     """
     own = numbers_of(type(records[0]))
     headline = [each for each in own if each.role == "number" and each.headline]
     names = [each for each in own if each.role == "name"]
     shown = names + (headline or [each for each in own if each.role != "name"])
+    shown = [each for each in shown if any(each.in_(record) for record in records)]
     level = getattr(records[0], "level", level)
     columns: list[Column] = []
     for each in shown:
-        columns.append(_column(each, [each.of(record)[0] for record in records]))
+        alone = each.interval == "only"
+        if not alone:
+            columns.append(_column(each, [each.of(record)[0] for record in records]))
         if each.interval:
             heading = interval_heading(level) if level else "interval"
+            heading = each.short if alone else heading
             columns.append(Column(each.name, heading, "interval", meaning=f"Interval of: {each.meaning}"))
     rows = []
     for record in records:
-        both = [(cells(*each.of(record), each), each.interval) for each in shown]
-        rows.append(tuple(cell for pair, interval in both for cell in (pair if interval else pair[:1])))
+        both = [(cells(*each.of(record), each), PLACES[each.interval]) for each in shown]
+        rows.append(tuple(cell for pair, places in both for cell in pair[places]))
     return tuple(columns), tuple(rows)
 
 

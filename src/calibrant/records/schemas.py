@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import msgspec
@@ -28,7 +29,7 @@ def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
     """
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}", schema_hook=_unseen)
     known = {each.__name__: each for each in _below(Record)}
-    found = {name: _shown(node, known.get(name, Record)) for name, node in parts.items()}
+    found = {name: _shown(_known(node, known), known[name]) for name, node in parts.items() if name in known}
     top = found.pop(kind.__name__)
     version = {"const": SCHEMA_VERSION, "description": "Version of this format."}
     used: dict[str, Any] = {}
@@ -44,7 +45,7 @@ def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
         "title": title or first_line(kind.__doc__),
         "properties": {"schema_version": version, **top["properties"]},
         "required": ["schema_version", *top["required"]],
-        **({"$defs": {name: found[name] for name in found if name in used}} if used else {}),
+        "$defs": {name: found[name] for name in found if name in used},
     }
 
 
@@ -64,6 +65,17 @@ def _shown(node: Any, kind: type[Record]) -> dict[str, Any]:
     required = [name for name in properties if name not in left_out]
     text = first_line(kind.__doc__)
     return {**node, "description": f"{text}.", "properties": properties, "required": required}
+
+
+def _known(node: Any, known: Container[str]) -> Any:
+    """A schema without references to records that have no declared fields: they are any object."""
+    if isinstance(node, list):
+        return [_known(each, known) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node and node["$ref"].rpartition("/")[2] not in known:
+        return {**{key: node[key] for key in node if key != "$ref"}, "type": "object"}
+    return {key: _known(value, known) for key, value in node.items()}
 
 
 def _typed(node: dict[str, Any]) -> dict[str, Any]:

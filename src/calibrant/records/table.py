@@ -18,6 +18,7 @@ __all__ = [
     "Table",
     "Undefined",
     "between",
+    "confusion_table",
     "fields_table",
     "interval_heading",
     "known",
@@ -27,7 +28,8 @@ __all__ = [
     "warnings_of",
 ]
 
-NAMED = 3  # cells that a note names
+MOST_LABELS = 12  # of a confusion matrix
+NAMED = 3  # cells that a note names; of a row with more, the row alone
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Table:
         Heading in a terminal, where the caption is too long.
     most
         Rows that a terminal shows; None for all.
+    ranked
+        If a terminal cannot show all rows, show the first ones, not some from everywhere.
 
     Raises
     ------
@@ -78,6 +82,7 @@ class Table:
     notes: tuple[str, ...] = ()
     title: str = ""
     most: int | None = None
+    ranked: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -92,7 +97,8 @@ class Table:
         """Return the table for a terminal; with ``meanings``, the sentence on each number below it."""
         head = [self.title or self.caption] if self.title or self.caption else []
         notes = [f"  {note}" for note in self.all_notes(meanings=meanings)]
-        return "\n".join([*head, *formats.text(self.columns, self.rows, self.most), *notes]) + "\n"
+        lines = formats.text(self.columns, self.rows, self.most, ranked=self.ranked)
+        return "\n".join([*head, *lines, *notes]) + "\n"
 
     def to_markdown(self, *, meanings: bool = False) -> str:
         """Return the table in Markdown, with its caption above and its notes below."""
@@ -130,16 +136,21 @@ class Table:
 
     def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
         """Return the notes, and why cells are undefined: one note per reason."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, list[str]]] = {}
         for row in self.rows:
             parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
             about = ", ".join(str(part) for part in parts if isinstance(part, str | int))
             for cell, column in zip(row, self.columns, strict=True):
                 if isinstance(cell, Undefined) and column.kind not in ASIDE:
                     here = column.heading if column.name != "value" else ""
-                    found.setdefault(cell.reason, []).append(": ".join(filter(None, (about, here))))
+                    found.setdefault(cell.reason, {}).setdefault(about, []).append(here)
         undefined = []
-        for reason, places in found.items():
+        for reason, rows in found.items():
+            places = [
+                ": ".join(filter(None, (about, here)))
+                for about, cells in rows.items()
+                for here in (cells if len(cells) <= NAMED or not about else [""])
+            ]
             more = f" and {counted(len(places) - NAMED, 'cell')} more" if len(places) > NAMED else ""
             undefined.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
         return (*self.notes, *undefined, *(self._meanings() if meanings else ()))
@@ -223,6 +234,24 @@ def named(tables: Sequence[Table], name: str | None) -> Table:
             return table
     known_names = ", ".join(dict.fromkeys(table.name for table in tables))
     raise InputError(f"this result has no table {name!r}", f"it has {known_names}", code="parameter")
+
+
+def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], title: str) -> tuple[Table, ...]:
+    """Return the counts of pairs of labels as a table, if the labels are few enough to be read.
+
+    Examples
+    --------
+    >>> print(confusion_table(["x", "y"], [[3, 0], [1, 2]], "Counts")[0].to_text(), end="")
+    Counts
+         x  y
+      x  3  0
+      y  1  2
+    """
+    if not 0 < len(labels) <= MOST_LABELS:
+        return ()
+    columns = Column("label", "", "name"), *(Column(label, label, "count") for label in labels)
+    lines = zip(labels, counts, strict=True)
+    return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], *, name: str, caption: str = "") -> Table:

@@ -17,7 +17,6 @@ from calibrant.report._groups import group_part
 from calibrant.report._sections import ClassTable, Lines, Section, TaskTable
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
-from calibrant.results.slices import root
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
 # Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
@@ -122,7 +121,5 @@ def templates_of(package: str) -> Environment:
 def _environment() -> Environment:
     environment = templates_of("calibrant.report")
     environment.filters.update(number=text.number, count=text.count, percent=text.percent)
-    environment.globals.update(
-        span=text.span, terms={field.name: field for field in fields_of(Measurement)}, root=root
-    )
+    environment.globals.update(span=text.span, terms={field.name: field for field in fields_of(Measurement)})
     return environment

@@ -6,16 +6,13 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calibrant.report import _text as text
 from calibrant.report._page import page
 from calibrant.report._protocol_text import (
-    agreement_tables,
     fold_tables,
-    pair_table,
-    reference_lines,
+    pair_tables,
     score_tables,
-    selective_table,
-    task_lines,
+    selective_tables,
+    text_table,
 )
 from calibrant.report._sections import Card, Contrast, Lines, Section, TextTable
 from calibrant.results._base import plain
@@ -58,7 +55,7 @@ class ProtocolPage:
     calibration
         How calibrated the systems are that give probabilities; None where none does.
     selective
-        What leaving out unsure items gains; None likewise.
+        What leaving out unsure items gains; empty likewise.
     concluded, open
         What the data say, and what they do not.
     notes
@@ -78,7 +75,7 @@ class ProtocolPage:
     title: str
     steps: tuple[Step, ...]
     calibration: Section | None
-    selective: TextTable | None
+    selective: tuple[TextTable, ...]
     concluded: tuple[str, ...]
     open: tuple[str, ...]
     notes: tuple[str, ...]
@@ -120,7 +117,7 @@ class ProtocolPage:
         from calibrant.report._protocol_figures import score_pictures, selective_pictures
 
         figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}
-        return render_protocol(self, figures, self.calibration, _made_by(self.protocol))
+        return render_protocol(self, figures, self.calibration, tuple(self.protocol.settings().items()))
 
 
 def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
@@ -151,7 +148,7 @@ def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
         title=title or f"Evaluation: {found.task.name}",
         steps=(_task(found), _reference(found), _agreement(found), _systems(found), _statistics(found)),
         calibration=None if section is None else replace(section, meaning=_meaning(found, section)),
-        selective=selective_table(found),
+        selective=selective_tables(found),
         concluded=tuple(each.text for each in found.findings if each.concluded),
         open=tuple(each.text for each in found.findings if not each.concluded),
         notes=found.notes,
@@ -167,19 +164,21 @@ def _meaning(found: Protocol, section: Section) -> str:
 
 def _task(found: Protocol) -> Step:
     lead = "What annotators and systems decide, and what was settled before anybody looked at results."
-    return Step("Define a control task", lead, task_lines(found))
+    return Step("Define a control task", lead, tuple(found.task.settings().items()))
 
 
 def _reference(found: Protocol) -> Step:
-    return Step("Produce a reference", "The labels that systems are held against.", reference_lines(found))
+    lines = tuple(found.reference.settings().items())
+    return Step("Produce a reference", "The labels that systems are compared with.", lines)
 
 
 def _agreement(found: Protocol) -> Step:
     lead = "How far annotators agree: a reference that they do not agree on measures no system."
     if found.agreement is None:
-        why = found.reasons["agreement"]
+        why = found.agreement_reason
         return Step("Assess the reference", lead, notes=(f"Agreement is undefined: {why}.",))
-    return Step("Assess the reference", lead, tables=agreement_tables(found.agreement))
+    tables = (text_table(each, folded=each.name == "disputed") for each in found.agreement.to_tables())
+    return Step("Assess the reference", lead, tables=tuple(tables))
 
 
 def _systems(found: Protocol) -> Step:
@@ -192,27 +191,10 @@ def _statistics(found: Protocol) -> Step:
     if len(found.systems) < 2:
         return Step("Discuss with statistics", lead, notes=("There is one system, so nothing is compared.",))
     tables: tuple[TextTable, ...] = ()
-    if found.folds is not None and found.fold_metric is not None:
-        tables = fold_tables(found.folds, found.fold_metric)
-    tables += tuple(
-        pair_table(each, found.level, explain=not place) for place, each in enumerate(found.comparisons)
-    )
+    if found.folds is not None:
+        tables = fold_tables(found.folds)
+    tables += tuple(table for each in found.comparisons for table in pair_tables(each))
     notes = (
         ("Conclusions are drawn from the folds, by the corrected test.",) if found.folds is not None else ()
     )
     return Step("Discuss with statistics", lead, tables=tables, notes=notes)
-
-
-def _made_by(found: Protocol) -> Lines:
-    """Everything needed to get the same numbers again."""
-    lines = [
-        ("File", found.file),
-        (
-            "Intervals",
-            f"{found.samples:,} resamples, bias-corrected and accelerated; {text.percent(found.level)}",
-        ),
-        ("Power", f"{text.percent(found.power)}, of what is called detectable"),
-        ("Seed", str(found.seed)),
-        ("calibrant", found.version),
-    ]
-    return tuple(lines)

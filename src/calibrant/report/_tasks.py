@@ -17,7 +17,7 @@ def task_table(tasks: Sequence[TaskErrors]) -> TaskTable | None:
         return None
     by_key: dict[Keys, list[SliceErrors | None]] = {}
     for place, each in enumerate(tasks):
-        for row in each.table.rows:
+        for row in each.table.slices:
             by_key.setdefault(row.keys, [None] * len(tasks))[place] = row
     order = sorted(by_key, key=lambda keys: (_worst(by_key[keys]), _name(keys)))
     return TaskTable(
@@ -31,12 +31,17 @@ def task_table(tasks: Sequence[TaskErrors]) -> TaskTable | None:
 
 def _worst(rows: Sequence[SliceErrors | None]) -> tuple[bool, float]:
     """Small for what is bad; tasks without an error come last, from the largest on."""
-    squared = [row.squared for row in rows if row is not None]
-    known = [each.shrunken if each.shrunken is not None else each.estimate for each in squared]
+    known = (_expected(row) for row in rows if row is not None)
     errors = [value for value in known if value is not None]
     if errors:
         return False, -max(errors)
     return True, -max(row.n for row in rows if row is not None)
+
+
+def _expected(row: SliceErrors) -> float | None:
+    """The shrunken squared error, or the one of the task alone."""
+    shrunken = row.squared.shrunken.estimate
+    return row.squared.estimate if shrunken is None else shrunken
 
 
 def _name(keys: Keys) -> str:

@@ -39,6 +39,7 @@ from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.errors import (
     CalibrationInTheLarge,
     ClassErrors,
+    ClassPlugInErrors,
     ConsistencyBars,
     CoxCalibration,
     Estimate,
@@ -73,6 +74,7 @@ from calibrant.results.protocol import (
     Finding,
     MetricComparison,
     MetricPair,
+    MetricScore,
     Protocol,
     Reference,
     SystemEvaluation,
@@ -88,6 +90,7 @@ from calibrant.results.scores import (
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 from calibrant.results.significance import (
     Comparison,
+    CorrectedTest,
     Detectable,
     McNemarTest,
     MeanInterval,
@@ -116,6 +119,7 @@ __all__ = [
     "ClassAgreement",
     "ClassErrors",
     "ClassMean",
+    "ClassPlugInErrors",
     "ClassScore",
     "Classification",
     "Column",
@@ -128,6 +132,7 @@ __all__ = [
     "CorpDecomposition",
     "CorrectedCounts",
     "CorrectedMean",
+    "CorrectedTest",
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
@@ -156,6 +161,7 @@ __all__ = [
     "Measurement",
     "MetricComparison",
     "MetricPair",
+    "MetricScore",
     "ModelDifference",
     "MonitoredDay",
     "Monitoring",
@@ -205,7 +211,15 @@ __all__ = [
 ]
 
 # The records that commands print as JSON.
-OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "measure": Measured}
+OUTPUTS: dict[str, type[Record]] = {
+    "agree": Agreement,
+    "apply": AppliedRecalibrator,
+    "compare": Comparison,
+    "fit": FittedRecalibrator,
+    "measure": Measured,
+    "protocol": Protocol,
+    "slices": SliceTables,
+}
 
 
 def schema(command: str) -> dict[str, Any]:

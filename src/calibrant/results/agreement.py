@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from calibrant.records import Column, Record, Table, name, number, rows, setting, warning
+from calibrant.records import Record, Table, name, number, rows, setting, warning
+from calibrant.records.table import confusion_table
 from calibrant.records.words import counted
 from calibrant.results.interval_estimate import IntervalEstimate
 
 AGREEMENT, DATA = "Agreement", "Data"
-MOST_CELLS = 12
 Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
 
 
@@ -56,15 +56,8 @@ class PairAgreement(Record, frozen=True, kw_only=True):
 
     def more_tables(self, labels: tuple[str, ...] = ()) -> tuple[Table, ...]:
         """Return the confusion matrix of few labels, for a record of two annotators."""
-        if not 0 < len(labels) <= MOST_CELLS:
-            return ()
-        columns = (
-            Column("label", "", "name"),
-            *(Column(label, label, "count") for label in labels),
-        )
-        lines = zip(labels, self.confusion, strict=True)
         title = f"Labels of {self.first} (rows) and of {self.second} (columns)"
-        return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)
+        return confusion_table(labels, self.confusion, title)
 
 
 class ClassAgreement(Record, frozen=True, kw_only=True):

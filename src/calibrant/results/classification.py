@@ -2,106 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from calibrant.results._base import Result
-from calibrant.results.interval_estimate import IntervalEstimate, flattened
+from msgspec import Meta
 
+from calibrant.records import Record, Table, name, number, rows, setting, warning
+from calibrant.records.table import confusion_table
+from calibrant.results.interval_estimate import IntervalEstimate
 
-@dataclass(frozen=True)
-class ClassScore(Result):
-    """How well one class is found.
-
-    Attributes
-    ----------
-    label
-        The class.
-    reference
-        Items that have it in the reference.
-    predicted
-        Items to which the system gave it.
-    correct
-        Items that have it in both.
-    precision
-        Share of the predicted that are correct; None where none was predicted.
-    recall
-        Share of those in the reference that are found; None where there are none.
-    f1
-        Their harmonic mean, 2 correct / (reference + predicted); None where both are 0.
-    reasons
-        For each field that is None, why.
-    """
-
-    label: str
-    reference: int
-    predicted: int
-    correct: int
-    precision: IntervalEstimate
-    recall: IntervalEstimate
-    f1: IntervalEstimate
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with each score as a number, and its interval beside it."""
-        return flattened(super().to_dict())
+COUNTS, SCORES, MICRO, MACRO = "Counts", "Scores", "Micro averages", "Macro averages"
 
 
-@dataclass(frozen=True)
-class Classification(Result):
-    """How well a system's labels match the reference.
+def _score(label: str, meaning: str, group: str, *, headline: bool = True) -> Meta:
+    return number(label, meaning, group=group, best=1, headline=headline)
 
-    Attributes
-    ----------
-    n
-        Items.
-    labels
-        The classes, in order.
-    confusion
-        ``confusion[i][j]``: items that the system gave the i-th class and the reference the j-th.
-    accuracy
-        Share of items with the class of the reference.
-    precision_micro, recall_micro, f1_micro
-        From counts summed over the classes in ``averaged``; all are the accuracy where those are all classes.
-    precision_macro, recall_macro, f1_macro
-        Means over those classes that occur; a class that is never predicted has precision 0, one that the
-        reference never has recall 0.
-    averaged
-        The classes that micro and macro scores are over.
-    by_class
-        The same for each class.
-    level
-        Nominal coverage of the intervals.
-    clusters
-        Clusters of dependent items; None where items are taken as independent.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
 
-    n: int
-    labels: tuple[str, ...]
-    confusion: tuple[tuple[int, ...], ...]
-    accuracy: IntervalEstimate
-    precision_micro: IntervalEstimate
-    recall_micro: IntervalEstimate
-    f1_micro: IntervalEstimate
-    precision_macro: IntervalEstimate
-    recall_macro: IntervalEstimate
-    f1_macro: IntervalEstimate
-    averaged: tuple[str, ...]
-    by_class: tuple[ClassScore, ...]
-    level: float
-    clusters: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
+class ClassScore(Record, frozen=True, kw_only=True):
+    """Precision, recall and F1 of one class."""
+
+    label: Annotated[str, name("Class", "The class.")]
+    reference: Annotated[
+        int, number("Reference", "Items that have it in the reference.", group=COUNTS, headline=True)
+    ]
+    predicted: Annotated[
+        int, number("Predicted", "Items to which the system gave it.", group=COUNTS, headline=True)
+    ]
+    correct: Annotated[int, number("Correct", "Items that have it in both.", group=COUNTS, headline=True)]
+    precision: Annotated[
+        IntervalEstimate, _score("Precision", "Proportion of the predicted that are correct.", SCORES)
+    ]
+    recall: Annotated[
+        IntervalEstimate, _score("Recall", "Proportion of those in the reference that are found.", SCORES)
+    ]
+    f1: Annotated[
+        IntervalEstimate,
+        _score("F1", "Their harmonic mean, 2 correct / (reference + predicted).", SCORES),
+    ]
+
+
+class Classification(Record, frozen=True, kw_only=True):
+    """Accuracy, precision, recall and F1 of a system's labels against the reference."""
+
+    n: Annotated[int, setting("n", "Number of items.", headline=True)]
+    labels: Annotated[tuple[str, ...], setting("Classes", "The classes, in order.")]
+    confusion: Annotated[
+        tuple[tuple[int, ...], ...],
+        setting(
+            "Confusion",
+            "confusion[i][j]: items that the system gave the i-th class and the reference the j-th.",
+        ),
+    ]
+    accuracy: Annotated[
+        IntervalEstimate, _score("Accuracy", "Proportion of items with the class of the reference.", SCORES)
+    ]
+    precision_micro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Precision (micro)",
+            "Precision of counts summed over the averaged classes; the accuracy if those are all classes.",
+            MICRO,
+            headline=False,
+        ),
+    ]
+    recall_micro: Annotated[
+        IntervalEstimate, _score("Recall (micro)", "Recall of the same counts.", MICRO, headline=False)
+    ]
+    f1_micro: Annotated[IntervalEstimate, _score("F1 (micro)", "F1 of the same counts.", MICRO)]
+    precision_macro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Precision (macro)",
+            "Mean precision of the averaged classes that occur; 0 for one that is never predicted.",
+            MACRO,
+            headline=False,
+        ),
+    ]
+    recall_macro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Recall (macro)",
+            "Mean recall of the same classes; 0 for one that the reference never has.",
+            MACRO,
+            headline=False,
+        ),
+    ]
+    f1_macro: Annotated[IntervalEstimate, _score("F1 (macro)", "Mean F1 of the same classes.", MACRO)]
+    averaged: Annotated[
+        tuple[str, ...], setting("Averaged", "Classes that micro and macro scores are over.", headline=True)
+    ]
+    by_class: Annotated[tuple[ClassScore, ...], rows("Classes", "The same for each class.")]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+    ]
+    clusters: Annotated[
+        int | None,
+        setting("Clusters", "Clusters of dependent items; null if items are independent.", headline=True),
+    ] = None
+    warning: Annotated[
+        str | None, warning("The clusters are too few, or too unequal, for the intervals.")
+    ] = None
 
     def __getitem__(self, label: str) -> ClassScore:
         """Return the scores of one class."""
         return {each.label: each for each in self.by_class}[label]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record with each score as a number, and its interval beside it."""
-        return flattened(super().to_dict())
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a class."""
-        return [each.to_dict() for each in self.by_class]
+    def more_tables(self) -> tuple[Table, ...]:
+        """Return the confusion matrix of few classes."""
+        title = "Classes of the system (rows) and of the reference (columns)"
+        return confusion_table(self.labels, self.confusion, title)

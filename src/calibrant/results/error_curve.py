@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats
-from calibrant.results._base import Result, plain
 
 
 @dataclass(frozen=True)
-class ErrorCurve(Result):
+class ErrorCurve:
     """Calibration MSE of one model while the bin size, or the sample size, varies.
 
     Attributes
@@ -57,7 +56,7 @@ class ErrorCurve(Result):
             {
                 "name": self.name,
                 self.against: int(size),
-                **{key: None if values is None else plain(values[row]) for key, values in columns.items()},
+                **{key: None if values is None else values[row].item() for key, values in columns.items()},
                 "truth": self.truth,
             }
             for row, size in enumerate(self.size)

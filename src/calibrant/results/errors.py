@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import numpy as np
 
-from calibrant._checks import Floats, Integers
-from calibrant.records import Quantity, Record, number, setting
-from calibrant.results._base import Result, plain
-
-TOO_FEW_NEAR = (
-    "null where fewer than 10 effective pairs carry the point, or more than a bandwidth beyond the scores"
-)
+from calibrant._checks import Floats
+from calibrant.records import Quantity, Record, name, number, rows, setting
+from calibrant.results.scores import CalibrationMse
 
 
 def _nones(values: Floats) -> list[float | None]:
@@ -27,82 +23,92 @@ def _rows(columns: dict[str, Floats]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-@dataclass(frozen=True)
-class PlugInErrors(Result):
-    """Plug-in calibration errors of one set of bins, and the recipe of the bins.
+FAR, WAY = "How far off", "In which way"
+Clusters = Annotated[
+    int | None,
+    setting("Clusters", "Clusters behind the standard errors; null if pairs are taken as independent."),
+]
 
-    Attributes
-    ----------
-    rms_calibration_error
-        Root mean squared gap (frequency - mean score) of the bins; the papers' CalibErr.
-    calibration_mse
-        Its square.
-    expected_calibration_error
-        Mean absolute gap (ECE).
-    max_calibration_error
-        Largest absolute gap of a non-empty bin.
-    mean_gap
-        Mean gap, signed: base rate - mean score; positive when the model is underconfident on average.
-    n
-        Pairs.
-    weight_sum
-        Their total weight; n without weights.
-    kind, size, asked, used
-        The bins' kind, target size, number asked for and number that hold pairs.
-    """
-
-    rms_calibration_error: float
-    calibration_mse: float
-    expected_calibration_error: float
-    max_calibration_error: float
-    mean_gap: float
-    n: int
-    weight_sum: float
-    kind: str
-    size: int | None
-    asked: int | None
-    used: int
+CalibErr = Annotated[
+    float,
+    number(
+        "CalibErr (plug-in)",
+        "Root mean square gap between predicted probability and label frequency over the plotted bins "
+        "(Nguyen and O'Connor 2015, Algorithm 1). Noise makes it exceed 0 even for a calibrated model; "
+        "wide bins, in which gaps of opposite sign cancel, make it smaller than the calibration error.",
+        group=FAR,
+        best=0,
+        headline=True,
+        short="CalibErr",
+    ),
+]
+LargestGap = Annotated[
+    float,
+    number(
+        "Largest bin gap",
+        "Largest gap between predicted probability and label frequency in a plotted bin; with few "
+        "pairs in a bin it is mostly noise.",
+        group=FAR,
+        best=0,
+    ),
+]
 
 
-@dataclass(frozen=True)
-class ClassErrors(Result):
-    """Plug-in errors of each class of a K-class model, and their mean.
+class PlugInErrors(Record, frozen=True, kw_only=True):
+    """Plug-in calibration errors of one set of bins, and the recipe of the bins."""
 
-    Attributes
-    ----------
-    classes
-        K class names.
-    positives
-        (K,) items of each class.
-    mean_score
-        (K,) mean probability of each class.
-    errors
-        K records of plug-in errors, one a class.
-    marginal_calibration_error
-        Root mean over classes of the class-wise squared errors.
-    mean_expected_calibration_error
-        Mean over classes of the class-wise absolute errors.
-    n
-        Items.
-    """
+    rms_calibration_error: CalibErr
+    calibration_mse: CalibrationMse
+    expected_calibration_error: Annotated[
+        float, number("ECE", "Mean absolute gap over the bins.", group=FAR, best=0, headline=True)
+    ]
+    max_calibration_error: LargestGap
+    mean_gap: Annotated[
+        float,
+        number(
+            "Mean gap",
+            "Base rate minus mean score; above 0 the scores are too low on the whole.",
+            group=WAY,
+            best=0,
+        ),
+    ]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
+    kind: Annotated[str, setting("Bins", "Kind of bins: adaptive, uniform or edges.")]
+    size: Annotated[int | None, setting("Pairs per bin", "Pairs per bin asked for; null if bins were.")]
+    asked: Annotated[int | None, setting("Bins asked for", "Number of bins asked for; null if a size was.")]
+    used: Annotated[int, setting("Bins used", "Number of bins that contain pairs.")]
 
-    classes: tuple[str, ...]
-    positives: Integers
-    mean_score: Floats
-    errors: tuple[PlugInErrors, ...]
-    marginal_calibration_error: float
-    mean_expected_calibration_error: float
-    n: int
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a class: name, positives, mean score and plug-in errors."""
-        columns = zip(
-            self.classes, self.positives.tolist(), self.mean_score.tolist(), self.errors, strict=True
-        )
-        return [
-            {"class": name, "positives": positives, "mean_score": score, **errors.to_dict()}
-            for name, positives, score, errors in columns
-        ]
+class ClassPlugInErrors(PlugInErrors, frozen=True, kw_only=True):
+    """Plug-in calibration errors of one class."""
+
+    label: Annotated[str, name("Class", "The class.")]
+    positives: Annotated[int, number("Positives", "Items of the class.", group="Data", headline=True)]
+    mean_score: Annotated[
+        float, number("Mean score", "Mean probability of the class.", group="Data", headline=True)
+    ]
+
+
+class ClassErrors(Record, frozen=True, kw_only=True):
+    """Plug-in errors of each class of a K-class model, and their mean."""
+
+    by_class: Annotated[tuple[ClassPlugInErrors, ...], rows("Classes", "Errors of each class.")]
+    marginal_calibration_error: Annotated[
+        float,
+        number(
+            "Marginal calibration error",
+            "Root mean over classes of the class-wise squared errors.",
+            group=FAR,
+            best=0,
+            headline=True,
+        ),
+    ]
+    mean_expected_calibration_error: Annotated[
+        float,
+        number("Mean ECE", "Mean over classes of the class-wise absolute errors.", group=FAR, best=0),
+    ]
+    n: Annotated[int, setting("n", "Number of items.", headline=True)]
 
 
 class NoiseFloor(Record, frozen=True):
@@ -132,7 +138,7 @@ class NoiseFloor(Record, frozen=True):
 
 
 @dataclass(frozen=True)
-class ConsistencyBars(Result):
+class ConsistencyBars:
     """Where each bin's observed frequency would lie if the model were calibrated.
 
     Attributes
@@ -158,34 +164,29 @@ class ConsistencyBars(Result):
         return _rows({"score": self.score, "low": self.low, "high": self.high})
 
 
-@dataclass(frozen=True)
-class SmoothError(Result):
-    """The smooth calibration error of Blasiok & Nakkiran.
+class SmoothError(Record, frozen=True, kw_only=True):
+    """The smooth calibration error of Blasiok & Nakkiran."""
 
-    Attributes
-    ----------
-    value
-        The error, in [0, 1].
-    bandwidth
-        The kernel's standard deviation; equal to ``value`` unless that is finer than the grid.
-    error_bound
-        The value is within this of the one without a grid.
-    grid_points
-        Nodes of the grid.
-    n, weight_sum
-        Pairs and their total weight.
-    """
-
-    value: float
-    bandwidth: float
-    error_bound: float
-    grid_points: int
-    n: int
-    weight_sum: float
+    value: Annotated[
+        float,
+        number("Smooth ECE", "The error, in [0, 1].", group=FAR, best=0, headline=True),
+    ]
+    bandwidth: Annotated[
+        float,
+        setting(
+            "Bandwidth", "Standard deviation of the kernel; the error itself unless the grid is coarser."
+        ),
+    ]
+    error_bound: Annotated[
+        float, setting("Error bound", "The error is within this of the one without a grid.")
+    ]
+    grid_points: Annotated[int, setting("Grid points", "Nodes of the grid.")]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
 
 
 @dataclass(frozen=True)
-class SmoothCurve(Result):
+class SmoothCurve:
     """Observed frequency as a smooth function of the score, with a band.
 
     Attributes
@@ -193,7 +194,7 @@ class SmoothCurve(Result):
     score
         (points,) scores, equally spaced from 0 to 1.
     frequency
-        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in a dictionary) where
+        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in rows) where
         fewer than 10 effective pairs carry the point, and more than a bandwidth beyond the scores.
     low, high
         (points,) the band: pointwise percentiles over resamples, at the bandwidth of the curve, and at
@@ -228,12 +229,9 @@ class SmoothCurve(Result):
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain Python values, None where too few pairs are near."""
-        arrays = {name: _nones(getattr(self, name)) for name in ("frequency", "low", "high")}
-        record = {f.name: arrays.get(f.name, getattr(self, f.name)) for f in fields(self)}
-        unseen = bool(np.isnan(self.frequency).any())
-        record["reasons"] = dict.fromkeys(("frequency", "low", "high"), TOO_FEW_NEAR) if unseen else {}
-        return {name: plain(value) for name, value in record.items()}
+        """Return the curve as plain Python values, None where too few pairs are near."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: _nones(each) if hasattr(each, "tolist") else each for name, each in values.items()}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a point: score, frequency, low, high and density."""
@@ -247,63 +245,59 @@ class Estimate(Quantity, frozen=True, kw_only=True):
     level: Annotated[float, setting("Level", "Nominal coverage of the interval.")]
 
 
-@dataclass(frozen=True)
-class CalibrationInTheLarge(Result):
-    """Do the scores add up to the events? Mean calibration, apart from where the scores lie.
-
-    Attributes
-    ----------
-    base_rate, mean_score
-        Weighted means of labels and scores.
-    difference
-        base rate - mean score; 0 when calibrated in the large, positive when scores are too low.
-    intercept
-        The number that, added to every logit, makes the scores add up; 0 when calibrated.
-    n, clusters
-        Pairs; clusters behind the standard errors, or None.
-    left_out
-        Pairs with a score of exactly 0 or 1, which have no logit, left out of ``intercept``.
-    reasons
-        Why a number is None.
-    """
-
-    base_rate: float
-    mean_score: float
-    difference: Estimate
-    intercept: Estimate
-    n: int
-    clusters: int | None
-    left_out: int
-    reasons: dict[str, str] = field(default_factory=dict)
+InTheLarge = number(
+    "Calibration in the large",
+    "Mean label minus mean score: below 0 the scores are too high on the whole, above 0 too low.",
+    group=WAY,
+    best=0,
+)
+Slope = number(
+    "Cox slope",
+    "Slope of a logistic regression of the labels on the log-odds of the scores: below 1 the scores are "
+    "overconfident, above 1 underconfident.",
+    group=WAY,
+    best=1,
+)
+Intercept = number("Cox intercept", "Intercept of the same regression.", group=WAY, best=0)
 
 
-@dataclass(frozen=True)
-class CoxCalibration(Result):
-    """Cox's logistic recalibration: logit P(event) = intercept + slope * logit(score).
+class CalibrationInTheLarge(Record, frozen=True, kw_only=True):
+    """Mean calibration, apart from where the scores lie."""
 
-    Attributes
-    ----------
-    intercept
-        0 when calibrated.
-    slope
-        1 when calibrated; below 1 the scores are too extreme (overconfident), above 1 too timid.
-    covariance
-        Of the two estimates.
-    n, clusters
-        Pairs; clusters behind the standard errors, or None.
-    left_out
-        Pairs with a score of exactly 0 or 1, which have no logit.
-    left_out_wrong
-        Those of them whose label contradicts the score.
-    reasons
-        Why a number is None.
-    """
+    base_rate: Annotated[float, setting("Base rate", "Weighted proportion of positives.")]
+    mean_score: Annotated[float, setting("Mean score", "Weighted mean of the scores.")]
+    difference: Annotated[Estimate, InTheLarge]
+    intercept: Annotated[
+        Estimate,
+        number(
+            "Intercept",
+            "The number that, added to every logit, makes the scores add up; pairs with a score of 0 or 1 "
+            "are left out.",
+            group=WAY,
+            best=0,
+        ),
+    ]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    clusters: Clusters
+    left_out: Annotated[
+        int, setting("Left out", "Pairs with a score of exactly 0 or 1, which have no logit.")
+    ]
 
-    intercept: Estimate
-    slope: Estimate
-    covariance: float | None
-    n: int
-    clusters: int | None
-    left_out: int
-    left_out_wrong: int
-    reasons: dict[str, str] = field(default_factory=dict)
+
+class CoxCalibration(Record, frozen=True, kw_only=True):
+    """Cox's logistic recalibration: logit P(event) = intercept + slope * logit(score)."""
+
+    intercept: Annotated[Estimate, Intercept]
+    slope: Annotated[Estimate, Slope]
+    covariance: Annotated[
+        float | None,
+        setting("Covariance", "Covariance of the two estimates; null if the slope has no interval."),
+    ]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    clusters: Clusters
+    left_out: Annotated[
+        int, setting("Left out", "Pairs with a score of exactly 0 or 1, which have no logit.")
+    ]
+    left_out_wrong: Annotated[
+        int, setting("Left out, wrong", "Those of them whose label contradicts the score.")
+    ]

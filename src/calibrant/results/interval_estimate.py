@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from calibrant.records import Quantity, setting
 from calibrant.records.table import Cell, Column, between, interval_heading, known
@@ -37,28 +37,3 @@ def estimate_cells(value: Quantity, reasons: Mapping[str, str]) -> tuple[Cell, C
     return known(value.estimate, reasons, *reason), between(
         value.low, value.high, reasons, *reason[1:], reason[0]
     )
-
-
-def flattened(record: dict[str, Any]) -> dict[str, Any]:
-    """Put each estimate of a record's dictionary as a number, its interval beside it, its reasons with all.
-
-    Examples
-    --------
-    >>> found = IntervalEstimate(0.5, reason="one item", level=0.95, units=1)
-    >>> flat = flattened({"kappa": found.to_dict(), "reasons": {}})
-    >>> flat["kappa"], flat["kappa_interval"]["level"], flat["reasons"]
-    (0.5, 0.95, {'kappa_interval.standard_error': 'one item', ...})
-    """
-    flat: dict[str, Any] = {}
-    reasons: dict[str, str] = {}
-    parts = ("estimate", "standard_error", "low", "high", "level", "units")
-    for name, value in record.items():
-        if not (isinstance(value, dict) and {"estimate", "units"} <= value.keys()):
-            flat[name] = value
-            continue
-        flat[name] = value["estimate"]
-        flat[f"{name}_interval"] = {key: value.get(key) for key in parts}
-        for key, reason in IntervalEstimate.from_dict(value).reasons.items():
-            place = name if key == "estimate" else f"{name}_interval.{key}"
-            reasons[place] = reason
-    return {**flat, "reasons": record.get("reasons", {}) | reasons}

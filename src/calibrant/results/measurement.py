@@ -9,10 +9,21 @@ from calibrant.records import Quantity, Record, hidden, name, number, part, rows
 from calibrant.records.words import number as shown
 from calibrant.records.words import percent
 from calibrant.results.bins import Bins
-from calibrant.results.errors import NoiseFloor
+from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
+from calibrant.results.scores import (
+    Brier,
+    BrierSkill,
+    CalibrationMse,
+    LogLoss,
+    LogLossSkill,
+    Refinement,
+    Reliability,
+    Remainder,
+    Resolution,
+    Uncertainty,
+)
 
-FAR, WAY, WHOLE = "How far off", "In which way", "How good on the whole"
 DATA = "Data"
 
 
@@ -131,32 +142,11 @@ class Measurement(Record, frozen=True, kw_only=True):
         CalibrationTest,
         part("Test of calibration", "Test of the hypothesis that the model is calibrated.", group=FAR),
     ]
-    rms_calibration_error: Annotated[
-        float,
-        number(
-            "CalibErr (plug-in)",
-            "Root mean square gap between predicted probability and label frequency over the plotted bins "
-            "(Nguyen and O'Connor 2015, Algorithm 1). Noise makes it exceed 0 even for a calibrated model; "
-            "wide bins, in which gaps of opposite sign cancel, make it smaller than the calibration error.",
-            group=FAR,
-            best=0,
-            headline=True,
-            short="CalibErr",
-        ),
-    ]
+    rms_calibration_error: CalibErr
     rms_calibration_error_warning: Annotated[
         str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
     ] = None
-    max_calibration_error: Annotated[
-        float,
-        number(
-            "Largest bin gap",
-            "Largest gap between predicted probability and label frequency in a plotted bin; with few "
-            "pairs in a bin it is mostly noise.",
-            group=FAR,
-            best=0,
-        ),
-    ]
+    max_calibration_error: LargestGap
     ece: Annotated[
         float,
         number(
@@ -190,131 +180,19 @@ class Measurement(Record, frozen=True, kw_only=True):
         NoiseFloor | None,
         part("Smooth ECE noise floor", "Smooth ECE of a calibrated model with these scores.", group=FAR),
     ] = None
-    calibration_in_the_large: Annotated[
-        Quantity,
-        number(
-            "Calibration in the large",
-            "Mean label minus mean score: below 0 the scores are too high on the whole, above 0 too low.",
-            group=WAY,
-            best=0,
-        ),
-    ]
-    cox_slope: Annotated[
-        Quantity,
-        number(
-            "Cox slope",
-            "Slope of a logistic regression of the labels on the log-odds of the scores: below 1 the scores "
-            "are overconfident, above 1 underconfident.",
-            group=WAY,
-            best=1,
-        ),
-    ]
-    cox_intercept: Annotated[
-        Quantity, number("Cox intercept", "Intercept of the same regression.", group=WAY, best=0)
-    ]
-    brier: Annotated[
-        float,
-        number(
-            "Brier score",
-            "Mean squared difference between probability and outcome, in [0, 1]; it depends on the base "
-            "rate. It equals calibration MSE + refinement + remainder, and reliability - resolution + "
-            "uncertainty + remainder.",
-            group=WHOLE,
-            best=0,
-            headline=True,
-            short="Brier",
-        ),
-    ]
-    calibration_mse: Annotated[
-        float,
-        number(
-            "Calibration MSE (plug-in)",
-            "Square of CalibErr on the same bins, the reliability of the Brier score: the part of the "
-            "score that recalibration could remove.",
-            group=WHOLE,
-            best=0,
-        ),
-    ]
-    brier_skill: Annotated[
-        Quantity,
-        number(
-            "Brier skill",
-            "Proportion of the Brier score of always predicting the overall rate that the model saves; 0 is "
-            "no better.",
-            group=WHOLE,
-            best=1,
-            interval=False,
-        ),
-    ]
-    log_loss: Annotated[
-        Quantity,
-        number(
-            "Log loss",
-            "Mean of -log of the probability given to what happened; undefined if something held impossible "
-            "happened.",
-            group=WHOLE,
-            unit="nats",
-            best=0,
-            headline=True,
-            interval=False,
-            short="log loss",
-        ),
-    ]
-    log_loss_skill: Annotated[
-        Quantity,
-        number(
-            "Log-loss skill",
-            "Proportion of the log loss of always predicting the overall rate that the model saves; 0 is no "
-            "better.",
-            group=WHOLE,
-            best=1,
-            interval=False,
-        ),
-    ]
-    refinement: Annotated[
-        float,
-        number(
-            "Refinement",
-            "Part of the Brier score that remains after perfect recalibration of the bins, in [0, 0.25]: how "
-            "mixed the outcomes are among equal predictions.",
-            group=WHOLE,
-            best=0,
-        ),
-    ]
-    remainder: Annotated[
-        float,
-        number(
-            "Within-bin remainder",
-            "Part of the Brier score that the bins cannot assign, because scores differ inside a bin.",
-            group=WHOLE,
-        ),
-    ]
-    reliability: Annotated[
-        float,
-        number(
-            "Reliability",
-            "Weighted mean squared gap between predicted probability and label frequency over the bins.",
-            group=WHOLE,
-            best=0,
-        ),
-    ]
-    resolution: Annotated[
-        float,
-        number(
-            "Resolution",
-            "How far the label frequencies of the bins spread around the overall rate; higher is better.",
-            group=WHOLE,
-        ),
-    ]
-    uncertainty: Annotated[
-        float,
-        number(
-            "Uncertainty",
-            "Variance of the labels, p(1 - p), in [0, 0.25]: the Brier score of always predicting the "
-            "overall rate.",
-            group=WHOLE,
-        ),
-    ]
+    calibration_in_the_large: Annotated[Quantity, InTheLarge]
+    cox_slope: Annotated[Quantity, Slope]
+    cox_intercept: Annotated[Quantity, Intercept]
+    brier: Brier
+    calibration_mse: CalibrationMse
+    brier_skill: BrierSkill
+    log_loss: LogLoss
+    log_loss_skill: LogLossSkill
+    refinement: Refinement
+    remainder: Remainder
+    reliability: Reliability
+    resolution: Resolution
+    uncertainty: Uncertainty
     level: Annotated[
         float, setting("Level", "Nominal coverage of every interval.", unit="percent", headline=True)
     ]

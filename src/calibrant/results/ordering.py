@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Annotated
 
-from calibrant.results._base import Result
+from calibrant.records import Record, number, setting
+
+TIES, AUC = "Ties", "Order"
+TIED = "Proportion of the combinations of a positive and a negative pair that have the same score"
+AREA = "Area under the ROC curve, ties counting one half"
 
 
-@dataclass(frozen=True)
-class OrderEffect(Result):
-    """Ties and AUC before and after a recalibration.
+class OrderEffect(Record, frozen=True, kw_only=True):
+    """Ties and AUC before and after a recalibration."""
 
-    Attributes
-    ----------
-    distinct_before, distinct_after
-        Number of distinct scores.
-    tied_before, tied_after
-        Share of the combinations of a positive and a negative pair that have the same score; None where
-        there are none.
-    auc_before, auc_after
-        Area under the ROC curve, ties counting one half; None where all labels are the same.
-    auc_change
-        ``auc_after - auc_before``.
-    reasons
-        For each field that is None, why.
-    """
-
-    distinct_before: int
-    distinct_after: int
-    tied_before: float | None
-    tied_after: float | None
-    auc_before: float | None
-    auc_after: float | None
-    auc_change: float | None
-    reasons: dict[str, str] = field(default_factory=dict)
+    distinct_before: Annotated[
+        int, number("Distinct scores before", "Number of distinct scores before.", group=TIES)
+    ]
+    distinct_after: Annotated[
+        int, number("Distinct scores after", "Number of distinct scores after.", group=TIES)
+    ]
+    tied_before: Annotated[float | None, number("Tied before", f"{TIED}, before.", group=TIES)]
+    tied_after: Annotated[float | None, number("Tied after", f"{TIED}, after.", group=TIES)]
+    auc_before: Annotated[float | None, number("AUC before", f"{AREA}, before.", group=AUC, best=1)]
+    auc_after: Annotated[float | None, number("AUC after", f"{AREA}, after.", group=AUC, best=1)]
+    auc_change: Annotated[
+        float | None, number("AUC change", "AUC after minus AUC before.", group=AUC, headline=True)
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")] = None

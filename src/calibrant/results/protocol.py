@@ -2,327 +2,306 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated
 
-from calibrant.records.table import Column, Table, between, interval_heading, known
-from calibrant.records.words import counted, percent
-from calibrant.results._base import Result
+from msgspec import Meta
+
+from calibrant.records import Quantity, Record, Table, number, part, rows, setting
+from calibrant.records import name as heading
+from calibrant.records.record import columns_of
+from calibrant.records.words import counted
 from calibrant.results.agreement import Agreement
 from calibrant.results.classification import Classification
 from calibrant.results.drawing import Report
-from calibrant.results.interval_estimate import IntervalEstimate, estimate_cells, estimate_columns
+from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.selective import RiskCoverage
 from calibrant.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
 
-
-@dataclass(frozen=True)
-class ControlTask(Result):
-    """Step 1: what annotators and systems decide.
-
-    Attributes
-    ----------
-    name, description
-        As the file has them.
-    labels
-        In order.
-    positive
-        The label that is looked for; None where all labels count alike.
-    budget
-        How many items of a document get it at most; None without a limit.
-    """
-
-    name: str
-    description: str
-    labels: tuple[str, ...]
-    positive: str | None
-    budget: int | None
+DIFFERENCE, SCORE = "Difference", "Score"
 
 
-@dataclass(frozen=True)
-class Reference(Result):
-    """Step 2: the labels that systems are held against.
+class ControlTask(Record, frozen=True):
+    """Step 1: the decision of annotators and systems."""
 
-    Attributes
-    ----------
-    rule
-        ``majority``, ``adjudicated`` or ``annotator``.
-    items
-        Items with a label.
-    documents
-        What they belong to, which is resampled in the place of items; None where that is not known.
-    by_label
-        Items by label.
-    annotated
-        Items that at least one annotator labelled.
-    single
-        Of these, items that one alone labelled.
-    tied
-        Items without a majority.
-    adjudicated
-        Items whose label is from the adjudicated file.
-    by_ties
-        Ties that got the label that ``ties`` names.
-    left_out
-        Items that have no label in the end (ties; gold classes that a tagger does not know), and count
-        nowhere.
-    over_budget
-        Documents in which the reference has the positive label too often.
-    annotators_over_budget
-        The same for each annotator.
-    """
-
-    rule: str
-    items: int
-    documents: int | None
-    by_label: dict[str, int]
-    annotated: int
-    single: int
-    tied: int
-    adjudicated: int
-    by_ties: int
-    left_out: int
-    over_budget: int
-    annotators_over_budget: dict[str, int]
+    name: Annotated[str, setting("Task", "Name of the task.", headline=True)]
+    description: Annotated[str, setting("Description", "Description of the task.", headline=True)]
+    labels: Annotated[tuple[str, ...], setting("Labels", "Labels, in order.", headline=True)]
+    positive: Annotated[
+        str | None,
+        setting("Looked for", "Label that is looked for; null if all labels count alike.", headline=True),
+    ]
+    budget: Annotated[
+        int | None,
+        setting("Budget", "Most items per document that get this label; null: no limit.", headline=True),
+    ]
 
 
-@dataclass(frozen=True)
-class SystemEvaluation(Result):
-    """Step 4: one system against the reference.
+class Reference(Record, frozen=True, kw_only=True):
+    """Step 2: the labels that systems are compared with."""
 
-    Attributes
-    ----------
-    name, description
-        As the file has them.
-    gives
-        ``labels`` or ``probabilities``.
-    decision
-        How probabilities became labels, such as ``top 3 of a document``; None for labels.
-    values
-        The metrics that the file asks for, by name.
-    scores
-        Accuracy, precision, recall and F of all classes.
-    unused
-        Items of the system that the reference has not.
-    over_budget
-        Documents in which it gives the positive label too often.
-    selective
-        What is gained by leaving out what it is unsure of; None for labels.
-    reasons
-        For each field that is None, why.
-    """
-
-    name: str
-    description: str
-    gives: str
-    decision: str | None
-    values: dict[str, IntervalEstimate]
-    scores: Classification
-    unused: int
-    over_budget: int
-    selective: RiskCoverage | None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class MetricPair(Result):
-    """How two systems differ by one metric.
-
-    Attributes
-    ----------
-    first, second
-        The systems.
-    difference
-        Value of the first minus that of the second; None where one is undefined.
-    bootstrap, permutation
-        Its interval, and the test, which resample or swap documents (or items).
-    holm_p_value, benjamini_hochberg_p_value
-        The permutation's p-value among those of all pairs, by either method.
-    better
-        The system that is better at this level, by Holm's p-value; None where neither is.
-    mcnemar
-        For accuracy on independent items; else None.
-    detectable
-        What difference so many documents (or items) show, from the jackknife's deviation.
-    reasons
-        For each field that is None, why.
-    """
-
-    first: str
-    second: str
-    difference: float | None
-    bootstrap: ResampledTest
-    permutation: ResampledTest
-    holm_p_value: float | None
-    benjamini_hochberg_p_value: float | None
-    better: str | None
-    mcnemar: McNemarTest | None
-    detectable: Detectable | None
-    reasons: dict[str, str] = field(default_factory=dict)
+    rule: Annotated[
+        str,
+        setting(
+            "Rule",
+            "Source of the labels: majority of annotators, adjudicated (a file), or one annotator.",
+            headline=True,
+        ),
+    ]
+    items: Annotated[int, setting("Items", "Items with a label.", headline=True)]
+    documents: Annotated[
+        int | None,
+        setting(
+            "Documents",
+            "Documents of these items, which intervals and tests resample; null if unknown: items are.",
+            headline=True,
+        ),
+    ]
+    by_label: Annotated[dict[str, int], setting("By label", "Items by label.", headline=True)]
+    annotated: Annotated[
+        int, setting("Annotated", "Items that at least one annotator labeled.", headline=True)
+    ]
+    single: Annotated[int, setting("Labeled once", "Items that one annotator alone labeled.", headline=True)]
+    tied: Annotated[int, setting("Without majority", "Items without a majority.", headline=True)]
+    adjudicated: Annotated[
+        int, setting("Adjudicated", "Items whose label is from the adjudicated file.", headline=True)
+    ]
+    by_ties: Annotated[
+        int, setting("Settled by rule", "Ties that got the label that `ties` names.", headline=True)
+    ]
+    left_out: Annotated[
+        int,
+        setting(
+            "Left out",
+            "Items without a label in the end (ties; gold classes that a tagger does not know), which count "
+            "nowhere.",
+            headline=True,
+        ),
+    ]
+    over_budget: Annotated[
+        int, setting("Over budget", "Documents in which the reference exceeds the budget.", headline=True)
+    ]
+    annotators_over_budget: Annotated[
+        dict[str, int], setting("Annotators over budget", "The same for each annotator.")
+    ]
 
 
-@dataclass(frozen=True)
-class MetricComparison(Result):
-    """Step 5: all pairs of systems by one metric.
+class SystemEvaluation(Record, frozen=True, kw_only=True):
+    """Step 4: one system against the reference."""
 
-    Attributes
-    ----------
-    metric
-        Its name.
-    unit
-        ``document`` or ``item``: what is resampled.
-    units
-        How many there are.
-    pairs
-        Each pair, or each system with the baseline.
-    """
-
-    metric: str
-    unit: str
-    units: int
-    pairs: tuple[MetricPair, ...]
-
-
-@dataclass(frozen=True)
-class Finding(Result):
-    """One thing that can, or cannot, be concluded.
-
-    Attributes
-    ----------
-    about
-        ``reference``, ``score``, ``difference``, ``calibration``, ``selective`` or ``scope``.
-    concluded
-        Whether the data say so at the chosen level.
-    text
-        In a sentence or two.
-    """
-
-    about: str
-    concluded: bool
-    text: str
+    name: Annotated[str, heading("System", "Name of the system.")]
+    description: Annotated[str, setting("Description", "Description of the system.")]
+    gives: Annotated[str, setting("Gives", "labels or probabilities.")]
+    decision: Annotated[
+        str | None,
+        setting("Decision", "How probabilities became labels; null if the system gives labels."),
+    ]
+    values: Annotated[
+        dict[str, IntervalEstimate], Meta(description="Metrics that the file asks for, by name.")
+    ]
+    scores: Annotated[Classification, Meta(description="Scores of all classes.")]
+    unused: Annotated[int, setting("Unused", "Items of the system that the reference does not have.")]
+    over_budget: Annotated[int, setting("Over budget", "Documents in which it exceeds the budget.")]
+    selective: Annotated[
+        RiskCoverage | None,
+        Meta(description="Gain from leaving out items of low confidence; null if the system gives labels."),
+    ]
 
 
-@dataclass(frozen=True)
-class Protocol(Result):
-    """A whole evaluation, step by step.
+class MetricScore(Record, frozen=True, kw_only=True):
+    """Score of one system by one metric."""
 
-    Attributes
-    ----------
-    file
-        The file that describes it.
-    task
-        Step 1.
-    reference
-        Step 2.
-    agreement
-        Step 3; None without two annotators.
-    systems
-        Step 4, one a system.
-    calibration
-        Of the systems that give probabilities; None where none does.
-    metrics
-        Names of the metrics; conclusions are drawn from the first.
-    comparisons
-        Step 5, one a metric.
-    folds
-        Step 5 on folds of cross-validation: then it decides which system is better. None without folds.
-    fold_metric
-        What the folds' scores are; None without folds.
-    findings
-        What can and cannot be concluded.
-    level, alternative, power, samples, seed
-        Of all intervals and tests.
-    notes
-        What the reader must know of the data.
-    version
-        Of calibrant.
-    command
-        The command line; None where there is none.
-    reasons
-        For each field that is None, why.
-    """
+    system: Annotated[str, heading("System", "Name of the system.")]
+    metric: Annotated[str, heading("Metric", "Name of the metric.")]
+    value: Annotated[
+        IntervalEstimate, number("Value", "Value of the metric.", group=SCORE, best=1, headline=True)
+    ]
 
-    file: str
-    task: ControlTask
-    reference: Reference
-    agreement: Agreement | None
-    systems: tuple[SystemEvaluation, ...]
-    calibration: Report | None
-    metrics: tuple[str, ...]
-    comparisons: tuple[MetricComparison, ...]
-    folds: Comparison | None
-    fold_metric: str | None
-    findings: tuple[Finding, ...]
-    level: float
-    alternative: str
-    power: float
-    samples: int
-    seed: int
-    notes: tuple[str, ...]
-    version: str
-    command: str | None
-    reasons: dict[str, str] = field(default_factory=dict)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a system and metric, with its interval."""
-        return [
-            {"system": system.name, "metric": name, **value.to_dict()}
-            for system in self.systems
-            for name, value in system.values.items()
-        ]
+class MetricPair(Record, frozen=True, kw_only=True):
+    """Difference of two systems by one metric."""
+
+    first: Annotated[str, heading("First", "First system.")]
+    second: Annotated[str, heading("Second", "Second system.")]
+    difference: Annotated[
+        Quantity,
+        number(
+            "Difference",
+            "Value of the first minus that of the second; interval by the paired bootstrap (Student's t with "
+            "fewer than 30 units), not adjusted for the number of pairs.",
+            group=DIFFERENCE,
+            headline=True,
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "Permutation test of no difference.",
+            group=DIFFERENCE,
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    holm_p_value: Annotated[
+        float | None,
+        number(
+            "p-value (Holm)",
+            "The p-value adjusted for the number of pairs by Holm's method.",
+            group=DIFFERENCE,
+            unit="p-value",
+            headline=True,
+            short="p (Holm)",
+        ),
+    ] = None
+    benjamini_hochberg_p_value: Annotated[
+        float | None,
+        number(
+            "p-value (Benjamini-Hochberg)",
+            "The p-value adjusted for the number of pairs by the method of Benjamini and Hochberg.",
+            group=DIFFERENCE,
+            unit="p-value",
+        ),
+    ] = None
+    better: Annotated[
+        str | None,
+        number(
+            "Better",
+            "System that is better at this level, by Holm's p-value; empty if neither is shown to be.",
+            group=DIFFERENCE,
+            headline=True,
+        ),
+    ] = None
+    bootstrap: Annotated[ResampledTest, Meta(description="Paired bootstrap of documents (or items).")]
+    permutation: Annotated[ResampledTest, Meta(description="Permutation of documents (or items).")]
+    mcnemar: Annotated[
+        McNemarTest | None,
+        part("McNemar", "McNemar's test; null unless the metric is accuracy and items are independent."),
+    ] = None
+    detectable: Annotated[
+        Detectable | None,
+        part(
+            "Power",
+            "Difference that so many units show, from the jackknife's deviation; null if the metric is "
+            "undefined without one of them.",
+        ),
+    ] = None
+    reason: Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")] = None
+
+    @property
+    def level(self) -> float:
+        """Level of the interval."""
+        return self.bootstrap.level
+
+
+class MetricComparison(Record, frozen=True, kw_only=True):
+    """Step 5: all pairs of systems by one metric."""
+
+    metric: Annotated[str, heading("Metric", "Name of the metric.")]
+    unit: Annotated[str, setting("Unit", "Unit that is resampled: document or item.", headline=True)]
+    units: Annotated[int, setting("Units", "Number of units.", headline=True)]
+    pairs: Annotated[
+        tuple[MetricPair, ...], rows("Pairs", "Each pair of systems, or each system with the baseline.")
+    ]
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the systems' scores, their differences, and what can and cannot be concluded."""
-        scores = tuple(
-            (system.name, name, *estimate_cells(value, value.reasons))
-            for system in self.systems
-            for name, value in system.values.items()
-        )
-        columns = Column("system", "system", "name"), Column("metric", "metric", "name")
-        reference = (
-            f"{self.task.name}: {counted(self.reference.items, 'item')}, labels by {self.reference.rule}"
-        )
-        how = f"{interval_heading(self.level)}s; {counted(self.samples, 'resample')}, seed {self.seed}"
-        told = tuple((("yes" if each.concluded else "no"), each.text) for each in self.findings)
-        return (
-            Table(
-                "scores",
-                (*columns, *estimate_columns("value", "value", self.level)),
-                scores,
-                f"{reference}; {how}",
-                self.notes,
-            ),
-            *self._differences(),
-            Table(
-                "findings",
-                (Column("concluded", "concluded", "name"), Column("text", "what", "text")),
-                told,
-                f"What can and cannot be concluded at {percent(self.level)}",
-            ),
+        """Return the differences, with the metric in their title; none for one system."""
+        title = f"Differences of {self.metric} on {counted(self.units, self.unit)}"
+        return tuple(
+            replace(each, name=f"differences {self.metric}", title=title) for each in super().to_tables()
         )
 
-    def _differences(self) -> tuple[Table, ...]:
-        columns = (
-            Column("metric", "metric", "name"),
-            Column("first", "first", "name"),
-            Column("second", "second", "name"),
-            Column("difference", "difference"),
-            Column("difference", interval_heading(self.level), "interval"),
-            Column("p_value", "p", "p-value"),
-            Column("holm_p_value", "p (Holm)", "p-value"),
-            Column("better", "better", "text"),
-        )
-        rows = tuple(
-            (
-                *(compared.metric, pair.first, pair.second),
-                known(pair.difference, pair.reasons, "difference"),
-                between(pair.bootstrap.low, pair.bootstrap.high, pair.bootstrap.reasons, "low", "high"),
-                known(pair.permutation.p_value, pair.permutation.reasons, "p_value"),
-                known(pair.holm_p_value, pair.reasons, "holm_p_value"),
-                pair.better,
-            )
-            for compared in self.comparisons
-            for pair in compared.pairs
-        )
-        caption = f"Differences, first minus second: intervals, {self.alternative} permutation test"
-        return (Table("differences", columns, rows, caption),) if rows else ()
+
+class Finding(Record, frozen=True):
+    """A conclusion that the data allow, or do not allow."""
+
+    about: Annotated[
+        str,
+        heading("About", "reference, score, difference, calibration, selective or scope."),
+    ]
+    concluded: Annotated[bool, setting("Concluded", "Whether the data allow it at the chosen level.")]
+    text: Annotated[str, setting("Finding", "The conclusion in a sentence or two.")]
+
+
+class Protocol(Record, frozen=True, kw_only=True):
+    """A whole evaluation, step by step."""
+
+    file: Annotated[str, setting("File", "File that describes the evaluation.", headline=True)]
+    task: Annotated[ControlTask, Meta(description="Step 1: the decision of annotators and systems.")]
+    reference: Annotated[Reference, Meta(description="Step 2: the labels that systems are compared with.")]
+    agreement: Annotated[
+        Agreement | None,
+        Meta(description="Step 3: agreement of the annotators; null without two annotators."),
+    ]
+    agreement_reason: Annotated[
+        str | None, setting("No agreement", "Reason why there is no agreement, if there is none.")
+    ] = None
+    systems: Annotated[tuple[SystemEvaluation, ...], Meta(description="Step 4: one entry per system.")]
+    calibration: Annotated[
+        Report | None,
+        Meta(
+            description="Calibration of the systems that give probabilities, as `calibrant report --json` "
+            "prints it; null if no system does."
+        ),
+    ]
+    metrics: Annotated[
+        tuple[str, ...],
+        setting("Metrics", "Names of the metrics; conclusions are drawn from the first.", headline=True),
+    ]
+    comparisons: Annotated[tuple[MetricComparison, ...], Meta(description="Step 5: one entry per metric.")]
+    folds: Annotated[
+        Comparison | None,
+        Meta(description="Comparison on folds of cross-validation, which then decides; null without folds."),
+    ]
+    fold_metric: Annotated[
+        str | None, setting("Scores of folds", "Metric of the folds; null without folds.", headline=True)
+    ]
+    findings: Annotated[
+        tuple[Finding, ...], rows("Findings", "Conclusions that the data allow, and those they do not.")
+    ]
+    level: Annotated[
+        float, setting("Level", "Level of all intervals and tests.", unit="percent", headline=True)
+    ]
+    alternative: Annotated[
+        str,
+        setting(
+            "Alternative",
+            "Hypothesis of the tests: two-sided, greater (the first of a pair is better) or less.",
+            headline=True,
+        ),
+    ]
+    power: Annotated[
+        float,
+        setting("Power", "Power of differences that are called detectable.", unit="percent", headline=True),
+    ]
+    samples: Annotated[int, setting("Samples", "Draws of each bootstrap.", headline=True)]
+    seed: Annotated[int, setting("Seed", "Seed of the draws.", unit="seed", headline=True)]
+    notes: Annotated[tuple[str, ...], setting("Notes", "Properties of the data to know.")]
+    version: Annotated[str, setting("calibrant", "Version of calibrant.", headline=True)]
+    command: Annotated[
+        str | None, setting("Command", "Command line that does it again; null if there is none.")
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the notes on the data."""
+        yield from (("findings", note) for note in self.notes)
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the systems' scores, their differences by each metric, and the findings."""
+        compared = (table for each in self.comparisons for table in each.to_tables())
+        return (self.scores(), *compared, *super().to_tables())
+
+    def scores(self) -> Table:
+        """Return the metrics of all systems, one row each."""
+        found = [
+            MetricScore(system=system.name, metric=metric, value=value)
+            for system in self.systems
+            for metric, value in system.values.items()
+        ]
+        size = counted(self.reference.items, "item")
+        if self.reference.documents is not None:
+            size += f" of {counted(self.reference.documents, 'document')}"
+        caption = f"{self.task.name}: {size}, {counted(len(self.systems), 'system')}"
+        return Table("scores", *columns_of(found, self.level), caption)

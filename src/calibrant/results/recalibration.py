@@ -2,128 +2,176 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from typing import Annotated
 
-from calibrant.results._base import Result
+import msgspec
 
+from calibrant.records import Record, number, setting
 
-@dataclass(frozen=True)
-class ChainTemperature(Result):
-    """The temperature that mends the posteriors of a chain best.
-
-    Attributes
-    ----------
-    temperature
-        What potentials are to be divided by: above 1 the model was too sure of itself, below 1 too unsure.
-    objective
-        ``"likelihood"`` or ``"calibration"``.
-    before, after
-        What was minimised, at temperature 1 and at the one found: the mean over sentences of minus the
-        logarithm of the gold tags' probability, or the debiased squared calibration error (which can be
-        negative).
-    sentences
-        Sentences that were used.
-    left_out
-        Sentences that were not, since the gold tags cannot be theirs: their probability is 0 at every
-        temperature. For ``"calibration"`` none.
-    unseen
-        Gold tokens by tag that the model has never seen, the most frequent tag first.
-    """
-
-    temperature: float
-    objective: str
-    before: float
-    after: float
-    sentences: int
-    left_out: int
-    unseen: dict[str, int] = field(default_factory=dict)
+FIT, TABLE = "Fit", "Table"
 
 
-@dataclass(frozen=True)
-class FittedRecalibrator(Result):
-    """How a recalibrator was fitted.
+class ChainTemperature(Record, frozen=True):
+    """Temperature that recalibrates the posteriors of a chain best."""
 
-    Attributes
-    ----------
-    method
-        As `calibrant.workflow.fit_recalibrator` takes it.
-    group
-        ``shared``, ``class``, ``frequency``, or the file of the groups; None where there are no classes, or
-        one map takes all classes at once.
-    view
-        ``binary``, ``classes`` or ``wide``.
-    source, digest
-        The file, and the SHA-256 of its bytes; None for a dataframe.
-    pairs
-        Pairs (or rows, of a map of all classes at once) it was fitted on.
-    classes
-        How many classes these had; 0 for ``binary``.
-    score_range
-        The lowest and the highest score of the fit; beyond them the map is extrapolated.
-    threshold
-        Scores below it took no part; None when all took part.
-    maps
-        How many maps there are: one, or one a class or group.
-    output
-        Where it was saved; None if nowhere.
-    seconds
-        Time of reading and fitting.
-    version
-        Of calibrant.
-    notes
-        What was chosen by cross-validation, and what is odd about the maps: that one is constant, or falls
-        where the score rises.
-    """
-
-    method: str
-    group: str | None
-    view: str
-    source: str | None
-    digest: str | None
-    pairs: int
-    classes: int
-    score_range: tuple[float, float]
-    threshold: float | None
-    maps: int
-    output: str | None
-    seconds: float
-    version: str
-    notes: tuple[str, ...] = ()
+    temperature: Annotated[
+        float,
+        number(
+            "Temperature",
+            "Divisor of the potentials: above 1 the model was overconfident, below 1 underconfident.",
+            group=FIT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    objective: Annotated[str, setting("Objective", "likelihood or calibration.", headline=True)]
+    before: Annotated[
+        float,
+        number(
+            "Before",
+            "Objective at temperature 1: mean over sentences of minus the logarithm of the gold tags' "
+            "probability, or the debiased squared calibration error, which can be negative.",
+            group=FIT,
+        ),
+    ]
+    after: Annotated[float, number("After", "Objective at the temperature found.", group=FIT)]
+    sentences: Annotated[int, number("Sentences", "Sentences that were used.", group=FIT)]
+    left_out: Annotated[
+        int,
+        number(
+            "Left out",
+            "Sentences whose gold tags have probability 0 at every temperature; none for calibration.",
+            group=FIT,
+        ),
+    ]
+    unseen: Annotated[
+        dict[str, int],
+        setting("Unseen", "Gold tokens by tag that the model has never seen, the most frequent tag first."),
+    ] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class AppliedRecalibrator(Result):
-    """What was written with a recalibrator.
+class FittedRecalibrator(Record, frozen=True, kw_only=True):
+    """Fit of a recalibrator."""
 
-    Attributes
-    ----------
-    model
-        The recalibrator's file; None for one in memory.
-    source, output
-        The table read, and the one written.
-    rows
-        Rows written.
-    scores
-        Scores in them.
-    below
-        Scores below the threshold of the fit: they stay as they were.
-    beyond
-        Scores outside the range of the fit: the map is extrapolated.
-    new_classes
-        Classes of a long table that were not there at the fit, in order of first appearance.
-    again
-        Whether the table had been recalibrated before.
-    threshold
-        Of the table: scores below it were not written, before they were recalibrated. None when all were.
-    """
+    method: Annotated[str, setting("Method", "Name of the method.", headline=True)]
+    group: Annotated[
+        str | None,
+        setting(
+            "Maps",
+            "One map for all classes (shared), one per class (class), one per group of similarly frequent "
+            "classes (frequency), or the file of the groups; null if there are no classes, or one map takes "
+            "all classes at once.",
+            headline=True,
+        ),
+    ]
+    view: Annotated[str, setting("View", "Kind of table: binary, classes or wide.", headline=True)]
+    source: Annotated[str | None, setting("File", "File of the fit; null for a dataframe.", headline=True)]
+    digest: Annotated[str | None, setting("SHA-256", "SHA-256 of the file; null for a dataframe.")]
+    pairs: Annotated[
+        int,
+        number(
+            "Pairs",
+            "Pairs (rows, if one map takes all classes at once) of the fit.",
+            group=FIT,
+            headline=True,
+        ),
+    ]
+    classes: Annotated[int, number("Classes", "Classes of these pairs; 0 for a binary table.", group=FIT)]
+    score_range: Annotated[
+        tuple[float, float],
+        setting(
+            "Scores",
+            "Lowest and highest score of the fit; outside of this range the map is extrapolated.",
+            headline=True,
+        ),
+    ]
+    threshold: Annotated[
+        float | None,
+        setting(
+            "Threshold",
+            "Scores below it were left out and stay as they are; null if all scores were used.",
+            headline=True,
+        ),
+    ]
+    maps: Annotated[
+        int, number("Maps", "Number of maps: one, or one per class or group.", group=FIT, headline=True)
+    ]
+    output: Annotated[str | None, setting("Output", "File of the recalibrator; null if it was not saved.")]
+    seconds: Annotated[float, number("Seconds", "Time of reading and fitting.", group=FIT, unit="seconds")]
+    version: Annotated[str, setting("calibrant", "Version of calibrant.")]
+    notes: Annotated[
+        tuple[str, ...],
+        setting(
+            "Notes",
+            "What was chosen by cross-validation, and oddities: a map is constant, or falls where the score "
+            "rises.",
+        ),
+    ] = ()
 
-    model: str | None
-    source: str
-    output: str
-    rows: int
-    scores: int
-    below: int
-    beyond: int
-    new_classes: tuple[str, ...]
-    again: bool
-    threshold: float | None
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the notes."""
+        yield from (("", note) for note in self.notes)
+
+
+class AppliedRecalibrator(Record, frozen=True, kw_only=True):
+    """Scores that were written with a recalibrator."""
+
+    model: Annotated[
+        str | None, setting("Model", "File of the recalibrator; null for one in memory.", headline=True)
+    ]
+    source: Annotated[str, setting("Read", "Table that was read.", headline=True)]
+    output: Annotated[str, setting("Written", "Table that was written.", headline=True)]
+    rows: Annotated[int, number("Rows", "Rows written.", group=TABLE, headline=True)]
+    scores: Annotated[int, number("Scores", "Scores in these rows.", group=TABLE, headline=True)]
+    below: Annotated[
+        int,
+        number(
+            "Below the threshold",
+            "Scores below the threshold of the fit, which stay as they are.",
+            group=TABLE,
+        ),
+    ]
+    beyond: Annotated[
+        int,
+        number(
+            "Outside the range",
+            "Scores outside the range of the fit, where the map is extrapolated.",
+            group=TABLE,
+        ),
+    ]
+    new_classes: Annotated[
+        tuple[str, ...],
+        setting(
+            "New classes",
+            "Classes of a long table that the fit did not have, in order of first appearance.",
+            headline=True,
+        ),
+    ]
+    again: Annotated[
+        bool,
+        setting("Recalibrated before", "If true, measure whether doing it twice helps.", headline=True),
+    ]
+    threshold: Annotated[
+        float | None,
+        setting(
+            "Left out below",
+            "Threshold below which the table had left out scores; those written may be lower now. Null if "
+            "it has all.",
+            headline=True,
+        ),
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return what to know before the scores are used."""
+        if self.below:
+            yield "below", "they stay as they are"
+        if self.beyond:
+            yield "beyond", "the map is extrapolated"
+        if self.again:
+            yield "", f"{self.source} had been recalibrated before; measure whether that helps"
+        if self.threshold is not None:
+            yield (
+                "",
+                f"{self.source} left out scores below {self.threshold:g}; those written may be lower now",
+            )

@@ -2,192 +2,277 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Annotated
 
-from calibrant.results._base import Result
+from calibrant.records import Quantity, Record, number, setting
+
+SCORE, NOISE = "How good on the whole", "Corrected for the noise of the bins"
+Reason = Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")]
+Bins = Annotated[int, setting("Bins", "Number of bins that contain pairs.")]
+
+Brier = Annotated[
+    float,
+    number(
+        "Brier score",
+        "Mean squared difference between probability and outcome, in [0, 1]; it depends on the base "
+        "rate. It equals calibration MSE + refinement + remainder, and reliability - resolution + "
+        "uncertainty + remainder.",
+        group=SCORE,
+        best=0,
+        headline=True,
+        short="Brier",
+    ),
+]
+BrierSkill = Annotated[
+    Quantity,
+    number(
+        "Brier skill",
+        "Proportion of the Brier score of always predicting the overall rate that the model saves; 0 is "
+        "no better.",
+        group=SCORE,
+        best=1,
+        interval=False,
+    ),
+]
+LogLoss = Annotated[
+    Quantity,
+    number(
+        "Log loss",
+        "Mean of -log of the probability given to what happened; undefined if something held impossible "
+        "happened.",
+        group=SCORE,
+        unit="nats",
+        best=0,
+        headline=True,
+        interval=False,
+        short="log loss",
+    ),
+]
+LogLossSkill = Annotated[
+    Quantity,
+    number(
+        "Log-loss skill",
+        "Proportion of the log loss of always predicting the overall rate that the model saves; 0 is no "
+        "better.",
+        group=SCORE,
+        best=1,
+        interval=False,
+    ),
+]
+CalibrationMse = Annotated[
+    float,
+    number(
+        "Calibration MSE (plug-in)",
+        "Square of CalibErr on the same bins, the reliability of the Brier score: the part of the "
+        "score that recalibration could remove.",
+        group=SCORE,
+        best=0,
+    ),
+]
+Refinement = Annotated[
+    float,
+    number(
+        "Refinement",
+        "Part of the Brier score that remains after perfect recalibration of the bins, in [0, 0.25]: how "
+        "mixed the outcomes are among equal predictions.",
+        group=SCORE,
+        best=0,
+    ),
+]
+Remainder = Annotated[
+    float,
+    number(
+        "Within-bin remainder",
+        "Part of the Brier score that the bins cannot assign, because scores differ inside a bin.",
+        group=SCORE,
+    ),
+]
+Reliability = Annotated[
+    float,
+    number(
+        "Reliability",
+        "Weighted mean squared gap between predicted probability and label frequency over the bins.",
+        group=SCORE,
+        best=0,
+    ),
+]
+Resolution = Annotated[
+    float,
+    number(
+        "Resolution",
+        "How far the label frequencies of the bins spread around the overall rate; higher is better.",
+        group=SCORE,
+    ),
+]
+Uncertainty = Annotated[
+    float,
+    number(
+        "Uncertainty",
+        "Variance of the labels, p(1 - p), in [0, 0.25]: the Brier score of always predicting the "
+        "overall rate.",
+        group=SCORE,
+    ),
+]
 
 
-@dataclass(frozen=True)
-class Scores(Result):
-    """Brier score and log loss, each with its skill against climatology.
+class Scores(Record, frozen=True, kw_only=True):
+    """Brier score and log loss, each with its skill against climatology."""
 
-    Attributes
-    ----------
-    brier
-        Mean squared difference of label and score, in [0, 1]; lower is better.
-    brier_climatology
-        Brier score of always predicting the base rate: p (1 - p).
-    brier_skill
-        1 - brier / brier_climatology; 1 is perfect, 0 no better than the base rate.
-    log_loss
-        Mean of -log(probability given to what happened), in nats; None when infinite.
-    log_loss_bound
-        ``log_loss`` is within this of the truth (0 when computed pair by pair).
-    log_climatology
-        Log loss of always predicting the base rate.
-    log_skill
-        1 - log_loss / log_climatology.
-    certain_and_wrong
-        Pairs whose outcome had been given probability 0; one of them makes the log loss infinite.
-    base_rate
-        Weighted share of events.
-    n, weight_sum
-        Pairs and their total weight.
-    reasons
-        Why a number is None.
-    """
-
-    brier: float
-    brier_climatology: float
-    brier_skill: float | None
-    log_loss: float | None
-    log_loss_bound: float | None
-    log_climatology: float
-    log_skill: float | None
-    certain_and_wrong: int
-    base_rate: float
-    n: int
-    weight_sum: float
-    reasons: dict[str, str] = field(default_factory=dict)
+    brier: Brier
+    brier_climatology: Annotated[
+        float, number("Brier score of climatology", "Brier score of the base rate: p (1 - p).", group=SCORE)
+    ]
+    brier_skill: BrierSkill
+    log_loss: LogLoss
+    log_loss_bound: Annotated[
+        float | None,
+        setting("Log loss bound", "log_loss is within this of the truth; 0 if computed pair by pair."),
+    ]
+    log_climatology: Annotated[
+        float, number("Log loss of climatology", "Log loss of always predicting the base rate.", group=SCORE)
+    ]
+    log_skill: LogLossSkill
+    certain_and_wrong: Annotated[
+        int,
+        number(
+            "Certain and wrong",
+            "Pairs whose outcome had been given probability 0; one of them makes the log loss infinite.",
+            group=SCORE,
+            best=0,
+        ),
+    ]
+    base_rate: Annotated[float, setting("Base rate", "Weighted proportion of positives.")]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
 
 
-@dataclass(frozen=True)
-class BrierDecomposition(Result):
+class BrierDecomposition(Record, frozen=True, kw_only=True):
     """The Brier score taken apart over bins, two ways, exactly.
 
     ``brier = calibration_mse + refinement + remainder`` and
     ``brier = reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance``.
-
-    Attributes
-    ----------
-    brier
-        Of the pairs themselves.
-    calibration_mse
-        Mean squared gap of the bins (the same number as ``reliability``).
-    refinement
-        Mean p (1 - p) of the bins' frequencies; small when the bins tell outcomes apart.
-    remainder
-        What binning leaves over: within_bin_variance - within_bin_covariance.
-    reliability, resolution, uncertainty
-        Murphy's three terms: gap, spread of the bins' frequencies, p (1 - p) of the base rate.
-    within_bin_variance, within_bin_covariance
-        Stephenson's two: mean variance of scores inside bins, and twice their mean covariance with labels.
-    reliability_corrected, resolution_corrected, uncertainty_corrected
-        Ferro & Fricker's bias-corrected terms; None when a bin holds less than two pairs.
-    bins
-        Bins that hold pairs.
-    reasons
-        Why a number is None.
     """
 
-    brier: float
-    calibration_mse: float
-    refinement: float
-    remainder: float
-    reliability: float
-    resolution: float
-    uncertainty: float
-    within_bin_variance: float
-    within_bin_covariance: float
-    reliability_corrected: float | None
-    resolution_corrected: float | None
-    uncertainty_corrected: float | None
-    bins: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    brier: Brier
+    calibration_mse: CalibrationMse
+    refinement: Refinement
+    remainder: Remainder
+    reliability: Reliability
+    resolution: Resolution
+    uncertainty: Uncertainty
+    within_bin_variance: Annotated[
+        float, number("Within-bin variance", "Mean variance of the scores inside bins.", group=SCORE)
+    ]
+    within_bin_covariance: Annotated[
+        float,
+        number("Within-bin covariance", "Twice the mean covariance of scores and labels.", group=SCORE),
+    ]
+    reliability_corrected: Annotated[
+        float | None,
+        number("Reliability, corrected", "Reliability without its bias (Ferro and Fricker).", group=NOISE),
+    ]
+    resolution_corrected: Annotated[
+        float | None, number("Resolution, corrected", "Resolution without its bias.", group=NOISE)
+    ]
+    uncertainty_corrected: Annotated[
+        float | None, number("Uncertainty, corrected", "Uncertainty without its bias.", group=NOISE)
+    ]
+    bins: Bins
+    reason: Reason = None
 
 
-@dataclass(frozen=True)
-class LogDecomposition(Result):
+class LogDecomposition(Record, frozen=True, kw_only=True):
     """Cross-entropy taken apart over bins (Broecker 2009), in nats.
 
     ``log_loss = calibration + refinement + remainder`` and ``refinement = uncertainty - resolution``.
-
-    Attributes
-    ----------
-    log_loss
-        Of the pairs themselves; None when infinite.
-    calibration
-        Mean Kullback-Leibler divergence of the mean score from the frequency; None when infinite.
-    refinement
-        Mean entropy of the bins' frequencies.
-    remainder
-        What binning leaves over.
-    resolution
-        Mean divergence of the base rate from the bins' frequencies.
-    uncertainty
-        Entropy of the base rate.
-    bins
-        Bins that hold pairs.
-    reasons
-        Why a number is None.
     """
 
-    log_loss: float | None
-    calibration: float | None
-    refinement: float
-    remainder: float | None
-    resolution: float
-    uncertainty: float
-    bins: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    log_loss: Annotated[
+        float | None,
+        number("Log loss", "Log loss of the pairs themselves.", group=SCORE, unit="nats", best=0),
+    ]
+    calibration: Annotated[
+        float | None,
+        number(
+            "Calibration",
+            "Mean Kullback-Leibler divergence of the bins' mean scores from their frequencies.",
+            group=SCORE,
+            unit="nats",
+            best=0,
+        ),
+    ]
+    refinement: Annotated[
+        float,
+        number("Refinement", "Mean entropy of the bins' frequencies.", group=SCORE, unit="nats", best=0),
+    ]
+    remainder: Annotated[
+        float | None,
+        number("Within-bin remainder", "Part that the bins cannot assign.", group=SCORE, unit="nats"),
+    ]
+    resolution: Annotated[
+        float,
+        number(
+            "Resolution",
+            "Mean divergence of the base rate from the bins' frequencies; higher is better.",
+            group=SCORE,
+            unit="nats",
+        ),
+    ]
+    uncertainty: Annotated[
+        float, number("Uncertainty", "Entropy of the base rate.", group=SCORE, unit="nats")
+    ]
+    bins: Bins
+    reason: Reason = None
 
 
-@dataclass(frozen=True)
-class ProperScoreDecomposition(Result):
+class ProperScoreDecomposition(Record, frozen=True, kw_only=True):
     """Any strictly proper score p g1(x) + (1 - p) g2(x) taken apart over bins; higher is better.
 
     ``score = calibration + sharpness + remainder`` (thesis, theorem 3.4: S = S1 + S2).
-
-    Attributes
-    ----------
-    score
-        Mean of g1(q) over events and g2(q) over the rest; None when infinite.
-    calibration
-        S1: 0 when every bin is calibrated, negative otherwise; None when infinite.
-    sharpness
-        S2: the score of the bins' own frequencies.
-    remainder
-        What binning leaves over; None where another term is.
-    bins
-        Bins that hold pairs.
-    reasons
-        Why a number is None.
     """
 
-    score: float | None
-    calibration: float | None
-    sharpness: float | None
-    remainder: float | None
-    bins: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    score: Annotated[
+        float | None, number("Score", "Mean of g1(q) over positives and g2(q) over the rest.", group=SCORE)
+    ]
+    calibration: Annotated[
+        float | None,
+        number("Calibration", "S1: 0 if every bin is calibrated, negative otherwise.", group=SCORE, best=0),
+    ]
+    sharpness: Annotated[
+        float | None, number("Sharpness", "S2: the score of the bins' own frequencies.", group=SCORE)
+    ]
+    remainder: Annotated[
+        float | None, number("Within-bin remainder", "Part that the bins cannot assign.", group=SCORE)
+    ]
+    bins: Bins
+    reason: Reason = None
 
 
-@dataclass(frozen=True)
-class CorpDecomposition(Result):
-    """A score taken apart by isotonic recalibration: score = miscalibration - discrimination + uncertainty.
+class CorpDecomposition(Record, frozen=True, kw_only=True):
+    """A score taken apart by isotonic recalibration.
 
-    Attributes
-    ----------
-    rule
-        ``"brier"`` or ``"log"``.
-    score
-        The mean score; lower is better. None when infinite.
-    miscalibration
-        MCB: what isotonic recalibration of these pairs would save; >= 0. None when infinite.
-    discrimination
-        DSC: what the recalibrated scores save against the base rate; >= 0.
-    uncertainty
-        UNC: score of the base rate.
-    blocks
-        Blocks of the isotonic fit.
-    reasons
-        Why a number is None.
+    ``score = miscalibration - discrimination + uncertainty``.
     """
 
-    rule: str
-    score: float | None
-    miscalibration: float | None
-    discrimination: float
-    uncertainty: float
-    blocks: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    rule: Annotated[str, setting("Rule", "Scoring rule: brier or log.")]
+    score: Annotated[float | None, number("Score", "The mean score; lower is better.", group=SCORE, best=0)]
+    miscalibration: Annotated[
+        float | None,
+        number(
+            "Miscalibration",
+            "MCB: loss that isotonic recalibration of these pairs would save.",
+            group=SCORE,
+            best=0,
+        ),
+    ]
+    discrimination: Annotated[
+        float,
+        number(
+            "Discrimination",
+            "DSC: loss that the recalibrated scores save against the base rate; higher is better.",
+            group=SCORE,
+        ),
+    ]
+    uncertainty: Annotated[float, number("Uncertainty", "UNC: score of the base rate.", group=SCORE)]
+    blocks: Annotated[int, setting("Blocks", "Blocks of the isotonic fit.")]
+    reason: Reason = None

@@ -2,87 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from calibrant.results._base import Result
+from calibrant.records import Quantity, Record, name, number, rows, setting
 
-
-@dataclass(frozen=True)
-class CoveragePoint(Result):
-    """Accuracy on the most confident items.
-
-    Attributes
-    ----------
-    coverage
-        Share of items kept.
-    items
-        How many they are.
-    threshold
-        The least confidence among them.
-    accuracy
-        Share of them that are right.
-    low, high
-        Its interval, for other items like these and the same coverage.
-    """
-
-    coverage: float
-    items: int
-    threshold: float
-    accuracy: float
-    low: float | None
-    high: float | None
+CURVE, POINT = "Risk-coverage curve", "Most confident items"
 
 
-@dataclass(frozen=True)
-class RiskCoverage(Result):
-    """What is gained by leaving out what a model is unsure of.
+class CoveragePoint(Record, frozen=True, kw_only=True):
+    """Accuracy on the most confident items."""
 
-    Attributes
-    ----------
-    area
-        Area under the risk-coverage curve: mean over coverages of the error rate on what is kept. 0 is best;
-        an order that says nothing has the error rate itself.
-    area_low, area_high, area_standard_error
-        Its interval and standard error; None where undefined.
-    best_area
-        What an order that puts every error last would have.
-    excess_area
-        ``area - best_area``.
-    error_rate
-        At full coverage.
-    points
-        Accuracy at the coverages asked for.
-    coverage, risk, threshold
-        The curve: share kept, error rate of what is kept, least confidence of what is kept; at most 200
-        points.
-    n
-        Items.
-    level
-        Nominal coverage of the intervals.
-    clusters
-        Clusters; None where items are taken as independent.
-    reasons
-        For each field that is None, why.
-    """
+    coverage: Annotated[float, name("Coverage", "Proportion of items kept.")]
+    items: Annotated[int, number("Items", "Number of items kept.", group=POINT, headline=True)]
+    threshold: Annotated[
+        float, number("Threshold", "Least confidence among them.", group=POINT, headline=True)
+    ]
+    accuracy: Annotated[
+        Quantity,
+        number(
+            "Accuracy",
+            "Proportion of them that are right; interval for other items like these and the same coverage.",
+            group=POINT,
+            best=1,
+            headline=True,
+        ),
+    ]
 
-    area: float
-    area_low: float | None
-    area_high: float | None
-    area_standard_error: float | None
-    best_area: float
-    excess_area: float
-    error_rate: float
-    points: tuple[CoveragePoint, ...]
-    coverage: tuple[float, ...]
-    risk: tuple[float, ...]
-    threshold: tuple[float, ...]
-    n: int
-    level: float
-    clusters: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a point of the curve."""
-        columns = zip(self.coverage, self.risk, self.threshold, strict=True)
-        return [{"coverage": c, "risk": r, "threshold": t} for c, r, t in columns]
+class RiskCoverage(Record, frozen=True, kw_only=True):
+    """Gain from leaving out items of low confidence."""
+
+    area: Annotated[
+        Quantity,
+        number(
+            "Area",
+            "Area under the risk-coverage curve: mean over coverages of the error rate on the items kept. 0 is "
+            "best; an order that says nothing has the error rate itself.",
+            group=CURVE,
+            best=0,
+            headline=True,
+        ),
+    ]
+    best_area: Annotated[
+        float, number("Best area", "Area of an order that puts every error last.", group=CURVE)
+    ]
+    excess_area: Annotated[
+        float, number("Excess area", "Area minus best area.", group=CURVE, best=0, headline=True)
+    ]
+    error_rate: Annotated[
+        float, number("Error rate", "Error rate at full coverage.", group=CURVE, best=0, headline=True)
+    ]
+    points: Annotated[tuple[CoveragePoint, ...], rows("Coverages", "Accuracy at the coverages asked for.")]
+    coverage: Annotated[
+        tuple[float, ...],
+        setting("Curve: coverage", "Proportion kept at each of at most 200 points of the curve."),
+    ]
+    risk: Annotated[tuple[float, ...], setting("Curve: risk", "Error rate of the items kept at each point.")]
+    threshold: Annotated[
+        tuple[float, ...], setting("Curve: threshold", "Least confidence of the items kept at each point.")
+    ]
+    n: Annotated[int, setting("n", "Number of items.", headline=True)]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+    ]
+    clusters: Annotated[
+        int | None,
+        setting("Clusters", "Clusters; null if items are taken as independent.", headline=True),
+    ] = None

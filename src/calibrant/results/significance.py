@@ -2,391 +2,379 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated
 
-from calibrant.records.table import Cell, Column, Table, between, interval_heading, known, warnings_of
-from calibrant.records.words import counted
-from calibrant.results._base import Result
+from calibrant.records import Quantity, Record, Table, name, number, part, rows, setting, warning
+from calibrant.records.words import number as shown
+from calibrant.records.words import percent
 
+MEAN, DIFFERENCE, COUNTS, ITEMS = "Mean", "Difference", "Counts", "Items needed"
+MOST_IN_FULL = 3  # pairs of systems
 
-@dataclass(frozen=True)
-class MeanInterval(Result):
-    """A mean with Student's interval.
-
-    Attributes
-    ----------
-    mean
-        The mean.
-    standard_deviation
-        Of the values (n - 1 in the denominator); None for one value.
-    standard_error
-        Of the mean; with clusters, from sums over clusters.
-    low, high
-        Interval of the mean, values (or clusters) being independent.
-    corrected_low, corrected_high
-        The same for folds of cross-validation, whose training data overlap; None without the ratio.
-    n
-        Values.
-    level
-        Nominal coverage.
-    clusters
-        Clusters; None where values are taken as independent.
-    test_train_ratio
-        Size of the test data over that of the training data; None where not known.
-    freedom
-        Degrees of freedom of Student's t; None for one value or cluster.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
-
-    mean: float
-    standard_deviation: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    corrected_low: float | None
-    corrected_high: float | None
-    n: int
-    level: float
-    clusters: int | None = None
-    test_train_ratio: float | None = None
-    freedom: float | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PairedTest(Result):
-    """A paired t-test of a difference, plain and corrected for overlapping training data.
-
-    Attributes
-    ----------
-    difference
-        Mean of first minus second.
-    standard_deviation
-        Of the differences; None for one of them.
-    t
-        Difference over its standard error.
-    critical
-        What ``t`` has to exceed at this level (its absolute value, if two-sided; for ``less``, -t).
-    p_value
-        Probability of a ``t`` at least as extreme if there is no difference.
-    low, high
-        Two-sided interval of the difference.
-    corrected_t, corrected_p_value, corrected_low, corrected_high
-        The same with the variance of Nadeau and Bengio, for folds of cross-validation; None without the
-        ratio.
-    alternative
-        ``two-sided``, ``greater`` (the first has the greater mean) or ``less``.
-    n
-        Pairs.
-    wins, ties, losses
-        Pairs in which the first is greater, equal, less.
-    level
-        One minus the nominal size of the test; coverage of the intervals.
-    clusters
-        Clusters; None where pairs are taken as independent.
-    test_train_ratio
-        As in `MeanInterval`.
-    freedom
-        Degrees of freedom of Student's t; None for one pair or cluster.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
-
-    difference: float
-    standard_deviation: float | None
-    t: float | None
-    critical: float | None
-    p_value: float | None
-    low: float | None
-    high: float | None
-    corrected_t: float | None
-    corrected_p_value: float | None
-    corrected_low: float | None
-    corrected_high: float | None
-    alternative: str
-    n: int
-    wins: int
-    ties: int
-    losses: int
-    level: float
-    clusters: int | None = None
-    test_train_ratio: float | None = None
-    freedom: float | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
+Few = Annotated[str | None, warning("The clusters are too few, or too unequal, for the intervals.")]
+Level = Annotated[
+    float, setting("Level", "Coverage of intervals; one minus the nominal size of tests.", unit="percent")
+]
+Alternative = Annotated[
+    str,
+    setting(
+        "Alternative",
+        "Hypothesis of the test: two-sided, greater (the first system has the greater mean) or less.",
+        headline=True,
+    ),
+]
+Clusters = Annotated[
+    int | None,
+    setting("Clusters", "Clusters of dependent items; null if items are independent.", headline=True),
+]
+Ratio = Annotated[
+    float | None,
+    setting(
+        "Test-train ratio",
+        "Size of a fold's test data over that of its training data; null if unknown, or for items.",
+        headline=True,
+    ),
+]
+Freedom = Annotated[
+    float | None, setting("Degrees of freedom", "Degrees of freedom of Student's t; null for one value.")
+]
+Seed = Annotated[int, setting("Seed", "Seed of the draws.", unit="seed", headline=True)]
+Reason = Annotated[str | None, setting("Reason", "Reason why numbers are undefined, if they are.")]
+PValue = Annotated[
+    float | None,
+    number(
+        "p-value",
+        "Probability of a difference at least as extreme if there is none.",
+        group=DIFFERENCE,
+        unit="p-value",
+        headline=True,
+        short="p",
+    ),
+]
 
 
-@dataclass(frozen=True)
-class ResampledTest(Result):
-    """A test of a difference by resampling items or clusters.
+class MeanInterval(Record, frozen=True, kw_only=True):
+    """A mean with Student's interval."""
 
-    Attributes
-    ----------
-    method
-        ``bootstrap`` (units drawn with replacement), ``t`` (Student's t of the linearized difference, for
-        fewer than 30 items or clusters) or ``permutation`` (the systems swapped in units).
-    difference
-        Statistic of the first minus that of the second.
-    p_value
-        Of "there is no difference"; never 0 where it comes from draws.
-    low, high
-        Interval of the difference; None for a permutation.
-    alternative
-        As in `PairedTest`.
-    units
-        Items or clusters.
-    samples
-        Draws, or all swaps that there are, where ``exact``.
-    exact
-        Whether every swap was looked at.
-    level, seed
-        Of the interval, of the draws.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
-
-    method: str
-    difference: float | None
-    p_value: float | None
-    low: float | None
-    high: float | None
-    alternative: str
-    units: int
-    samples: int
-    exact: bool
-    level: float
-    seed: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    mean: Annotated[
+        Quantity,
+        number("Mean", "Mean score, values (or clusters) taken as independent.", group=MEAN, headline=True),
+    ]
+    corrected: Annotated[
+        Quantity | None,
+        number(
+            "Mean, corrected",
+            "The same mean with an interval that allows for the overlap of training data between folds "
+            "(Nadeau and Bengio); null without the ratio of test to training data.",
+            group=MEAN,
+            headline=True,
+            interval="only",
+            short="corrected",
+        ),
+    ]
+    standard_deviation: Annotated[
+        Quantity,
+        number(
+            "Standard deviation",
+            "Standard deviation of the values, n - 1 in the denominator.",
+            group=MEAN,
+            headline=True,
+            interval=False,
+            short="sd",
+        ),
+    ]
+    n: Annotated[int, setting("n", "Number of values.")]
+    level: Level
+    clusters: Clusters = None
+    test_train_ratio: Ratio = None
+    freedom: Freedom = None
+    warning: Few = None
 
 
-@dataclass(frozen=True)
-class McNemarTest(Result):
-    """McNemar's test of the items that one system alone gets right.
+class CorrectedTest(Record, frozen=True, kw_only=True):
+    """Test of a difference with the variance of Nadeau and Bengio, for folds of cross-validation."""
 
-    Attributes
-    ----------
-    first_only, second_only
-        Items that the first alone, or the second alone, gets right.
-    both, neither
-        Items on which they do not differ.
-    method
-        ``exact`` (binomial) or ``chi-squared`` (with continuity correction).
-    statistic
-        The smaller of the two counts, or the chi-squared statistic.
-    p_value
-        Two-sided; None where they do not differ on any item.
-    reasons
-        For each field that is None, why.
-    """
-
-    first_only: int
-    second_only: int
-    both: int
-    neither: int
-    method: str
-    statistic: float | None
-    p_value: float | None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Detectable(Result):
-    """What difference a number of items can show, and how many it takes to settle one.
-
-    Attributes
-    ----------
-    detectable
-        The smallest true difference that a test on ``n`` pairs finds with probability ``power``.
-    difference
-        The difference asked about; None if none.
-    needed
-        Pairs that find ``difference`` with that probability.
-    more
-        How many of them are lacking; 0 if none.
-    n, standard_deviation
-        Pairs, and standard deviation of their differences.
-    level, power, alternative
-        Of the test.
-    reasons
-        For each field that is None, why.
-    """
-
-    detectable: float | None
-    difference: float | None
-    needed: int | None
-    more: int | None
-    n: int
-    standard_deviation: float
-    level: float
-    power: float
-    alternative: str
-    reasons: dict[str, str] = field(default_factory=dict)
+    difference: Annotated[
+        Quantity,
+        number(
+            "Difference",
+            "The difference with an interval that allows for the overlap of training data.",
+            group=DIFFERENCE,
+            headline=True,
+            interval="only",
+            short="corrected",
+        ),
+    ]
+    t: Annotated[float | None, number("t", "Difference over its corrected error.", group=DIFFERENCE)]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "The p-value of the corrected t.",
+            group=DIFFERENCE,
+            unit="p-value",
+            headline=True,
+            short="p (corrected)",
+        ),
+    ]
+    reason: Reason = None
 
 
-@dataclass(frozen=True)
-class SystemMean(Result):
-    """A system's mean score; fields as in `MeanInterval`, and its name."""
+class PairedTest(Record, frozen=True, kw_only=True):
+    """A paired t-test of a difference, plain and corrected for overlapping training data."""
 
-    system: str
-    mean: MeanInterval
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the name and the mean's fields, all at the top."""
-        return {"system": self.system, **self.mean.to_dict()}
-
-
-@dataclass(frozen=True)
-class SystemPair(Result):
-    """How two systems differ.
-
-    Attributes
-    ----------
-    first, second
-        The systems.
-    test
-        The t-tests.
-    holm_p_value, benjamini_hochberg_p_value
-        The p-value among those of all pairs, by either method. None where it is undefined.
-    adjusted_from
-        Which p-value that is: ``corrected_p_value`` where it is there, else ``p_value``.
-    better
-        The system that is better at this level, by the p-value adjusted by Holm's method; None where neither
-        is.
-    bootstrap, permutation
-        The same difference by resampling; None for folds.
-    mcnemar
-        Where all scores are 0 or 1; else None.
-    detectable
-        What difference these items can show; None for folds.
-    reasons
-        For each field that is None, why.
-    """
-
-    first: str
-    second: str
-    test: PairedTest
-    holm_p_value: float | None
-    benjamini_hochberg_p_value: float | None
-    adjusted_from: str
-    better: str | None
-    bootstrap: ResampledTest | None
-    permutation: ResampledTest | None
-    mcnemar: McNemarTest | None
-    detectable: Detectable | None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the names, the t-tests' fields at the top, and the other tests below."""
-        record = super().to_dict()
-        test = record.pop("test")
-        reasons = test.pop("reasons") | record.pop("reasons")
-        names = {name: record.pop(name) for name in ("first", "second")}
-        return {**names, **test, **record, "reasons": reasons}
+    difference: Annotated[
+        Quantity,
+        number(
+            "Difference", "Mean of first minus second; two-sided interval.", group=DIFFERENCE, headline=True
+        ),
+    ]
+    standard_deviation: Annotated[
+        float | None,
+        number("Standard deviation", "Standard deviation of the differences.", group=DIFFERENCE),
+    ]
+    t: Annotated[float | None, number("t", "Difference over its standard error.", group=DIFFERENCE)]
+    critical: Annotated[
+        float | None,
+        number(
+            "Critical value",
+            "Value that t has to exceed at this level (its absolute value, if two-sided; -t for less).",
+            group=DIFFERENCE,
+        ),
+    ]
+    p_value: PValue
+    corrected: Annotated[
+        CorrectedTest | None,
+        part(
+            "Corrected",
+            "The test that allows for the overlap of training data between folds; null without the ratio of "
+            "test to training data.",
+            group=DIFFERENCE,
+        ),
+    ] = None
+    wins: Annotated[int, number("Wins", "Pairs in which the first is greater.", group=COUNTS)]
+    ties: Annotated[int, number("Ties", "Pairs in which the two are equal.", group=COUNTS)]
+    losses: Annotated[int, number("Losses", "Pairs in which the first is less.", group=COUNTS)]
+    n: Annotated[int, setting("n", "Number of pairs.", headline=True)]
+    alternative: Alternative
+    level: Level
+    clusters: Clusters = None
+    test_train_ratio: Ratio = None
+    freedom: Freedom = None
+    reason: Reason = None
+    warning: Few = None
 
 
-@dataclass(frozen=True)
-class Comparison(Result):
-    """How systems compare on the same folds or items.
+class ResampledTest(Record, frozen=True, kw_only=True):
+    """A test of a difference by resampling items or clusters."""
 
-    Attributes
-    ----------
-    unit
-        ``fold`` or ``item``.
-    n
-        Folds or items.
-    systems
-        Each system's mean.
-    pairs
-        Each pair of systems.
-    alternative
-        ``two-sided``, ``greater`` (the first of a pair has the greater mean) or ``less``.
-    higher_is_better
-        False for error rates and the like.
-    level
-        Of every test and interval.
-    test_train_ratio
-        Size of a fold's test data over that of its training data; None where not known.
-    repeats
-        Repeats of cross-validation; None where not known.
-    clusters
-        Clusters of items; None where items are taken as independent.
-    samples, seed
-        Of the resampled tests.
-    reasons
-        For each field that is None, why; and warnings, under ``warning``.
-    """
+    method: Annotated[
+        str,
+        setting(
+            "Method",
+            "Method: bootstrap (units drawn with replacement), permutation (the systems swapped in units) or "
+            "t (Student's t of the linearized difference, for fewer than 30 units).",
+        ),
+    ]
+    difference: Annotated[
+        Quantity,
+        number("Difference", "Statistic of the first minus that of the second.", group=DIFFERENCE),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "Probability of a difference at least as extreme if there is none; never 0 if it comes from "
+            "draws.",
+            group=DIFFERENCE,
+            unit="p-value",
+        ),
+    ]
+    alternative: Alternative
+    units: Annotated[int, setting("Units", "Number of items or clusters that are resampled.")]
+    samples: Annotated[int, setting("Samples", "Number of draws, or of all swaps if exact.")]
+    exact: Annotated[bool, setting("Exact", "True if every swap was looked at.")]
+    level: Level
+    seed: Seed
+    reason: Reason = None
+    warning: Annotated[str | None, warning("Few clusters, or few units that differ, limit the test.")] = None
 
-    unit: str
-    n: int
-    systems: tuple[SystemMean, ...]
-    pairs: tuple[SystemPair, ...]
-    alternative: str
-    higher_is_better: bool
-    level: float
-    test_train_ratio: float | None
-    repeats: int | None
-    clusters: int | None
-    samples: int
-    seed: int
-    reasons: dict[str, str] = field(default_factory=dict)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a pair of systems."""
-        return [pair.to_dict() for pair in self.pairs]
+class McNemarTest(Record, frozen=True, kw_only=True):
+    """McNemar's test of the items that one system alone gets right."""
 
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return the systems' means, and the tests of each pair."""
-        interval = interval_heading(self.level)
-        corrected = self.test_train_ratio is not None
-        more = (Column("corrected", "corrected", "interval"),) if corrected else ()
-        columns = (
-            Column("system", "system", "name"),
-            Column("mean", "mean"),
-            Column("standard_deviation", "sd"),
-            Column("mean", interval, "interval"),
-            *more,
+    first_only: Annotated[
+        int, number("Right by the first alone", "Items that the first alone gets right.", group=COUNTS)
+    ]
+    second_only: Annotated[
+        int, number("Right by the second alone", "Items that the second alone gets right.", group=COUNTS)
+    ]
+    both: Annotated[int, number("Right by both", "Items that both get right.", group=COUNTS)]
+    neither: Annotated[int, number("Right by neither", "Items that neither gets right.", group=COUNTS)]
+    method: Annotated[
+        str, setting("Method", "Method: exact (binomial) or chi-squared (with continuity correction).")
+    ]
+    statistic: Annotated[
+        float | None,
+        setting("Statistic", "The smaller of the two counts, or the chi-squared statistic."),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "Two-sided probability of counts at least as unequal if neither system is better.",
+            group=DIFFERENCE,
+            unit="p-value",
+        ),
+    ]
+    reason: Reason = None
+
+
+class Detectable(Record, frozen=True, kw_only=True):
+    """The difference that a number of items can show, and the items that settle one."""
+
+    detectable: Annotated[
+        float,
+        number(
+            "Smallest difference",
+            "Smallest true difference that a test on n pairs finds with the wanted power.",
+            group=ITEMS,
+        ),
+    ]
+    difference: Annotated[
+        float | None, setting("Difference", "The difference asked about; null if none was.")
+    ]
+    needed: Annotated[
+        int | None,
+        number("Items", "Pairs that find this difference with the wanted power.", group=ITEMS),
+    ]
+    more: Annotated[
+        int | None, number("Items lacking", "Pairs needed beyond those at hand; 0 if none.", group=ITEMS)
+    ]
+    n: Annotated[int, setting("n", "Number of pairs.")]
+    standard_deviation: Annotated[
+        float, setting("Standard deviation", "Standard deviation of the differences of pairs.")
+    ]
+    level: Level
+    power: Annotated[
+        float, setting("Power", "Wanted probability that the test finds the difference.", unit="percent")
+    ]
+    alternative: Alternative
+    reason: Reason = None
+
+
+class SystemMean(MeanInterval, frozen=True, kw_only=True):
+    """Mean score of a system."""
+
+    system: Annotated[str, name("System", "Name of the system.")]
+
+
+class SystemPair(PairedTest, frozen=True, kw_only=True):
+    """Difference of two systems."""
+
+    first: Annotated[str, name("First", "First system.")]
+    second: Annotated[str, name("Second", "Second system.")]
+    holm_p_value: Annotated[
+        float | None,
+        number(
+            "p-value (Holm)",
+            "The p-value (the corrected one, if there is one) adjusted for the number of pairs, so that any "
+            "false find is as rare as the level says.",
+            group=DIFFERENCE,
+            unit="p-value",
+            headline=True,
+            short="p (Holm)",
+        ),
+    ]
+    benjamini_hochberg_p_value: Annotated[
+        float | None,
+        number(
+            "p-value (Benjamini-Hochberg)",
+            "The same adjusted so that false finds are as small a part of all finds as the level says.",
+            group=DIFFERENCE,
+            unit="p-value",
+        ),
+    ]
+    better: Annotated[
+        str | None,
+        number(
+            "Better",
+            "System that is better at this level by Holm's p-value; empty if neither is shown to be.",
+            group=DIFFERENCE,
+            headline=True,
+        ),
+    ] = None
+    bootstrap: Annotated[
+        ResampledTest | None,
+        part("Bootstrap", "The difference by resampling; null for folds and for too many items."),
+    ] = None
+    permutation: Annotated[
+        ResampledTest | None,
+        part("Permutation", "The difference by swapping the systems; null likewise."),
+    ] = None
+    mcnemar: Annotated[
+        McNemarTest | None,
+        part("McNemar", "McNemar's test; null unless all scores are 0 or 1 and items are independent."),
+    ] = None
+    detectable: Annotated[
+        Detectable | None,
+        part("Power", "The difference that these items can show; null for folds."),
+    ] = None
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the conclusion, and whether the bootstrap gave way to Student's t."""
+        if self.bootstrap is not None and self.bootstrap.method == "t":
+            yield "bootstrap.difference", "Student's t: too few units to resample"
+        plan = self.detectable
+        if self.better is not None:
+            yield "", f"{self.better} is better, at {percent(self.level)}"
+        elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
+            yield "", "Which is better cannot be said without the ratio of test to training data"
+        elif self.holm_p_value is not None:
+            yield "", f"No difference is shown, at {percent(self.level)}"
+            if plan is not None:
+                more = "" if plan.more is None else f"; to settle this one takes {plan.more:,} more"
+                seen = f"{plan.n:,} items show one of {shown(plan.detectable)}"
+                yield "", f"{seen} in {percent(plan.power)} of cases{more}"
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """Comparison of systems on the same folds or items."""
+
+    unit: Annotated[str, setting("Unit", "Unit that has a score: fold or item.", headline=True)]
+    n: Annotated[int, setting("n", "Number of folds or items.", headline=True)]
+    systems: Annotated[tuple[SystemMean, ...], rows("Systems", "Mean score of each system.")]
+    pairs: Annotated[
+        tuple[SystemPair, ...], rows("Pairs", "Differences, first minus second: paired t-tests.")
+    ]
+    alternative: Alternative
+    higher_is_better: Annotated[
+        bool, setting("Higher is better", "False for error rates and the like.", headline=True)
+    ]
+    level: Annotated[
+        float, setting("Level", "Level of every test and interval.", unit="percent", headline=True)
+    ]
+    test_train_ratio: Ratio
+    repeats: Annotated[
+        int | None, setting("Repeats", "Repeats of cross-validation; null if unknown.", headline=True)
+    ]
+    clusters: Clusters
+    samples: Annotated[int, setting("Samples", "Draws of each resampled test.", headline=True)]
+    seed: Seed
+    warning: Few = None
+    folds_warning: Annotated[
+        str | None, warning("Folds share training data, which the plain test does not allow for.")
+    ] = None
+    pairs_warning: Annotated[str | None, warning("One system has nothing to be compared with.")] = None
+
+    def more_tables(self) -> tuple[Table, ...]:
+        """Return every number of each pair, if the pairs are few."""
+        if len(self.pairs) > MOST_IN_FULL:
+            return ()
+        return tuple(
+            replace(table, name="numbers", title=f"{pair.first} - {pair.second}")
+            for pair in self.pairs
+            for table in pair.to_tables()
         )
-        rows = []
-        for system in self.systems:
-            mean = system.mean
-            deviation = known(mean.standard_deviation, mean.reasons, "standard_deviation")
-            limits = between(mean.low, mean.high, mean.reasons, "low", "high")
-            wider = between(mean.corrected_low, mean.corrected_high, mean.reasons, "corrected_low")
-            rows.append((system.system, mean.mean, deviation, limits, *((wider,) if corrected else ())))
-        inside = "" if self.clusters is None else f" in {counted(self.clusters, 'cluster')}"
-        caption = f"Mean scores on {counted(self.n, self.unit)}{inside}; {interval}s"
-        notes = warnings_of(self.reasons)
-        return (Table("systems", columns, tuple(rows), caption, notes), self._pairs_table(corrected))
-
-    def _pairs_table(self, corrected: bool) -> Table:
-        kind = "corrected_" if corrected else ""
-        columns = (
-            Column("first", "first", "name"),
-            Column("second", "second", "name"),
-            Column("difference", "difference"),
-            Column("difference", interval_heading(self.level), "interval"),
-            Column(f"{kind}t", "t", digits=3),
-            Column(f"{kind}p_value", "p", "p-value"),
-            Column("holm_p_value", "p (Holm)", "p-value"),
-            Column("better", "better", "text"),
-        )
-        rows = []
-        for pair in self.pairs:
-            test, reasons = pair.test, {**pair.test.reasons, **pair.reasons}
-            low, high = f"{kind}low", f"{kind}high"
-            row: tuple[Cell, ...] = (
-                pair.first,
-                pair.second,
-                test.difference,
-                between(getattr(test, low), getattr(test, high), reasons, low, high),
-                known(getattr(test, f"{kind}t"), reasons, f"{kind}t", "t"),
-                known(getattr(test, f"{kind}p_value"), reasons, f"{kind}p_value", "p_value", "t"),
-                known(pair.holm_p_value, reasons, "holm_p_value"),
-                known(pair.better, reasons, "better"),
-            )
-            rows.append(row)
-        name = "corrected resampled t-test" if corrected else "paired t-test"
-        side = self.alternative
-        caption = f"Differences, first minus second, on {counted(self.n, self.unit)}: {side} {name}"
-        return Table("pairs", columns, tuple(rows), caption)

@@ -401,14 +401,14 @@ class SlicesDesign:
             score = self.scores(rng.random(self.rows))
             label = rng.random(self.rows) < transform(score)
             tallies[f"{place:04}",] = Tally.from_arrays(y_true=label, y_prob=score)
-        rows = sorted(slice_errors(tallies, level=LEVEL).rows, key=lambda row: str(row.keys[0]))
+        rows = sorted(slice_errors(tallies, level=LEVEL).slices, key=lambda row: str(row.keys[0]))
         return [
             Outcome(
                 number(row.squared.estimate),
                 number(row.squared.low),
                 number(row.squared.high),
                 number(row.squared.p_value),
-                warnings_of(row.squared.reasons, row.squared.to_dict()),
+                (),
             )
             for row in rows
         ]

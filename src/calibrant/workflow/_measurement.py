@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from msgspec.structs import replace as struct_replace
 
 from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant._rng import Seed
@@ -95,8 +96,8 @@ def measurement_of(
     cox = cox_calibration_of(tally, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
     if partial:
-        dropped = {"log_loss": DROPPED, "log_skill": DROPPED}
-        scores = replace(scores, log_loss=None, log_skill=None, reasons=scores.reasons | dropped)
+        dropped = Quantity(None, reason=DROPPED)
+        scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
     return Measurement(
         event=event.event,
         n=event.n,
@@ -114,9 +115,9 @@ def measurement_of(
         interval=interval,
         test=calibration_test(table, seed=seed),
         brier=scores.brier,
-        brier_skill=Quantity(scores.brier_skill, reason=scores.reasons.get("brier_skill")),
-        log_loss=Quantity(scores.log_loss, reason=scores.reasons.get("log_loss")),
-        log_loss_skill=Quantity(scores.log_skill, reason=scores.reasons.get("log_skill")),
+        brier_skill=scores.brier_skill,
+        log_loss=scores.log_loss,
+        log_loss_skill=scores.log_skill,
         refinement=parts.refinement,
         remainder=parts.remainder,
         reliability=parts.reliability,

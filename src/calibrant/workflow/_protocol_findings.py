@@ -42,7 +42,7 @@ def _of_agreement(agreement: Agreement | None, level: float) -> Finding:
         return Finding("reference", False, text)
     alpha = agreement.krippendorff_alpha
     if alpha.estimate is None or alpha.low is None or alpha.high is None:
-        why = alpha.reasons.get("estimate") or alpha.reasons.get("low") or "the data do not say"
+        why = alpha.reason or "the data do not say"
         text = f"Whether annotators agree beyond chance cannot be said: {why}."
         return Finding("reference", False, text)
     said = f"Krippendorff's alpha is {_number(alpha.estimate)}, {_interval(alpha.low, alpha.high, level)}"
@@ -69,14 +69,15 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
         yield from _of_folds(folds, comparison, level)
         return
     for pair in comparison.pairs:
-        if pair.difference is None:
-            why = pair.reasons.get("difference", "the data do not say")
+        difference = pair.difference
+        if difference.estimate is None:
+            why = difference.reason or pair.bootstrap.reason or "the data do not say"
             text = f"{pair.first} and {pair.second} cannot be compared by {comparison.metric}: {why}."
             yield Finding("difference", False, text)
             continue
         said = (
-            f"difference in {comparison.metric} {_signed(pair.difference)}, "
-            f"{_interval(pair.bootstrap.low, pair.bootstrap.high, level)}, {_p(pair.holm_p_value)}"
+            f"difference in {comparison.metric} {_signed(difference.estimate)}, "
+            f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
         )
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
@@ -89,16 +90,15 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
 
 def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
     for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
-        test = pair.test
-        corrected = test.corrected_low is not None
-        low, high = (test.corrected_low, test.corrected_high) if corrected else (test.low, test.high)
-        said = f"difference over {test.n} folds {_signed(test.difference)}, {_interval(low, high, level)}"
+        difference = (pair.corrected or pair).difference
+        interval = _interval(difference.low, difference.high, level)
+        said = f"difference over {pair.n} folds {_signed(difference.estimate or 0.0)}, {interval}"
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             text = f"{pair.better} is better than {worse}: {said}, {_p(pair.holm_p_value)}."
             yield Finding("difference", True, text)
         elif pair.holm_p_value is None:
-            why = pair.reasons.get("holm_p_value", "the data do not say")
+            why = pair.reason or "the data do not say"
             text = f"{pair.first} and {pair.second} cannot be told apart on folds: {why}."
             yield Finding("difference", False, text)
         else:
@@ -151,12 +151,12 @@ def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator
         if found is None:
             continue
         half = next(point for point in found.points if point.coverage <= 0.75)
-        right = 1 - found.error_rate
+        kept, right = half.accuracy, 1 - found.error_rate
         said = (
-            f"{system.name} is right on {_percent(half.accuracy)} of the half that it is surest of, "
-            f"{_interval(half.low, half.high, level)}, against {_percent(right)} of all"
+            f"{system.name} is right on {_percent(kept.estimate or 0.0)} of the half that it is surest of, "
+            f"{_interval(kept.low, kept.high, level)}, against {_percent(right)} of all"
         )
-        gains = half.low is not None and half.low > right
+        gains = kept.low is not None and kept.low > right
         text = f"{said}." if gains else f"{said}: no gain is shown."
         yield Finding("selective", gains, text)
 

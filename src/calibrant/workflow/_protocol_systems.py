@@ -20,7 +20,6 @@ from calibrant.workflow._sources import Progress
 from calibrant.workflow.reporting import report
 
 FEW, BINS, FEWEST = 2000, 10, 12
-NO_PROBABILITIES = "the system gives labels, no probabilities"
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,6 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
         unused=found.unused,
         over_budget=over_budget(found.label, gold.documents, plan),
         selective=selective,
-        reasons={} if selective is not None else dict.fromkeys(("selective", "decision"), NO_PROBABILITIES),
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibrant._checks import Floats
 from calibrant.evaluate import (
@@ -28,9 +28,6 @@ from calibrant.workflow._protocol_reference import Gold
 from calibrant.workflow._protocol_systems import Decided
 
 PERMUTATIONS = 10_000
-NO_JACKKNIFE = "the metric is undefined without one of the units"
-IN_CLUSTERS = "items of a document depend on each other"
-NOT_ACCURACY = "the test is of accuracy"
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -75,9 +72,10 @@ def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: Proto
 
 
 def _better(pair: MetricPair, p_value: float | None, level: float) -> str | None:
-    if p_value is None or pair.difference is None or p_value >= 1 - level:
+    difference = pair.difference.estimate
+    if p_value is None or difference is None or p_value >= 1 - level:
         return None
-    return pair.first if pair.difference > 0 else pair.second
+    return pair.first if difference > 0 else pair.second
 
 
 def _pair(
@@ -102,34 +100,17 @@ def _pair(
         )
         for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
     )
-    reasons = {}
-    counts = None
-    if metric.name != "accuracy":
-        reasons["mcnemar"] = NOT_ACCURACY
-    elif gold.documents is not None:
-        reasons["mcnemar"] = IN_CLUSTERS
-    else:
-        counts = mcnemar(first[:, 0], second[:, 0])
-    detectable = _detectable(first, second, gold, metric, plan, bootstrap.difference)
-    if detectable is None:
-        reasons["detectable"] = NO_JACKKNIFE
-    if permutation.p_value is None:
-        why = permutation.reasons["p_value"]
-        reasons |= dict.fromkeys(("holm_p_value", "benjamini_hochberg_p_value"), why)
-    if bootstrap.difference is None:
-        reasons["difference"] = bootstrap.reasons["difference"]
+    independent = metric.name == "accuracy" and gold.documents is None
     return MetricPair(
-        one.system.name,
-        other.system.name,
-        bootstrap.difference,
-        bootstrap,
-        permutation,
-        None,
-        None,
-        None,
-        counts,
-        detectable,
-        reasons,
+        first=one.system.name,
+        second=other.system.name,
+        difference=bootstrap.difference,
+        p_value=permutation.p_value,
+        bootstrap=bootstrap,
+        permutation=permutation,
+        mcnemar=mcnemar(first[:, 0], second[:, 0]) if independent else None,
+        detectable=_detectable(first, second, gold, metric, plan, bootstrap.difference.estimate),
+        reason=permutation.reason,
     )
 
 

@@ -23,9 +23,6 @@ from calibrant.workflow._sources import Progress
 
 NO_ANNOTATORS = "the file names no annotators"
 ONE_ANNOTATOR = "there is one annotator, and agreement needs two or more"
-NO_FOLDS = "the file names no folds"
-NO_PROBABILITIES = "no system gives probabilities"
-FOLDS_UNDEFINED = "the metric is undefined on a fold"
 
 
 def protocol(
@@ -79,18 +76,15 @@ def protocol(
         comparisons.append(compared(systems, gold, metric, plan))
     folds, fold_metric, notes = on_folds(systems, gold, metrics[0], plan)
     task = ControlTask(plan.name, plan.description, plan.labels, plan.positive, plan.budget)
-    reasons = {}
+    reason = None
     if found is None:
-        reasons["agreement"] = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
-    if folds is None:
-        reasons |= dict.fromkeys(("folds", "fold_metric"), FOLDS_UNDEFINED if plan.folds else NO_FOLDS)
-    if measured is None:
-        reasons["calibration"] = NO_PROBABILITIES
+        reason = NO_ANNOTATORS if gold.ratings is None else ONE_ANNOTATOR
     return Protocol(
         file=plan.path,
         task=task,
         reference=gold.record,
         agreement=found,
+        agreement_reason=reason,
         systems=tuple(scored),
         calibration=measured,
         metrics=plan.metrics,
@@ -106,7 +100,6 @@ def protocol(
         notes=(*notes, *_notes(gold.record, found, scored)),
         version=__version__,
         command=command,
-        reasons=reasons,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
@@ -60,7 +61,7 @@ def slices(
     --------
     >>> from calibrant.data import predictions
     >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
-    >>> [(row.name, row.n, row.squared.found) for row in found.rows]
+    >>> [(row.slice, row.n, row.error.found) for row in found.slices]
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
     predictions = (columns or Columns()).open(source)
@@ -112,7 +113,7 @@ def slice_tables(
     --------
     >>> from calibrant.data import predictions
     >>> found = slice_tables(predictions(), [["item:2"], ["item:3"]])
-    >>> [len(table.rows) for table in found.tables]
+    >>> [len(table.slices) for table in found.tables]
     [2, 3]
     """
     twice = next((way for place, way in enumerate(ways) if way in ways[:place]), None)
