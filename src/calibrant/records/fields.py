@@ -43,6 +43,8 @@ class Field:
         Heading of a column, if the label is too long for one.
     most
         Rows that a terminal shows; None for all.
+    digits
+        Decimals of a number in a column of its own.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -58,6 +60,7 @@ class Field:
     interval: bool = False
     short: str = ""
     most: int | None = None
+    digits: int = 4
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -94,10 +97,12 @@ def number(
     headline: bool = False,
     interval: bool | None = None,
     short: str = "",
+    digits: int = 4,
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
-    ``interval=False`` declares that a `Quantity` never has an interval. A float that is None is undefined if
+    ``interval=False`` declares that a `Quantity` never has an interval; ``digits`` are the decimals that a column
+    of this number shows. A float that is None is undefined if
     its record has a field ``reason``, and was not asked for otherwise.
 
     Examples
@@ -114,6 +119,7 @@ def number(
         best=best,
         headline=headline,
         short=short,
+        digits=digits,
         **({} if interval is None else {"interval": interval}),
     )
 
@@ -144,6 +150,8 @@ def rows(label: str, meaning: str, *, most: int | None = None) -> msgspec.Meta:
 
 def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
     """Declare a record inside a record, whose numbers appear among those of the whole.
+
+    The tables of a record with rows follow those of the whole instead.
 
     Examples
     --------
@@ -217,10 +225,26 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
     found: list[Field] = []
     for each in fields_of(kind):
         if each.role == "part" and each.kind is not None:
+            if in_full(each):
+                continue
             found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
         elif each.role in ("name", "number", "setting"):
             found.append(each)
     return tuple(found)
+
+
+def in_full(field: Field) -> bool:
+    """Return whether a field is a record with rows, which is shown with its own tables.
+
+    Examples
+    --------
+    >>> from calibrant.results import TagEvaluation
+    >>> [field.name for field in fields_of(TagEvaluation) if in_full(field)]
+    ['measured']
+    """
+    if field.role != "part" or field.kind is None:
+        return False
+    return any(each.role == "rows" or in_full(each) for each in fields_of(field.kind))
 
 
 def _inside(part: Field, field: Field) -> Field:
