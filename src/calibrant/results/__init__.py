@@ -205,7 +205,11 @@ __all__ = [
 ]
 
 # The records that commands print as JSON.
-OUTPUTS: dict[str, type[Record]] = {"agree": Agreement, "measure": Measured}
+OUTPUTS: dict[str, type[Record]] = {
+    "agree": Agreement,
+    "measure": Measured,
+    "tag-eval": TagEvaluation,
+}
 
 
 def schema(command: str) -> dict[str, Any]:
