@@ -101,9 +101,9 @@ def number(
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
-    ``interval=False`` declares that a `Quantity` never has an interval; ``digits`` are the decimals that a column
-    of this number shows. A float that is None is undefined if
-    its record has a field ``reason``, and was not asked for otherwise.
+    ``interval=False`` declares that a `Quantity` never has an interval; ``digits`` are the decimals that a
+    column of this number shows. A float that is None is undefined if its record has a field ``reason``, and
+    was not asked for otherwise.
 
     Examples
     --------

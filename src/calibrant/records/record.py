@@ -406,7 +406,9 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
     whole = present and all(isinstance(value, int) and not isinstance(value, bool) for value in present)
     if whole or field.unit == "count":
         return Column(field.name, heading, "count", meaning=field.meaning)
-    numeric = not any(isinstance(value, bool) or not isinstance(value, int | float | Quantity) for value in present)
+    numeric = not any(
+        isinstance(value, bool) or not isinstance(value, int | float | Quantity) for value in present
+    )
     return Column(field.name, heading, "number" if numeric else "text", field.digits, field.meaning)
 
 

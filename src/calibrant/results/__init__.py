@@ -207,6 +207,7 @@ __all__ = [
 # The records that commands print as JSON.
 OUTPUTS: dict[str, type[Record]] = {
     "agree": Agreement,
+    "coref-eval": CoreferenceEvaluation,
     "measure": Measured,
     "tag-eval": TagEvaluation,
 }

@@ -89,7 +89,8 @@ class TrainedTagger(Record, frozen=True, kw_only=True):
     ]
     version: Annotated[str, setting("calibrant", "Version of calibrant.")]
     candidates: Annotated[
-        tuple[TaggerCandidate, ...], rows("Candidates", "Every choice that was tried, in the order of trying.")
+        tuple[TaggerCandidate, ...],
+        rows("Candidates", "Every choice that was tried, in the order of trying."),
     ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
@@ -113,7 +114,7 @@ class WrittenPredictions(Record, frozen=True, kw_only=True):
         int,
         number(
             "Left out",
-            "Pairs whose score was below the threshold. Errors are of those written, so other than those of all.",
+            "Pairs whose score was below the threshold; errors are of those written, so other than of all.",
             group=DATA,
         ),
     ]
@@ -138,8 +139,8 @@ class TagEvaluation(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Accuracy",
-            "Proportion of tokens whose tag in the best sequence is the gold tag, in [0, 1]. The interval is for "
-            "text like this: whole clusters vary (Wilson's, of an effective number of tokens).",
+            "Proportion of tokens whose tag in the best sequence is the gold tag, in [0, 1]. The interval is "
+            "for text like this: whole clusters vary (Wilson's, of an effective number of tokens).",
             group=ACCURACY,
             best=1,
             headline=True,
@@ -168,7 +169,9 @@ class TagEvaluation(Record, frozen=True, kw_only=True):
     unseen_tags: UnseenTags
     cluster: Annotated[
         str,
-        setting("Units", "Unit that every interval takes as independent: sentence or document.", headline=True),
+        setting(
+            "Units", "Unit that every interval takes as independent: sentence or document.", headline=True
+        ),
     ]
     level: Annotated[
         float, setting("Level", "Nominal coverage of every interval.", unit="percent", headline=True)
