@@ -17,7 +17,7 @@ ifneq ($(wildcard ../shared/models),)
 export CALIBRANT_MODELS ?= $(abspath ../shared/models)
 endif
 
-.PHONY: help venv demo test test-all crosscheck browser lint types docs lock bench fuzz study clean
+.PHONY: help venv demo test test-all crosscheck goldens goldens-compare browser lint types docs lock bench fuzz study clean
 
 help: ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 12
@@ -36,6 +36,12 @@ test: $(READY) ## tests and every example of the documentation; a few minutes
 
 test-all: $(READY) ## also the slow tests, the other Pythons, and the oldest versions allowed
 	scripts/test-all.sh
+
+goldens: $(READY) ## write the outputs that tests/goldens holds anew; a few minutes
+	$(BIN)/python -m tests.goldens write $(ARGS)
+
+goldens-compare: $(READY) ## compare all outputs with those of tests/goldens; ARGS=--exact: to the last digit
+	$(BIN)/python -m tests.goldens compare $(ARGS)
 
 browser: $(READY) ## open the report in a browser and look at it
 	scripts/test-browser.sh

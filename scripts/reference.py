@@ -1,12 +1,14 @@
 """Write the reference pages that code already knows: public names, commands, fields of the JSON output.
 
-python scripts/reference.py          writes docs/reference/*.md, docs/api/*.md and docs/studies/index.md
+python scripts/reference.py          writes docs/reference/*.md, docs/api/*.md, docs/studies/index.md and
+                                     the tables of fields in docs/guide/numbers.md
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
 API = ROOT / "docs" / "api"
 STUDIES = ROOT / "docs" / "studies"
-SCHEMA = ROOT / "src" / "calibrant" / "schemas" / "measure.schema.json"
-TAG_SCHEMA = SCHEMA.with_name("tag-eval.schema.json")
-COREFERENCE_SCHEMA = SCHEMA.with_name("coref-eval.schema.json")
-# Other commands whose output has a schema of its own.
-SCHEMAS = {name: SCHEMA.with_name(f"{name}.schema.json") for name in ("agree", "compare", "protocol")}
+NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
+SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
+TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
+COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
+# Commands whose schema is generated, and those whose schema is still a file.
+GENERATED = ("measure", "agree")
+WRITTEN = ("compare", "protocol")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -27,6 +31,7 @@ PUBLIC_MODULES = {
     "calibrant.measure": "Measure",
     "calibrant.evaluate": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
+    "calibrant.records": "Records",
     "calibrant.results": "Result records",
     "calibrant.workflow": "Workflow",
     "calibrant.plots": "Plots",
@@ -132,14 +137,26 @@ def command_line() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def schema_of(command: str) -> dict[str, Any]:
+    """The JSON Schema of a command's output."""
+    from calibrant.results import schema
+
+    if command in GENERATED:
+        return schema(command)
+    found: dict[str, Any] = json.loads((SCHEMAS / f"{command}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
 def resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     """A schema node with its `$ref` followed; what stands beside the reference wins."""
     if "$ref" not in node:
         return node
     file, _, path = node["$ref"].partition("#/")
-    target = schema = json.loads(SCHEMA.with_name(file).read_text(encoding="utf-8")) if file else schema
+    target = schema_of(file.removesuffix(".schema.json")) if file else schema
     for step in path.split("/"):
         target = target[step]
+    if file:  # what stands in another file refers to that file
+        target = json.loads(json.dumps(target).replace('"#/', f'"{file}#/'))
     return {**resolve(schema, target), **{key: value for key, value in node.items() if key != "$ref"}}
 
 
@@ -190,28 +207,26 @@ def own_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
             continue
         for inner, child in found[name]["properties"].items():
             found[f"{name}.{inner}"] = resolve(schema, child)
-            if "$ref" not in child:
+            if "$ref" not in child and "measure.schema.json" not in json.dumps(child):
                 found |= fields(schema, child, f"{name}.{inner}.")
     return found
 
 
 def json_output() -> str:
     """The fields of the JSON output, from the schemas that ship."""
-    schema, tags = (json.loads(path.read_text(encoding="utf-8")) for path in (SCHEMA, TAG_SCHEMA))
-    entities = json.loads(COREFERENCE_SCHEMA.read_text(encoding="utf-8"))
+    tags, entities = schema_of("tag-eval"), schema_of("coref-eval")
     return "\n".join(
         [
             "# JSON output",
             "",
-            "`calibrant measure --json` prints one object of this form. The JSON Schema ships with the",
-            "package, as `calibrant/schemas/measure.schema.json`. What is undefined is `null`, and",
-            "`reasons` says why.",
-            "A name with a dot stands inside the one before the dot; `[]` marks the items of a list.",
+            "The JSON Schema of `measure` and `agree` is generated from their records:",
+            '`calibrant.results.schema("measure")`. An undefined number is `null`, with its `reason` beside',
+            "it.",
             "",
-            *field_table(fields(schema, schema), schema),
+            *(line for command in GENERATED for line in command_fields(command)),
             "## calibrant tag eval",
             "",
-            "`calibrant tag eval --json` prints these fields, and then those above",
+            "`calibrant tag eval --json` prints these fields, and those of `calibrant measure`",
             "(`calibrant/schemas/tag-eval.schema.json`).",
             "",
             *field_table(own_fields(tags), tags),
@@ -219,23 +234,23 @@ def json_output() -> str:
             "",
             "`calibrant coref eval --json` prints these fields; `pairs` and `pairs_above` hold those of",
             "`calibrant measure` (`calibrant/schemas/coref-eval.schema.json`). Each metric has `precision`,",
-            "`recall` and `f1`; each of these, and `conll_f1`, has `estimate`, `standard_error`, `low`,",
-            "`high` and `level`.",
+            "`recall` and `f1`; each of these, and `conll_f1`, has `estimate` and `level`, and if they are",
+            "defined `low`, `high` and `standard_error`.",
             "",
             *field_table(own_fields(entities), entities),
-            *(line for command, path in SCHEMAS.items() for line in command_fields(command, path)),
+            *(line for command in WRITTEN for line in command_fields(command)),
         ]
     )
 
 
-def command_fields(command: str, path: Path) -> list[str]:
+def command_fields(command: str) -> list[str]:
     """The fields of one command's output, those of each kind of record by themselves."""
-    schema = json.loads(path.read_text(encoding="utf-8"))
+    schema = schema_of(command)
     lines = [
         f"## calibrant {command}",
         "",
-        f"`calibrant {command} --json` prints these fields (`calibrant/schemas/{path.name}`). A field that",
-        "holds a record says of which kind; the fields of each kind follow.",
+        f"`calibrant {command} --json` prints these fields. A field that holds a record says of which",
+        "kind; the fields of each kind follow.",
         "",
         *field_table(records(schema), schema),
     ]
@@ -253,7 +268,10 @@ def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if "$ref" in child.get("items", {}):
             return {**child, "type": f"array of {child['items']['$ref'].rpartition('/')[2]}"}
         if "anyOf" in child:
-            return {"description": child["description"], "type": [named(n)["type"] for n in child["anyOf"]]}
+            return {
+                "description": child.get("description", ""),
+                "type": [named(n)["type"] for n in child["anyOf"]],
+            }
         return child
 
     return {name: named(child) for name, child in node["properties"].items()}
@@ -296,11 +314,31 @@ def studies() -> str:
     )
 
 
+def numbers() -> str:
+    """The guide to the numbers, its tables of fields written anew between their marks."""
+    from calibrant import results
+    from calibrant.records import fields_of
+
+    def table(match: re.Match[str]) -> str:
+        rows = []
+        for field in fields_of(getattr(results, match[1])):
+            best = "" if field.best is None else f"{field.best:g}"
+            rows.append(
+                f"| `{field.name}` | {field.label} | {field.meaning.replace('|', chr(92) + '|')} | {best} |"
+            )
+        head = ["| name | label | meaning | best |", "|---|---|---|---|"]
+        return "\n".join([f"<!-- fields: {match[1]} -->", *head, *rows, "<!-- end -->"])
+
+    marks = re.compile(r"<!-- fields: (\w+) -->.*?<!-- end -->", re.DOTALL)
+    return marks.sub(table, NUMBERS.read_text(encoding="utf-8"))
+
+
 def pages() -> dict[Path, str]:
     """What each generated page should say."""
     return {
         PAGES / "command-line.md": command_line(),
         PAGES / "json.md": json_output(),
+        NUMBERS: numbers(),
         STUDIES / "index.md": studies(),
         **api(),
     }

@@ -142,9 +142,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         found: dict[str, list[str]] = {}
         for label, text in _warnings(self):
             found.setdefault(text, []).append(label)
-        return tuple(
-            ": ".join(filter(None, (", ".join(filter(None, about)), text))) for text, about in found.items()
-        )
+        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
+        return tuple(f"{label}{text}" for text, label in labels.items())
 
     def settings(self, *, parts: bool = True) -> dict[str, str]:
         """Return the label and value of each headline setting, and of those that all its rows share.
@@ -186,7 +185,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         tables: list[Table] = []
         for each in fields_of(type(self)):
             if each.role == "rows":
-                records = getattr(self, each.name)
+                records: tuple[Record, ...] = getattr(self, each.name)
                 tables += [self._rows_table(each, records, level)] if records else []
                 if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
@@ -214,7 +213,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         said = {each.label: worded(getattr(self, each.name)) for each in names}
         said |= self.settings(parts=False)
         clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
-        title = first_line(type(self).__doc__)
+        title = _title(type(self))
         return f"{title}: {clauses}" if clauses else title
 
     def _numbers_table(self, level: float | None) -> Iterator[Table]:
@@ -250,7 +249,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tuple(tuple(row[place] for place in kept) for row in rows),
                 self._caption(),
                 notes,
-                first_line(type(self).__doc__),
+                _title(type(self)),
             )
 
     def _inner_tables(self, field: Field) -> Iterator[Table]:
@@ -334,7 +333,7 @@ class Quantity(Record, frozen=True):
         """Return the number and its interval, one row."""
         field = Field(("estimate",), "Estimate", "", "number")
         columns = Column("estimate", "estimate"), Column("", "interval", "interval")
-        return (Table("quantity", columns, (cells(self, None, field),), first_line(type(self).__doc__)),)
+        return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
 
     def __str__(self) -> str:
         interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
@@ -385,6 +384,10 @@ def worded(value: Any, unit: str | None = None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def _title(kind: type[Record]) -> str:
+    return first_line(kind.__doc__) or kind.__name__
+
+
 def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
     """The settings that are equal in all rows."""
     first = settings[0] if settings else {}
@@ -392,7 +395,13 @@ def _shared(settings: Sequence[dict[str, str]]) -> dict[str, str]:
 
 
 def _short(value: Any) -> str:
-    return str(value) if isinstance(value, Quantity) else repr(value)
+    return (
+        str(value)
+        if isinstance(value, Quantity)
+        else number(value)
+        if isinstance(value, float)
+        else repr(value)
+    )
 
 
 def _column(field: Field, values: Sequence[Any]) -> Column:
@@ -424,11 +433,11 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
-    """The warnings of rows, each with the names of the rows that have it."""
+    """The warnings of rows, each with the names of the rows that have it; those of quantities are in JSON."""
     found: dict[str, list[str]] = {}
     names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
     for record in records:
-        for text in record.warnings():
+        for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
             found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
     for text, about in found.items():
         more = f" and {len(about) - 3} more" if len(about) > 3 else ""

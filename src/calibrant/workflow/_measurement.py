@@ -97,7 +97,6 @@ def measurement_of(
     if partial:
         dropped = {"log_loss": DROPPED, "log_skill": DROPPED}
         scores = replace(scores, log_loss=None, log_skill=None, reasons=scores.reasons | dropped)
-    error = debiased.debiased_mse
     return Measurement(
         event=event.event,
         n=event.n,
@@ -112,17 +111,6 @@ def measurement_of(
         ece=plug_in_errors(widths).expected_calibration_error,
         ece_bins=settings.ece_bins,
         ece_noise_floor=floor,
-        calibration_error=Quantity(
-            None if error is None else max(0.0, error) ** 0.5,
-            interval.low,
-            interval.high,
-            reason=debiased.reason if error is None else interval.reason,
-        ),
-        debiased_mse=Quantity(
-            error,
-            standard_error=debiased.standard_error,
-            reason=None if error is not None else debiased.reason,
-        ),
         interval=interval,
         test=calibration_test(table, seed=seed),
         brier=scores.brier,
@@ -144,6 +132,7 @@ def measurement_of(
         bins_warning=_bin_warning(event, bins),
         rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
         plotted=bins,
+        **_error(interval, debiased),
         **(_smooth(tally, settings) if settings.smooth else {}),
     )
 
@@ -167,6 +156,19 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
     ties: Ties = "shared" if event.is_exact else "whole"
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
+
+
+def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Quantity]:
+    """The debiased error with the interval that was asked for, and its square."""
+    square = debiased.debiased_mse
+    undefined = debiased.reason if square is None else None
+    error = None if square is None else max(0.0, square) ** 0.5
+    return {
+        "calibration_error": Quantity(
+            error, interval.low, interval.high, reason=undefined or interval.reason
+        ),
+        "debiased_mse": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+    }
 
 
 def _quantity(found: Estimate) -> Quantity:

@@ -1,0 +1,258 @@
+"""The command lines whose outputs are held, and how they are run inside this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from click.testing import CliRunner
+
+import calibrant
+from calibrant import __version__
+from calibrant.cli import main
+from tests.goldens.inputs import PREPARED, write_inputs
+from tests.goldens.pages import text_of_page
+from tests.goldens.printing import compact
+
+OPTIONS = {
+    "text": "",
+    "json": "--json",
+    "md": "--format md",
+    "latex": "--format latex",
+    "csv": "--format csv",
+}
+"""Option by format."""
+
+MASKS = {
+    rf"(?<![\d.]){re.escape(__version__)}(?![\d.])": "VERSION",
+    r"\b\d[\d.,]* (s|ms|min|seconds|minutes)\b": "TIME",
+    r'(?<="seconds": )[\d.e-]+': '"TIME"',
+    r"(?<=seconds)\s*([|&,])\s*[\d.e-]+": r" \1 TIME",
+    re.escape(str(Path(calibrant.__file__).parent)): "PACKAGE",
+}
+"""Regular expressions of what differs from run to run, and what stands there instead."""
+
+COMMANDS = {
+    "measure-binary": "measure binary.csv",
+    "measure-settings": "measure binary.csv --bins 4 --ece-bins 5 --level 0.9 --smooth --seed 3",
+    "measure-sampling": "measure binary.csv --interval sampling --samples 100",
+    "measure-bootstrap": "measure binary.csv --interval bootstrap --samples 100",
+    "measure-weights": "measure weights.csv",
+    "measure-clusters": "measure clusters.csv --smooth",
+    "measure-two-clusters": "measure two-clusters.csv",
+    "measure-wide": "measure wide.csv --bin-size 40",
+    "measure-wide-views": "measure wide.csv --event top --event class:red --event pooled --event classwise",
+    "measure-wide-unseen": "measure wide-unseen.csv --event classwise",
+    "measure-classes": "measure classes.csv",
+    "measure-classes-clustered": "measure classes-clustered.csv --event pooled --event class:blue",
+    "measure-threshold": "measure tags.csv --event pooled",
+    "measure-all-positive": "measure all-positive.csv --smooth",
+    "measure-constant": "measure constant.csv",
+    "measure-extreme": "measure extreme.csv",
+    "measure-one": "measure one.csv",
+    "measure-log": "measure logs/toy__small",
+    "measure-wrong": "measure wrong.csv",
+    "measure-no-table": "measure binary.csv --table none",
+    "monitor-item": "monitor stream.csv --time date --unit item -o monitor.svg",
+    "monitor-day": "monitor stream.csv --time date",
+    "monitor-restart": "monitor stream.csv --time date --unit item --restart --alpha 0.05 --epsilon 0.01",
+    "monitor-reference": "monitor stream.csv --time date --against reference --reference 2026-01-05",
+    "monitor-dependent": "monitor stream.csv --time date --unit dependent-day",
+    "plan-error": "plan --error 0.05",
+    "plan-difference": "plan --error 0.06 --difference 0.03 --beta 2 1 --cluster-size 5 "
+    "--label-correlation 0.1",
+    "plan-pilot": "plan --error 0.05 --pilot binary.csv",
+    "estimate": "estimate documents.csv --labelled labels.csv --by year",
+    "estimate-chances": "estimate documents.csv --labelled chances.csv --sampling independent",
+    "estimate-undefined": "estimate documents.csv --labelled labels.csv --by quarter --method ppi++ "
+    "--method dsl",
+    "slices": "slices parts.csv --by part --by length:3 --least 20",
+    "slices-small": "slices parts.csv --by part,length:2 --rank signed --adjust fcr --most 2",
+    "slices-wide": "slices wide.csv --by item:2 --event top --least 5",
+    "report-binary": "report binary.csv -o page.html",
+    "report-models": "report binary.csv other.csv --name one --name two --title Both -o page.html",
+    "report-wide": "report wide.csv --event top --event class:red -o page.html",
+    "report-undefined": "report all-positive.csv -o page.html",
+    "report-recalibrated": "report classes-clustered.csv --model class-map.json --dev classes.csv "
+    "--group frequency --groups 2 -o page.html",
+    "report-method": "report binary.csv --dev other.csv --method isotonic -o page.html",
+    "report-log": "report logs -o page.html",
+    "plot-curve": "plot binary.csv other.csv -o figure.svg",
+    "plot-log-odds": "plot binary.csv --what log-odds -o figure.svg",
+    "plot-smooth": "plot binary.csv --what smooth -o figure.svg",
+    "plot-confidence": "plot wide.csv --what confidence -o figure.svg",
+    "plot-classes": "plot classes.csv --what classes -o figure.svg",
+    "fit-isotonic": "fit binary.csv -o fitted.json",
+    "fit-platt": "fit weights.csv --method platt --smoothing -o fitted.json",
+    "fit-beta": "fit binary.csv --method beta -o fitted.json",
+    "fit-histogram": "fit binary.csv --method histogram --bins auto -o fitted.json",
+    "fit-scaling-binning": "fit binary.csv --method scaling-binning --bins 4 -o fitted.json",
+    "fit-venn-abers": "fit two-clusters.csv --method venn-abers -o fitted.json",
+    "fit-temperature": "fit wide.csv --method temperature -o fitted.json",
+    "fit-vector": "fit wide.csv --method vector --penalty 0.001 -o fitted.json",
+    "fit-class": "fit classes.csv --method platt --group class --min-scores 20 -o fitted.json",
+    "fit-frequency": "fit classes.csv --method histogram --bins 3 --group frequency --groups 2 "
+    "--counts counts.tsv -o fitted.json",
+    "fit-auto": "fit classes.csv --method platt --group frequency --groups auto -o fitted.json",
+    "apply": "apply map.json one.csv -o applied.csv",
+    "apply-classes": "apply class-map.json classes.csv -o mended.jsonl",
+    "agree": "agree ratings.csv --disputed 3",
+    "agree-two": "agree two.csv --labels low,middle,high --distance ordinal --weights quadratic --disputed 2",
+    "agree-missing": "agree missing.csv --disputed 2",
+    "agree-same": "agree same.csv --disputed 0",
+    "compare-folds": "compare folds.csv --test-train-ratio 0.25 --samples 200",
+    "compare-repeats": "compare repeats.csv --alternative greater --baseline a_b --samples 200",
+    "compare-items": "compare items.csv --samples 200",
+    "compare-equal": "compare equal.csv --samples 200 --lower-is-better",
+    "compare-no-ratio": "compare folds.csv",
+    "protocol": "protocol summaries/eval.toml -o page.html",
+    "protocol-example": "protocol --example sentiment",
+    "tag-train": "tag train tagged/train.tsv --dev tagged/dev.tsv --model hmm -o new.model",
+    "tag-train-crf": "tag train tagged/train.tsv --max-iterations 3 --features basic -o new.model",
+    "tag-predict": "tag predict tagger.model tagged/dev.conllu -o predicted.csv",
+    "tag-eval": "tag eval tagger.model tagged/test.conllu --event pooled --event top --bins 4",
+    "tag-eval-classwise": "tag eval tagger.model tagged/test.conllu --cluster document --event classwise",
+    "coref-train": "coref train narrated/train.conll --dev narrated/dev.conll --l1 0.00001 --l1 1 --epochs 1 "
+    "-o new.model",
+    "coref-predict": "coref predict coref.model narrated/test.conllu --detect -o predicted.jsonl",
+    "coref-pairs": "coref pairs posteriors.jsonl -o pairs.csv",
+    "coref-eval": "coref eval posteriors.jsonl --samples 100 --bins 4",
+    "coref-eval-detected": "coref eval coref.model narrated/test.conllu --detect --no-singletons --smooth "
+    "--bins 3",
+    "events-run": "events run events.conllu -o new.store --coref coref.model --workers 1",
+    "events-table": "events table events.store --by quarter --country ESP --country CHL",
+    "events-table-total": "events table current-events --by year --country IRQ",
+    "events-table-samples": "events table reuters-21578 --by year --country IRN --interval samples",
+    "events-uncertain": "events uncertain events.store --most 2",
+    "events-plot": "events plot events.store -o figure.svg --by year --most 2",
+    "data-list": "data list ud-english-ewt",
+    "data-where": "data where",
+    "data-fetch": "data fetch none",
+    "demo": "demo -o page.html",
+    "study": "study synthetic",
+    "unknown-command": "measures binary.csv",
+}
+"""Command line by name of the golden."""
+
+SOME = {
+    **dict.fromkeys(["data-where"], ("text", "json")),
+    **dict.fromkeys(["measure-wrong", "measure-no-table", "compare-no-ratio", "unknown-command"], ("text",)),
+    **dict.fromkeys(["data-fetch", "protocol-example", "report-log", "study"], ("text",)),
+    **dict.fromkeys(
+        ["plot-curve", "plot-log-odds", "plot-smooth", "plot-classes", "report-method"], ("text", "csv")
+    ),
+    "report-undefined": ("text", "json", "md"),
+    **dict.fromkeys(
+        ["report-binary", "report-wide", "report-models", "demo"], ("text", "md", "latex", "csv")
+    ),
+    **dict.fromkeys(["report-recalibrated"], ("text", "json", "md", "csv")),
+}
+"""Formats of a command that does not take all, or whose others would say nothing more."""
+
+WRITTEN = ("page.html", "fitted.json", "applied.csv")
+"""Files that a command writes and that are held too."""
+
+TABLES = {
+    **dict.fromkeys(["measure-binary", "measure-clusters", "measure-one"], ("numbers", "bins")),
+    "slices": ("by length:3",),
+    "report-models": ("differences",),
+    "report-recalibrated": ("classes", "differences", "groups"),
+    **dict.fromkeys(["agree", "agree-missing", "agree-same"], ("pairs", "labels", "annotators")),
+    **dict.fromkeys(["compare-folds", "compare-items", "compare-equal"], ("pairs",)),
+    "protocol": ("differences", "findings"),
+    **dict.fromkeys(["tag-eval", "tag-eval-classwise"], ("errors",)),
+    **dict.fromkeys(["coref-eval", "coref-eval-detected"], ("pairs",)),
+    "events-uncertain": ("evidence",),
+    "demo": ("map-a-group", "counts"),
+}
+"""Tables of a result besides the first, which are held as CSV too."""
+
+SLOW = (
+    "report-*", "plot-*", "monitor-[!r]*", "fit-[!ipf]*", "fit-auto", "agree*[!e]", "agree-same",
+    "measure-clusters",
+    "measure-[st][!e]*", "measure-threshold", "protocol", "coref-*", "events-*", "demo", "study",
+    "tag-train-crf",
+    "tag-eval-classwise", "slices-small",
+)  # fmt: skip
+"""Patterns of the names that take longer, which the test suite leaves to `make goldens-compare`."""
+
+
+@contextmanager
+def workplace(folder: Path) -> Iterator[None]:
+    """Write the inputs into a folder and work there, with no real data in reach."""
+    write_inputs(folder)
+    variables = {"CALIBRANT_DATA": "data", "OMP_NUM_THREADS": "1", "COLUMNS": "80", "LC_ALL": "C.UTF-8"}
+    with chdir(folder), patch.dict(os.environ, variables):
+        yield
+
+
+def run(line: str) -> tuple[int, str, str]:
+    """Run a command line; return its exit code, its standard output and its standard error."""
+    words = shlex.split(line)
+    with (
+        patch.object(sys, "argv", ["calibrant", *words]),
+        patch.object(sys, "unraisablehook", sys.unraisablehook),
+    ):
+        ran = CliRunner().invoke(main, words, prog_name="calibrant")
+    err = "".join(each for each in ran.stderr.splitlines(True) if "compiling kernels" not in each)
+    return ran.exit_code, ran.stdout, err
+
+
+def prepare(line: str) -> None:
+    """Run the commands that make what a command line reads and is not there yet."""
+    for name, making in PREPARED.items():
+        if name in line.split() and making != line and not Path(name).exists():
+            prepare(making)
+            code, _, err = run(making)
+            if code:
+                raise RuntimeError(f"calibrant {making}: {err}")
+
+
+def outputs_of(name: str) -> dict[str, str]:
+    """Run a command in each of its formats; return what is held of it, by file name.
+
+    The first format is text, with the exit code, standard error and the files that the command writes.
+    """
+    line = COMMANDS[name]
+    found: dict[str, str] = {}
+    prepare(line)
+    for shape in SOME.get(name, tuple(OPTIONS)):
+        shutil.rmtree("new.store", ignore_errors=True)
+        code, out, err = run(f"{line} {OPTIONS[shape]}".strip())
+        if shape == "text":
+            out += f"--- exit code {code}\n" * (code != 0) + f"--- standard error\n{err}" * bool(err)
+            found |= {f"{name}.{file}": _content(file) for file in WRITTEN if file in line}
+        elif code:
+            raise RuntimeError(f"calibrant {line} {OPTIONS[shape]}: {err}")
+        elif shape == "csv":
+            out += "".join(_table(line, table) for table in TABLES.get(name, ()))
+        found[f"{name}.{shape}"] = compact(json.loads(out)) if shape == "json" else out
+    return {file: masked(text) for file, text in sorted(found.items())}
+
+
+def _table(line: str, table: str) -> str:
+    _, out, err = run(f"{line} --format csv --table '{table}'")
+    return f"--- table {table}\n{out}{err}"
+
+
+def _content(file: str) -> str:
+    content = Path(file).read_text(encoding="utf-8")
+    Path(file).unlink()
+    if file.endswith(".html"):
+        return text_of_page(content)
+    return compact(json.loads(content)) if file.endswith(".json") else content
+
+
+def masked(text: str) -> str:
+    """Put names in the places of what differs from run to run."""
+    for pattern, name in MASKS.items():
+        text = re.sub(pattern, name, text)
+    return text

@@ -1,0 +1,748 @@
+"""Calls of every public function and class that computes, on fixed inputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from calibrant import evaluate, measure, posterior, propagate, recalibrate
+from calibrant.posterior import coreference_queries, queries
+
+Calls = dict[str, Callable[[], Any]]
+CLASSES = ("red", "green", "blue")
+FEW: dict[str, Any] = {"samples": 60, "resamples": 40}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Pairs of n scores and labels with weights and clusters, and of 30 items with three classes."""
+
+    score: Any
+    other: Any
+    label: Any
+    weight: Any
+    cluster: Any
+    code: Any
+    prob: Any
+    answer: Any
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """What functions take besides scores and labels."""
+        return {"sample_weight": self.weight, "clusters": self.cluster}
+
+
+def bound(function: Callable[[Any], Any], value: Any) -> Callable[[], Any]:
+    """Return a call of a function with a value, so that loops can make calls."""
+    return lambda: function(value)
+
+
+def inputs(n: int = 60, seed: int = 7) -> Inputs:
+    """Draw the inputs; scores have three digits, so that some are equal."""
+    random = np.random.default_rng(seed)
+    score = random.beta(0.8, 0.8, n).round(3)
+    label = (random.random(n) < 0.2 + 0.5 * score).astype(int)
+    other = (0.5 * score + 0.5 * random.random(n)).round(3)
+    prob = random.dirichlet([2, 1, 0.5], 30)
+    answer = np.array([random.choice(3, p=each) for each in prob])
+    weight = random.integers(1, 4, n).astype(float)
+    return Inputs(score, other, label, weight, np.arange(n) // 3, np.arange(n) % 3, prob, answer)
+
+
+def calls() -> dict[str, Calls]:
+    """Return the calls by package; what stands after a colon tells the calls of one function apart."""
+    given = inputs()
+    return {
+        "measure": {**_of_pairs(given), **_of_sources(given), **_of_classes(given), **_tallies(given)},
+        "recalibrate": {**_recalibrators(given), **_recalibrating(given)},
+        "posterior": {**_chains(), **_antecedents()},
+        "queries": _queries(),
+        "coreference_queries": _entity_queries(),
+        "propagate": {**_propagating(given), **_counting(given)},
+        "evaluate": {**_agreeing(), **_comparing(given), **_deciding(given), **_monitoring(given)},
+    }
+
+
+def _variants(module: ModuleType, name: str, given: Inputs, *args: Any, **options: Any) -> Calls:
+    """Call a function of labels and scores without, with weights, and with clusters, where it takes them."""
+    function = getattr(module, name)
+    taken = inspect.signature(function).parameters
+    options |= {key: value for key, value in {**FEW, "seed": 1}.items() if key in taken}
+    found: Calls = {name: lambda: function(given.label, given.score, *args, **options)}
+    for key, value in given.more.items():
+        if key in taken:
+            more = {**options, key: value}
+            found[f"{name}:{key}"] = bound(
+                lambda more: function(given.label, given.score, *args, **more), more
+            )
+    return found
+
+
+def _of_pairs(given: Inputs) -> Calls:
+    names = (
+        "brier_score", "calibration_in_the_large", "calibration_mse", "cox_calibration",
+        "debiased_rms_calibration_error", "debiased_squared_error", "expected_calibration_error",
+        "isotonic_bins", "kumar_debiased_squared_error", "log_loss", "max_calibration_error",
+        "rms_calibration_error", "scores", "smooth_calibration_error", "uniform_bins",
+    )  # fmt: skip
+    found: Calls = {}
+    for name in names:
+        found |= _variants(measure, name, given)
+    for method in ("inverted", "sampling", "bootstrap"):
+        part = _variants(measure, "calibration_interval", given, method=method)
+        found |= {f"{key}:{method}": call for key, call in part.items()}
+    found |= _variants(measure, "calibration_difference", given, given.other)
+    found |= _variants(measure, "adaptive_bins", given, size=20)
+    ones, half = np.ones(60), np.full(60, 0.5)
+    found |= {
+        "scores:one label": lambda: measure.scores(ones, given.score),
+        "calibration_interval:one label": lambda: measure.calibration_interval(ones, given.score),
+        "cox_calibration:one label": lambda: measure.cox_calibration(ones, given.score),
+        "cox_calibration:constant": lambda: measure.cox_calibration(given.label, half),
+        "log_loss:infinite": lambda: measure.log_loss([0, 1], [1.0, 0.5]),
+        "smooth_curve": lambda: _thinned(
+            measure.smooth_curve(given.label, given.score, resamples=40, seed=1)
+        ),
+        "smooth_curve:clusters": lambda: _thinned(
+            measure.smooth_curve(given.label, given.score, clusters=given.cluster, resamples=40, seed=1)
+        ),
+        "labels_needed": lambda: measure.labels_needed(error=0.05),
+        "labels_needed:difference": lambda: measure.labels_needed(
+            error=0.06, difference=0.03, beta=(2.0, 1.0)
+        ),
+        "labels_needed:scores": lambda: measure.labels_needed(
+            error=0.05, scores=given.score, cluster_size=4, label_correlation=0.2
+        ),
+    }
+    return found
+
+
+def _thinned(record: Any) -> dict[str, Any]:
+    """Keep every 25th entry of long arrays."""
+    from tests.goldens.functions import plain
+
+    found = plain(record)
+    return {
+        key: value[::25] if isinstance(value, list) and len(value) > 100 else value
+        for key, value in found.items()
+    }
+
+
+def _only(part: str, record: Any) -> dict[str, Any]:
+    """Keep the fields whose names have a part."""
+    from tests.goldens.functions import plain
+
+    return {key: value for key, value in plain(record).items() if part in key}
+
+
+def _of_sources(given: Inputs) -> Calls:
+    tally = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score)
+    clustered = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
+    bins, wide = measure.adaptive(tally, size=20), measure.uniform(tally, 5)
+    pairs, other = binary(given, 0), binary(given, 1)
+    of_tally = ("brier_of", "calibration_in_the_large_of", "cox_calibration_of", "debiased_squared_error_of",
+                "isotonic", "scores_of", "smooth_calibration_error_of", "error_interval")  # fmt: skip
+    of_bins = ("brier_decomposition", "calibration_mse_of", "consistency_bars", "expected_calibration_error_of",
+               "kumar_debiased_squared_error_of", "max_calibration_error_of", "plug_in_errors",
+               "rms_calibration_error_of")  # fmt: skip
+    found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in of_tally}
+    found |= {
+        f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in of_tally
+    }
+    found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in of_bins}
+    for rule in ("brier", "log"):
+        found[f"corp_decomposition:{rule}"] = bound(
+            lambda rule: measure.corp_decomposition(tally, rule=rule), rule
+        )
+        rules = getattr(measure, f"{rule}_rule")
+        found[f"{rule}_rule"] = bound(
+            lambda rules: [each(np.array([0.1, 0.5, 0.8])) for each in rules()], rules
+        )
+        found[f"proper_score_decomposition:{rule}"] = bound(
+            lambda rules: measure.proper_score_decomposition(tally, bins, *rules()), rules
+        )
+    for method in ("gamma", "normal", "redraw", "sign-flip"):
+        found[f"calibration_test:{method}"] = bound(
+            lambda method: measure.calibration_test(tally, method=method, seed=1), method
+        )
+    found |= {
+        "adaptive": lambda: bins,
+        "adaptive:count": lambda: measure.adaptive(tally, count=3),
+        "uniform": lambda: wide,
+        "at_edges": lambda: measure.at_edges(tally, [0.0, 0.3, 0.6, 1.0]),
+        "bin_intervals": lambda: measure.bin_intervals(bins),
+        "bin_intervals:clusters": lambda: measure.bin_intervals(bins, clustered=clustered),
+        "log_decomposition": lambda: measure.log_decomposition(tally, bins),
+        "noise_floors": lambda: measure.noise_floors(wide, resamples=40, seed=1),
+        "noise_floors:clusters": lambda: measure.noise_floors(
+            wide, clustered=clustered, resamples=40, seed=1
+        ),
+        "smooth_noise_floor": lambda: measure.smooth_noise_floor(tally, resamples=20, seed=1),
+        "smooth_curve_of": lambda: _thinned(measure.smooth_curve_of(tally, resamples=40, seed=1)),
+        "error_difference": lambda: measure.error_difference(pairs, other, seed=1),
+        "slice_errors": lambda: measure.slice_errors(_slices(given), by=["part"], least=10),
+        "slice_errors:fcr": lambda: measure.slice_errors(
+            _slices(given), adjust="fcr", rank="signed", least=25
+        ),
+    }
+    return found
+
+
+def binary(given: Inputs, column: int) -> Any:
+    """Return pairs of whether the first class is right, and the probability of a column."""
+    score = given.prob[:, column]
+    return measure.binary_event(measure.class_predictions(1 * (given.answer == 0), np.c_[1 - score, score]))
+
+
+def _slices(given: Inputs) -> dict[tuple[str, ...], measure.Tally]:
+    found: dict[tuple[str, ...], measure.Tally] = {}
+    for name, rows in {"a": slice(0, 30), "b": slice(30, 50), "c": slice(50, 60)}.items():
+        found[(name,)] = measure.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows])
+    return found
+
+
+def _of_classes(given: Inputs) -> Calls:
+    made = measure.class_predictions(given.answer, given.prob, classes=CLASSES)
+    flat, hit = given.prob.ravel(), (given.answer[:, None] == np.arange(3)).ravel()
+    codes = np.tile(np.arange(3), 30)
+    table: tuple[Any, ...] = (hit, flat, codes)
+    after = np.clip(flat * 0.9 + 0.02, 0, 1)
+    groups = [["red"], ["green", "blue"]]
+    named: dict[str, Any] = {"names": CLASSES, "bin_count": 3, "seed": 1}
+    changes = measure.calibration_changes(hit, flat, after, codes, groups[1:], class_mean=False, **named)
+    return {
+        "ClassPredictions": lambda: made,
+        "class_predictions": lambda: made,
+        "class_errors": lambda: measure.class_errors(given.answer, given.prob, classes=CLASSES),
+        "binary_event": lambda: binary(given, 0),
+        "top_event": lambda: measure.top_event(made),
+        "pooled_event": lambda: measure.pooled_event(made),
+        "class_event": lambda: measure.class_event(made, "green"),
+        "classwise_events": lambda: measure.classwise_events(made),
+        "named_events": lambda: measure.named_events(made, "top"),
+        "by_frequency": lambda: measure.by_frequency({"a": 90, "b": 40, "c": 30, "d": 1}, 2),
+        "by_part": lambda: measure.by_part(["N|Sg", "N|Pl", "V"]),
+        "marginal_calibration_error": lambda: measure.marginal_calibration_error(*table, **named),
+        "shared_calibration_error": lambda: measure.shared_calibration_error(*table, **named),
+        "grouped_calibration_errors": lambda: measure.grouped_calibration_errors(
+            hit, flat, codes, groups, **named
+        ),
+        "calibration_changes": lambda: changes,
+        "with_verdicts": lambda: measure.with_verdicts(changes),
+    }
+
+
+def _tallies(given: Inputs) -> Calls:
+    def tally(rows: slice = slice(None), **more: Any) -> measure.Tally:
+        return measure.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows], **more)
+
+    def accumulated() -> measure.TallyAccumulator:
+        found = measure.TallyAccumulator()
+        found.update(given.label[:30], given.score[:30])
+        other = measure.TallyAccumulator()
+        other.update(given.label[30:], given.score[30:])
+        found.merge(other)
+        return found
+
+    def windows() -> measure.TallyWindows:
+        found = measure.TallyWindows(keep=2)
+        for day in range(3):
+            found.update(f"2026-01-0{day + 1}", given.label[day::3], given.score[day::3])
+        return found
+
+    clustered = tally(clusters=given.cluster)
+    pairs = measure.top_event(measure.class_predictions(given.answer, given.prob))
+    shapes = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives",
+              "total_weight", "cluster_names", "cluster_count")  # fmt: skip
+
+    def emptied() -> int:
+        found = accumulated()
+        found.reset()
+        return found.n
+
+    few = tally(slice(0, 12), clusters=given.cluster[:12], sample_weight=given.weight[:12])
+    return {
+        "Tally": lambda: tally(slice(0, 12)),
+        "Tally.from_arrays": lambda: few,
+        "Tally.from_pairs": lambda: measure.Tally.from_pairs(pairs, exact=True),
+        "Tally.from_batches": lambda: measure.Tally.from_batches([pairs, pairs]).total_weight,
+        "Tally.merge": lambda: tally(slice(0, 6)).merge(tally(slice(6, 12))),
+        "Tally.compress": lambda: tally(slice(0, 12)).compress(),
+        "Tally.without_clusters": lambda: clustered.without_clusters().total_weight,
+        **{f"Tally.{name}": bound(lambda name: getattr(few, name), name) for name in shapes},
+        "TallyAccumulator": lambda: accumulated().n,
+        "TallyAccumulator.n": lambda: accumulated().n,
+        "TallyAccumulator.update": lambda: measure.scores_of(accumulated().result()),
+        "TallyAccumulator.merge": lambda: measure.brier_of(accumulated().result()),
+        "TallyAccumulator.result": lambda: accumulated().result().total_positives,
+        "TallyAccumulator.reset": emptied,
+        "TallyAccumulator.to_state": lambda: sorted(accumulated().to_state()),
+        "TallyAccumulator.from_state": lambda: measure.brier_of(
+            measure.TallyAccumulator.from_state(accumulated().to_state()).result()
+        ),
+        "TallyWindows": lambda: windows().windows,
+        "TallyWindows.windows": lambda: windows().windows,
+        "TallyWindows.update": lambda: measure.brier_of(windows().result()),
+        "TallyWindows.result": lambda: measure.brier_of(windows().result(last=1)),
+    }
+
+
+def _recalibrators(given: Inputs) -> Calls:
+    made: dict[str, Any] = {
+        "Beta": recalibrate.Beta(),
+        "Beta:am": recalibrate.Beta("am"),
+        "HistogramBinning": recalibrate.HistogramBinning(4),
+        "HistogramBinning:uniform": recalibrate.HistogramBinning(4, strategy="uniform"),
+        "Isotonic": recalibrate.Isotonic(),
+        "Isotonic:steps": recalibrate.Isotonic(between="steps"),
+        "Platt": recalibrate.Platt(),
+        "Platt:smoothing": recalibrate.Platt(smoothing=True),
+        "ScalingBinning": recalibrate.ScalingBinning(bins=3, seed=1),
+        "Temperature": recalibrate.Temperature(),
+        "VennAbers": recalibrate.VennAbers(),
+    }
+    found: Calls = {}
+    tally = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score)
+    for name, estimator in made.items():
+        short, _, kind = name.partition(":")
+        kind = f":{kind}" if kind else ""
+
+        def fitted(estimator: Any = estimator, weight: Any = None) -> Any:
+            return estimator.fit(given.score, given.label, weight)
+
+        found |= {
+            f"{short}{kind}": bound(lambda fitted: fitted().to_state(), fitted),
+            f"{short}.fit{kind}": bound(lambda fitted: fitted(weight=given.weight).transform(GRID), fitted),
+            f"{short}.transform{kind}": bound(lambda fitted: fitted().transform(GRID), fitted),
+            f"{short}.to_state{kind}": bound(lambda fitted: sorted(fitted().to_state()), fitted),
+            f"{short}.from_state{kind}": bound(
+                lambda fitted: type(fitted()).from_state(fitted().to_state()).transform(GRID), fitted
+            ),
+        }
+        found[f"{short}.fit_tally{kind}"] = bound(
+            lambda each: each.fit_tally(tally).transform(GRID), estimator
+        )
+    found["VennAbers.intervals"] = lambda: (
+        recalibrate.VennAbers().fit(given.score, given.label).intervals(GRID)
+    )
+    for name in ("Temperature", "VectorScaling"):
+        whole = getattr(recalibrate, name)(classes=CLASSES)
+
+        def wide(whole: Any = whole, weight: Any = None) -> Any:
+            return whole.fit(given.prob, given.answer, weight)
+
+        found |= {
+            f"{name}:wide": bound(lambda wide: wide().to_state(), wide),
+            f"{name}.transform:wide": bound(lambda wide: wide().transform(given.prob[:4]), wide),
+            f"{name}.fit:wide": bound(
+                lambda wide: wide(weight=given.weight[:30]).transform(given.prob[:4]), wide
+            ),
+            f"{name}.to_state:wide": bound(lambda wide: sorted(wide().to_state()), wide),
+            f"{name}.from_state:wide": bound(
+                lambda wide: type(wide()).from_state(wide().to_state()).transform(given.prob[:4]), wide
+            ),
+        }
+    return found
+
+
+GRID = np.array([0.0, 0.05, 0.3, 0.5, 0.8, 1.0])
+
+
+def _recalibrating(given: Inputs) -> Calls:
+    platt = recalibrate.Platt()
+    groups = [["red"], ["green", "blue"]]
+    made: dict[str, Any] = {
+        "Shared": recalibrate.Shared(platt),
+        "PerClass": recalibrate.PerClass(platt, min_scores=10),
+        "PerGroup": recalibrate.PerGroup(platt, groups),
+    }
+    names = np.array(CLASSES)[given.code]
+    found: Calls = {}
+    tallies = {
+        name: measure.Tally.from_arrays(y_true=given.label[names == name], y_prob=given.score[names == name])
+        for name in CLASSES
+    }
+    for name, estimator in made.items():
+
+        def fitted(estimator: Any = estimator, weight: Any = None) -> Any:
+            return estimator.fit(given.score, given.label, names, weight)
+
+        def shown(estimator: Any) -> Any:
+            return estimator.transform(given.score[:6], names[:6])
+
+        found |= {
+            name: bound(lambda fitted: fitted().to_state(), fitted),
+            f"{name}.fit": bound(lambda fitted: shown(fitted(weight=given.weight)), fitted),
+            f"{name}.fit_tallies": bound(lambda each: shown(each.fit_tallies(tallies)), estimator),
+            f"{name}.transform": bound(lambda fitted: shown(fitted()), fitted),
+            f"{name}.to_state": bound(lambda fitted: sorted(fitted().to_state()), fitted),
+            f"{name}.from_state": bound(
+                lambda fitted: shown(type(fitted()).from_state(fitted().to_state())), fitted
+            ),
+        }
+    data = recalibrate.LabelledScores(given.score, given.label, names)
+    candidates = recalibrate.frequency_candidates(platt, {"red": 70, "green": 20, "blue": 9}, groups=(1, 2))
+    histograms: dict[str, Any] = {f"{count}": recalibrate.HistogramBinning(count) for count in (2, 4)}
+    found |= {
+        "LabelledScores": lambda: data,
+        "choose_recalibrator": lambda: recalibrate.choose_recalibrator(candidates, data, folds=3, seed=1),
+        "choose_recalibrator:bins": lambda: recalibrate.choose_recalibrator(
+            histograms, recalibrate.LabelledScores(given.score, given.label), folds=3, objective="calibration"
+        ),
+        "frequency_candidates": lambda: {name: repr(each) for name, each in candidates.items()},
+        "order_effect": lambda: recalibrate.order_effect(given.label, given.score, given.score.round(1)),
+        "renormalise": lambda: recalibrate.renormalise(given.score[:12], np.arange(12) // 3),
+        "resampled_changes": lambda: recalibrate.resampled_changes(
+            recalibrate.Shared(platt), data, data, groups[1:], bin_count=3, class_mean=False, draws=20, seed=1
+        ),
+    }
+    return found
+
+
+def chain() -> posterior.ChainPosterior:
+    """Return a chain of three sentences and four tags in the BIO scheme."""
+    random = np.random.default_rng(3)
+    unary = [random.normal(size=(length, 4)).round(2) for length in (4, 1, 3)]
+    tags = ["B-PER", "I-PER", "B-LOC", "O"]
+    return posterior.ChainPosterior(unary, random.normal(size=(4, 4)).round(2), tags=tags)
+
+
+BEST = chain().viterbi().tolist()
+TAGS = np.array(chain().tags)[BEST].tolist()
+GOLD = [[*TAGS[:3], "O"], TAGS[4:5], ["B-LOC", *TAGS[6:]]]
+
+
+def _chains() -> Calls:
+    made = chain()
+    codes = [0, 1, 3, 2, 3, 2, 3, 0]
+    plain = ("log_partition", "tag_count", "token_count", "sentence_count", "lengths")
+    called = ("marginals", "entropy", "viterbi", "minimum_bayes_risk", "transitions")
+    spans = posterior.gold_spans(GOLD)
+    objectives: tuple[Any, ...] = ("likelihood", "calibration")
+    return {
+        "ChainPosterior": lambda: made.marginals(),
+        **{f"ChainPosterior.{name}": bound(lambda name: getattr(made, name), name) for name in plain},
+        **{f"ChainPosterior.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
+        "ChainPosterior.pair_marginals": lambda: made.pair_marginals(0),
+        "ChainPosterior.window_probabilities": lambda: made.window_probabilities([0, 5], [[0, 1], [2, 3]]),
+        "ChainPosterior.log_probability": lambda: made.log_probability(codes),
+        "ChainPosterior.k_best": lambda: made.k_best(3),
+        "ChainPosterior.sample": lambda: made.sample(3, seed=1),
+        "ChainPosterior.sentence_tokens": lambda: made.sentence_tokens(2),
+        "Spans": lambda: spans,
+        "Spans.names": lambda: spans.names,
+        "gold_spans": lambda: posterior.gold_spans(GOLD, strict=True),
+        "likely_spans": lambda: posterior.likely_spans(made, threshold=0.1),
+        "span_probabilities": lambda: posterior.span_probabilities(
+            made, spans.sentence, spans.first, spans.last, spans.names
+        ),
+        "tempered": lambda: posterior.tempered(made, 2.0).marginals(),
+        **{
+            f"fit_temperature:{each}": bound(
+                lambda each: posterior.fit_temperature(made, GOLD, objective=each), each
+            )
+            for each in objectives
+        },
+    }
+
+
+def antecedents() -> posterior.AntecedentPosterior:
+    """Return the posterior of two documents with five and three mentions."""
+    random = np.random.default_rng(4)
+    return posterior.AntecedentPosterior(random.normal(size=21).round(2), [5, 3], names=["one", "two"])
+
+
+ENTITIES = [["a", "a", "b", "a", "b"], ["x", "y", "x"]]
+
+
+def _antecedents() -> Calls:
+    made = antecedents()
+    shapes = ("document_count", "mention_count", "probabilities", "mention_numbers")
+    called = ("new_probabilities", "best_antecedents", "pair_probabilities", "entity_count_distribution",
+              "singleton_probabilities", "entropy", "linked_probabilities")  # fmt: skip
+    rows = [[[1.0], [0.5, 0.5], [0.2, 0.6, 0.2]]]
+    return {
+        "AntecedentPosterior": lambda: made.probabilities,
+        **{f"AntecedentPosterior.{name}": bound(lambda name: getattr(made, name), name) for name in shapes},
+        **{f"AntecedentPosterior.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
+        "AntecedentPosterior.sample": lambda: made.sample(3, seed=1),
+        "AntecedentPosterior.sample_antecedents": lambda: made.sample_antecedents(3, seed=1),
+        "AntecedentPosterior.clusters_of": lambda: made.clusters_of([-1, 0, -1, 1, -1, -1, 0, 0]),
+        "AntecedentPosterior.expected_pairwise_f": lambda: made.expected_pairwise_f(
+            [0, 0, 1, 0, 1], samples=50, seed=1
+        ),
+        "AntecedentPosterior.best_clustering": lambda: made.best_clustering(50, seed=1),
+        "AntecedentPosterior.from_probabilities": lambda: (
+            posterior.AntecedentPosterior.from_probabilities(rows).probabilities
+        ),
+        "AntecedentPosterior.document": lambda: made.document("two").probabilities,
+        "AntecedentPosterior.tempered": lambda: made.tempered(2.0).probabilities,
+        "AntecedentPosterior.document_number": lambda: made.document_number("two"),
+        "AntecedentPosterior.mentions_of": lambda: str(made.mentions_of(1)),
+        "AntecedentPosterior.entries_of": lambda: str(made.entries_of(1)),
+        "antecedent_losses": lambda: posterior.antecedent_losses(made, ENTITIES),
+        "fit_antecedent_temperature": lambda: posterior.fit_antecedent_temperature(made, ENTITIES),
+        "probable_entities": lambda: posterior.probable_entities(made),
+    }
+
+
+def _asked(query: Any) -> dict[str, Any]:
+    names = ("event", "classes", "clusters", "unseen", "missed", "threshold")
+    return {"pairs": query.pairs(), **{name: getattr(query, name) for name in names}}
+
+
+def _queries() -> Calls:
+    made = chain()
+    return {
+        "all_tags": lambda: _asked(queries.all_tags(made, GOLD)),
+        "top_label": lambda: _asked(queries.top_label(made, GOLD)),
+        "tag_is": lambda: _asked(queries.tag_is(made, GOLD, "O")),
+        "tag_pairs": lambda: _asked(queries.tag_pairs(made, GOLD, top=2)),
+        "spans": lambda: _asked(queries.spans(made, GOLD, threshold=0.1)),
+    }
+
+
+def _entity_queries() -> Calls:
+    made, module = antecedents(), coreference_queries
+    return {
+        "mention_pairs": lambda: _asked(module.mention_pairs(made, ENTITIES)),
+        "mention_pairs:samples": lambda: _asked(module.mention_pairs(made, ENTITIES, samples=20, seed=1)),
+        "is_new": lambda: _asked(module.is_new(made, ENTITIES)),
+        "is_singleton": lambda: _asked(module.is_singleton(made, ENTITIES)),
+        "each_pair": lambda: list(module.each_pair(made, window=2)),
+        "sampling_noise": lambda: module.sampling_noise(module.mention_pairs(made, ENTITIES), 100),
+    }
+
+
+def _propagating(given: Inputs) -> Calls:
+    made = chain()
+
+    def counted() -> Any:
+        return propagate.propagate(
+            lambda codes: {"B": int((codes == 0).sum()), "O": int((codes == 3).sum())}, made, 50, seed=1
+        )
+
+    def stages() -> propagate.Stages:
+        return propagate.Stages(made, lambda codes: chain() if codes[0] else made)
+
+    random = np.random.default_rng(5)
+    drawn, true = random.poisson(4, (40, 30)), random.poisson(4, 40)
+    return {
+        "propagate": counted,
+        "exceedance": lambda: propagate.exceedance(counted(), "B", "O"),
+        "Stages": lambda: propagate.propagate(
+            lambda both: int(both[0][0] == both[1][0]), stages(), 20, seed=1
+        ),
+        "Stages.sample": lambda: stages().sample(2, seed=1),
+        "summary": lambda: propagate.summary(drawn[:6, :2], ["a", "b"], seed=1),
+        "quantile_calibration": lambda: propagate.quantile_calibration(drawn, true),
+        "central_set_hits": lambda: propagate.central_set_hits(drawn, true, clusters=np.arange(40) // 4),
+        "joint_probabilities": lambda: propagate.joint_probabilities([[0, 1], [1, 1]], [[1, 1], [0, 1]]),
+        "compare_counts": lambda: propagate.compare_counts(given.score[:9] / 2, given.other[:9] / 2),
+        "parse_date": lambda: propagate.parse_date("2026-02-28"),
+        "period_of": lambda: [
+            propagate.period_of(date(2026, 2, 28), by) for by in ("week", "month", "quarter", "year")
+        ],
+        "periods_between": lambda: list(
+            propagate.periods_between(date(2025, 11, 1), date(2026, 2, 1), "month")
+        ),
+    }
+
+
+def _counting(given: Inputs) -> Calls:
+    distribution = propagate.poisson_binomial(given.score[:12])
+    data = recalibrate.LabelledScores(given.score, given.label)
+    periods = np.arange(60) // 15
+
+    def refitted(**more: Any) -> propagate.RefittedRecalibrator:
+        return propagate.RefittedRecalibrator(recalibrate.Platt(), data, refits=20, seed=1, **more)
+
+    kinds: tuple[Any, ...] = ("poisson-binomial", "normal")
+    labelled = np.arange(0, 60, 2)
+    return {
+        "poisson_binomial": lambda: distribution,
+        "CountDistribution": lambda: distribution,
+        "CountDistribution.values": lambda: distribution.values,
+        "CountDistribution.mean": lambda: distribution.mean,
+        "CountDistribution.sd": lambda: distribution.sd,
+        "CountDistribution.interval": lambda: distribution.interval(0.9),
+        **{
+            f"count_interval:{each}": bound(
+                lambda each: propagate.count_interval(given.score, interval=each), each
+            )
+            for each in kinds
+        },
+        "count_interval:samples": lambda: propagate.count_interval(
+            bits=np.random.default_rng(1).random((30, 12)) < given.score[:12], interval="samples"
+        ),
+        "total_interval": lambda: propagate.total_interval([given.score, given.other]),
+        "corrected_counts": lambda: propagate.corrected_counts(given.score, labelled, given.label[labelled]),
+        "corrected_counts:periods": lambda: propagate.corrected_counts(
+            given.score, labelled, given.label[labelled], periods=[f"{each}" for each in periods // 2]
+        ),
+        "corrected_counts:clusters": lambda: propagate.corrected_counts(
+            given.score, labelled, given.label[labelled], clusters=labelled // 6, population="superpopulation"
+        ),
+        "estimate_drift": lambda: propagate.estimate_drift(given.label, given.score, periods),
+        "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),
+        "RefittedRecalibrator.probabilities": lambda: refitted().probabilities(GRID),
+        "RefittedRecalibrator.refitted_probabilities": lambda: list(refitted().refitted_probabilities(GRID))[
+            :3
+        ],
+        "RefittedRecalibrator.count": lambda: refitted().count(given.other),
+        "RefittedRecalibrator.counts": lambda: refitted(periods=periods).counts([given.other, given.score]),
+    }
+
+
+def ratings() -> evaluate.Ratings:
+    """Return the labels of three annotators of 20 items, some missing."""
+    random = np.random.default_rng(6)
+    truth = random.integers(0, 3, 20)
+    by: dict[str, list[int | None]] = {}
+    for name in ("ann", "bob", "cyd"):
+        own = np.where(random.random(20) < 0.7, truth, random.integers(0, 3, 20))
+        by[name] = [None if name == "cyd" and place % 6 == 0 else int(each) for place, each in enumerate(own)]
+    return evaluate.Ratings.from_lists(by)
+
+
+def _agreeing() -> Calls:
+    made = ratings()
+    distances: tuple[Any, ...] = ("ordinal", "interval", "ratio")
+    called = ("matrix", "numbers")
+    two = evaluate.Ratings.from_lists({"ann": [0, 1, 2, 1, 0, 2, 1, 1], "bob": [0, 1, 1, 1, 2, 2, 0, 1]})
+    return {
+        **{
+            f"agreement:{each}": bound(
+                lambda each: _only("krippendorff", evaluate.agreement(made, distance=each)), each
+            )
+            for each in distances
+        },
+        "agreement": lambda: evaluate.agreement(made, disputed=2),
+        "agreement:clusters": lambda: evaluate.agreement(two, clusters=np.arange(8) // 2, disputed=0),
+        "agreement:two": lambda: evaluate.agreement(two, weights="linear", disputed=0),
+        "pair_agreement": lambda: evaluate.pair_agreement(made),
+        "pair_agreement:weights": lambda: evaluate.pair_agreement(made, 0, 2, weights="quadratic"),
+        "Ratings": lambda: made,
+        "Ratings.from_lists": lambda: made.labels,
+        "Ratings.from_table": lambda: evaluate.Ratings.from_table(
+            [1, 1, 2], ["a", "b", "a"], ["x", "y", "x"]
+        ),
+        **{f"Ratings.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
+        "Ratings.by": lambda: made.by(1),
+        "Ratings.without": lambda: made.without(0).matrix(),
+        "confusion": lambda: evaluate.confusion(["x", "y", "x"], ["x", "x", "x"]),
+    }
+
+
+def _comparing(given: Inputs) -> Calls:
+    random = np.random.default_rng(8)
+    folds = np.round(0.7 + random.normal(0, 0.02, (3, 10)) + [[0], [0.01], [0.03]], 3)
+    first, second = (random.random((2, 40)) < [[0.6], [0.75]]).astype(float)
+    clusters, few = np.arange(40) // 4, {"samples": 100, "seed": 1}
+    mentions = [[(0, 0, 1), (0, 2, 3), (1, 0, 0)], [(0, 0, 0), (0, 3, 3)]]
+    gold, found = [["a", "a", "b"], ["c", "c"]], [["x", "y", "y"], ["z", "z"]]
+    names = ("a", "b", "c")
+    tests = (evaluate.paired_bootstrap, evaluate.paired_permutation)
+    return {
+        "compare_systems": lambda: evaluate.compare_systems(names, folds, samples=100),
+        "compare_systems:folds": lambda: evaluate.compare_systems(
+            names, folds, unit="fold", test_train_ratio=0.25, baseline="a", samples=100
+        ),
+        "paired_t_test": lambda: evaluate.paired_t_test(first, second),
+        "paired_t_test:clusters": lambda: evaluate.paired_t_test(first, second, clusters=clusters),
+        "paired_t_test:ratio": lambda: evaluate.paired_t_test(folds[0], folds[1], test_train_ratio=0.25),
+        "paired_t_test:equal": lambda: evaluate.paired_t_test(first, first),
+        **{each.__name__: bound(lambda each: each(first, second, **few), each) for each in tests},
+        **{
+            f"{each.__name__}:clusters": bound(
+                lambda each: each(first, second, clusters=clusters, **few), each
+            )
+            for each in tests
+        },
+        "mcnemar": lambda: evaluate.mcnemar(first, second),
+        "mcnemar:asymptotic": lambda: evaluate.mcnemar(first, second, exact=False),
+        "mean_interval": lambda: evaluate.mean_interval(folds[0], test_train_ratio=0.25),
+        "mean_interval:clusters": lambda: evaluate.mean_interval(first, clusters=clusters),
+        "adjusted_p_values": lambda: [
+            evaluate.adjusted_p_values([0.01, 0.04, None, 0.3], each)
+            for each in ("holm", "benjamini-hochberg")
+        ],
+        "minimum_detectable_difference": lambda: evaluate.minimum_detectable_difference(
+            0.5, 40, difference=0.1
+        ),
+        "classification_scores": lambda: evaluate.classification_scores(
+            given.code[:40], given.code[1:41] * 1
+        ),
+        "classification_scores:clusters": lambda: evaluate.classification_scores(
+            first, second, clusters=clusters
+        ),
+        "coreference_scores": lambda: evaluate.coreference_scores(
+            mentions, gold, None, found, samples=50, seed=1
+        ),
+        "coreference_scores:detected": lambda: evaluate.coreference_scores(
+            mentions, gold, mentions, found, singletons=False, samples=50, seed=1
+        ),
+        "f_sums": lambda: evaluate.f_sums(first, second, 1.0),
+        "f_of": lambda: evaluate.f_of(evaluate.f_sums(first, second, 1.0).reshape(8, 5, 3).sum(axis=1)),
+    }
+
+
+def _deciding(given: Inputs) -> Calls:
+    score, documents = given.score[:20], np.arange(20) // 5
+    rules: tuple[Any, ...] = ("threshold", "expected-f")
+    return {
+        **{
+            f"decide:{each}": bound(lambda each: evaluate.decide(score, each, documents=documents), each)
+            for each in rules
+        },
+        "decide:top": lambda: evaluate.decide(score, "top", documents=documents, most=2),
+        "expected_f_decision": lambda: evaluate.expected_f_decision(score, documents, beta=2.0),
+        "keep_above": lambda: evaluate.keep_above(score, 0.4),
+        "keep_top": lambda: evaluate.keep_top(score, documents, 1),
+        "most_probable": lambda: evaluate.most_probable(given.prob[:6], CLASSES),
+        "risk_coverage": lambda: _thinned(evaluate.risk_coverage(given.label, given.score)),
+        "risk_coverage:clusters": lambda: _thinned(
+            evaluate.risk_coverage(given.label, given.score, clusters=given.cluster)
+        ),
+    }
+
+
+def _monitoring(given: Inputs) -> Calls:
+    units: tuple[Any, ...] = ("day", "item", "cluster", "dependent-day")
+
+    def days() -> Iterator[tuple[str, slice]]:
+        for day in range(6):
+            yield f"2026-01-0{day + 1}", slice(10 * day, 10 * day + 10)
+
+    def fed(made: evaluate.CalibrationMonitor, clustered: bool = False) -> evaluate.CalibrationMonitor:
+        for day, rows in days():
+            more: dict[str, Any] = {"clusters": given.cluster[rows]} if clustered else {}
+            made.update(day, given.label[rows], given.score[rows], **more)
+        return made
+
+    def monitor(unit: Any = "item") -> evaluate.CalibrationMonitor:
+        return fed(evaluate.CalibrationMonitor(unit=unit, alpha=0.2), unit == "cluster")
+
+    def against() -> evaluate.CalibrationMonitor:
+        return fed(
+            evaluate.CalibrationMonitor.against_reference(given.label, given.other, unit="item", regions=2)
+        )
+
+    name = "CalibrationMonitor"
+    return {
+        name: lambda: monitor().result(),
+        **{f"{name}.result:{each}": bound(lambda each: monitor(each).result(), each) for each in units},
+        f"{name}.against_reference": lambda: against().result(),
+        f"{name}.threshold": lambda: monitor().threshold,
+        f"{name}.update": lambda: monitor().update("2026-02-01", [0, 1], [0.9, 0.1]),
+        f"{name}.to_state": lambda: monitor().to_state(),
+        f"{name}.from_state": lambda: (
+            evaluate.CalibrationMonitor.from_state(monitor().to_state()).result().days[-1]
+        ),
+    }

@@ -1,0 +1,162 @@
+"""Small seeded inputs of every kind, and what commands make of them for other commands."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.data import dated_documents
+from tests.made_up import write_narrated, write_tagged
+
+COLORS = ("red", "green", "blue")
+FREQUENT = [0.6, 0.3, 0.1]
+LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
+
+
+def write_table(path: Path, columns: Mapping[str, Iterable[Any]]) -> None:
+    """Write columns as CSV; None is an empty cell, and scores have four digits."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row])
+
+
+def _binary(folder: Path, random: np.random.Generator) -> None:
+    """Write tables of a score and a label: plain, weighted, clustered, sliced, dated, and two models'."""
+    row = np.arange(240)
+    score = random.beta(0.7, 0.7, 240)
+    label = (random.random(240) < 0.15 + 0.6 * score).astype(int)
+    other = (score + random.normal(0, 0.1, 240)).clip(0, 1)
+    columns: dict[str, Iterable[Any]] = {"item": row, "score": score, "label": label}
+    write_table(folder / "binary.csv", columns)
+    write_table(folder / "other.csv", {**columns, "score": other})
+    write_table(folder / "weights.csv", {**columns, "weight": random.integers(1, 4, 240)})
+    write_table(folder / "clusters.csv", {**columns, "cluster": [f"d{each // 6}" for each in row]})
+    part = [None if each % 40 == 7 else f"a_b & {each % 3}%" for each in row]
+    write_table(folder / "parts.csv", {**columns, "part": part, "length": random.integers(1, 99, 240)})
+    lower = (random.random(240) < score - 0.3 * (row >= 140)).astype(int)
+    days = [f"2026-01-{1 + each // 20:02}" for each in row]
+    write_table(folder / "stream.csv", {**columns, "label": lower, "date": days})
+
+
+def _undefined(folder: Path, random: np.random.Generator) -> None:
+    """Write tables of which some quantities are undefined, or which a command warns about or refuses."""
+    score = random.random(30)
+    write_table(folder / "all-positive.csv", {"score": score, "label": [1] * 30})
+    write_table(folder / "constant.csv", {"score": [0.5] * 20, "label": [0, 1] * 10})
+    write_table(folder / "extreme.csv", {"score": [0, 0, 1, 1, 0.5, 0.5], "label": [0, 1, 1, 1, 0, 1]})
+    write_table(folder / "one.csv", {"score": [0.3], "label": [1]})
+    write_table(folder / "wrong.csv", {"score": [0.3, 1.2], "label": [1, 0]})
+    few: dict[str, Iterable[Any]] = {
+        "score": [0.2, 0.7, 0.4, 0.9] * 3,
+        "label": [0, 1, 0, 1] * 3,
+        "cluster": ["a"] * 6 + ["b"] * 6,
+    }
+    write_table(folder / "two-clusters.csv", few)
+
+
+def _classes(folder: Path, random: np.random.Generator) -> None:
+    """Write tables of three classes: wide, and long with and without a cluster for each item."""
+    prob = random.dirichlet([1.2, 0.8, 0.3], 80)
+    label = [COLORS[random.choice(3, p=0.7 * each + 0.3 * np.array(FREQUENT))] for each in prob]
+    wide = {f"p_{name}": prob[:, place] for place, name in enumerate(COLORS)}
+    write_table(folder / "wide.csv", {"item": range(80), "label": label, **wide})
+    chosen = [COLORS[place] for place in prob.argmax(axis=1)]
+    some: dict[str, Iterable[Any]] = {"label": ["red" if name != "blue" else name for name in chosen], **wide}
+    write_table(folder / "wide-unseen.csv", some)
+    rows = [(item, place) for item in range(80) for place in range(3)]
+    long: dict[str, list[Any]] = {
+        "item": [item for item, _ in rows],
+        "class": [COLORS[place] for _, place in rows],
+        "score": [float(prob[each]) for each in rows],
+        "label": [int(label[item] == COLORS[place]) for item, place in rows],
+    }
+    write_table(folder / "classes.csv", long)
+    write_table(
+        folder / "classes-clustered.csv", {**long, "cluster": [f"s{item // 4}" for item in long["item"]]}
+    )
+    (folder / "counts.tsv").write_text("red\t700\ngreen\t250\nblue\t40\n", encoding="utf-8")
+
+
+def _estimated(folder: Path, random: np.random.Generator) -> None:
+    """Write scored documents with dates, and labels of some: without chances, and with them."""
+    score = random.random(200)
+    label = (random.random(200) < score**2).astype(int)
+    dates = [f"200{1 + each % 2}-0{1 + each % 9}-15" for each in range(200)]
+    write_table(folder / "documents.csv", {"item": range(200), "score": score, "date": dates})
+    taken = range(60)
+    write_table(folder / "labels.csv", {"item": taken, "label": label[:60]})
+    chance = [0.1 + 0.3 * (each % 2) for each in taken]
+    write_table(folder / "chances.csv", {"item": taken, "label": label[:60], "chance": chance})
+
+
+def _annotated(folder: Path, random: np.random.Generator) -> None:
+    """Write annotators' labels: two and three of them, ordered, with labels missing, and all the same."""
+    names, truth = ("ann", "bob", "cyd"), random.integers(0, 3, 40)
+    rows = [
+        (item, name, int(truth[item] if random.random() < 0.7 else random.integers(0, 3)))
+        for item in range(40)
+        for name in names
+    ]
+    for file, kept in {
+        "ratings.csv": rows,
+        "two.csv": [row for row in rows if row[1] != "cyd"],
+        "missing.csv": [row for row in rows if row[0] % 3 or row[1] != "bob"],
+        "same.csv": [(item, name, 1) for item, name, _ in rows[:30]],
+    }.items():
+        item, name, label = zip(*kept, strict=True)
+        words = ["low" if each == 0 else ("middle", "high")[each - 1] for each in label]
+        columns = {"item": item, "annotator": name, "label": words}
+        write_table(folder / file, {**columns, "cluster": [f"d{each // 4}" for each in item]})
+
+
+def _systems(folder: Path, random: np.random.Generator) -> None:
+    """Write systems' scores on folds, on repeated folds, on items of documents, and equal ones."""
+    base = 0.7 + random.normal(0, 0.02, 10)
+    rows = [(name, fold, float(base[fold] + 0.02 * place + random.normal(0, 0.01)))
+            for place, name in enumerate(("a_b", "c&%", "third")) for fold in range(10)]  # fmt: skip
+    system, fold, score = zip(*rows, strict=True)
+    write_table(folder / "folds.csv", {"system": system, "fold": fold, "score": score})
+    repeat = [each // 5 for each in fold]
+    within = {"system": system, "repeat": repeat, "fold": [each % 5 for each in fold], "score": score}
+    write_table(folder / "repeats.csv", within)
+    correct = [int(random.random() < 0.6 + 0.1 * place) for place in range(2) for _ in range(60)]
+    items: dict[str, list[Any]] = {
+        "system": ["one"] * 60 + ["two"] * 60,
+        "item": list(range(60)) * 2,
+        "score": correct,
+    }
+    write_table(folder / "items.csv", {**items, "cluster": [f"d{each // 5}" for each in items["item"]]})
+    write_table(folder / "equal.csv", {**items, "score": [1] * 120})
+
+
+PREPARED = {
+    "map.json": "fit binary.csv -o map.json",
+    "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
+    "tagger.model": "tag train tagged/train.conllu --model hmm -o tagger.model",
+    "tags.csv": "tag predict tagger.model tagged/dev.conllu --threshold 0.05 -o tags.csv",
+    "coref.model": "coref train narrated/train.conll --epochs 2 -o coref.model",
+    "posteriors.jsonl": "coref predict coref.model narrated/test.conll -o posteriors.jsonl",
+    "events.store": "events run events.conllu -o events.store --coref coref.model --workers 1 --with-text",
+    "summaries/eval.toml": "protocol --example summaries",
+}
+"""Commands that make what other commands read, in the order in which they need each other."""
+
+
+def write_inputs(folder: Path) -> None:
+    """Write all inputs; each group has a seed of its own, so that changing one leaves the others."""
+    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems)
+    for seed, group in enumerate(groups, 20):
+        group(folder, np.random.default_rng(seed))
+    for name, write in {"tagged": write_tagged, "narrated": write_narrated}.items():
+        (folder / name).mkdir()
+        write(folder / name)
+    shutil.copy(dated_documents(), folder / "events.conllu")
+    shutil.copytree(LOGS, folder / "logs")
+    (folder / "data").mkdir()

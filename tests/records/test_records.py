@@ -1,0 +1,171 @@
+"""A number is declared once: every format, the schema and the guide have it from its declaration."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Annotated, Any, cast
+
+import jsonschema
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calibrant.evaluate import Ratings, agreement
+from calibrant.exceptions import InputError
+from calibrant.records import Quantity, Record, fields_of, hidden, name, number, numbers_of, rows, schema
+from calibrant.results import OUTPUTS, Agreement, Measured, Measurement
+from calibrant.results import schema as schema_of
+from calibrant.workflow import measure
+
+LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
+
+
+def measured(**options: Any) -> Measured:
+    score = np.linspace(0.01, 0.99, 400)
+    label = (np.random.default_rng(1).random(400) < score).astype(int)
+    return measure(pa.table({"score": score, "label": label}), **options)
+
+
+def undefined() -> Measured:
+    return measure(pa.table({"score": [0.0, 0.5, 1.0], "label": [1, 1, 1]}))
+
+
+def agreed(*labels: str) -> Agreement:
+    return agreement(Ratings.from_lists({chr(97 + place): list(each) for place, each in enumerate(labels)}))
+
+
+@pytest.fixture
+def more() -> Record:
+    """A measurement with a number that is added on the fly, and the quantity that it is."""
+    before = measured().events[0]
+    declared = Annotated[Quantity, number(LABEL, MEANING, group="Data", best=0.5, headline=True)]
+    kind = msgspec.defstruct(
+        "More", [("base_rate", declared)], bases=(Measurement,), frozen=True, kw_only=True
+    )
+    values = {field: getattr(before, field) for field in before.__struct_fields__}
+    return cast(Record, kind(**values, base_rate=Quantity(0.123456, 0.1, 0.2)))
+
+
+def test_a_number_that_is_added_to_a_record_is_in_every_format(more: Record) -> None:
+    assert f"  {LABEL}" in more.to_text()
+    assert re.search(r"0\.1235 +\[0\.1000, 0\.2000\]", more.to_text())
+    assert f"{LABEL}: {MEANING}" in more.to_text(meanings=True)
+    assert "| Base rate &amp; more" in more.to_markdown()
+    assert r"Weighted proportion of positives, a\|b." in more.to_markdown(meanings=True)
+    assert r"Base rate \& more & 0.1235 & [0.1000, 0.2000]" in more.to_latex()
+    assert r"Weighted proportion of positives, a\textbar{}b." in more.to_latex(meanings=True)
+    assert '<th scope="row" title="Weighted proportion of positives, a|b.">Base rate &amp; more' in (
+        more.to_html()
+    )
+    (row,) = [each for each in csv.DictReader(io.StringIO(more.to_csv())) if each["field"] == "base_rate"]
+    assert (row["number"], row["value"], row["low"], row["meaning"]) == (LABEL, "0.123456", "0.1", MEANING)
+    found = json.loads(more.to_json())
+    assert found["base_rate"] == {"estimate": 0.123456, "low": 0.1, "high": 0.2}
+    described = schema(type(more))
+    jsonschema.validate(found, described)
+    node = described["properties"]["base_rate"]
+    assert (node["title"], node["description"], node["best"]) == (LABEL, MEANING, 0.5)
+    assert "base_rate=0.1235 [0.1000, 0.2000]" in repr(more)
+
+
+def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
+    kind = msgspec.defstruct(
+        "Several", [("events", Annotated[tuple[Any, ...], rows("Events", "All of them.")])], bases=(Record,)
+    )
+    (table,) = cast(Record, kind((more, more))).to_tables()
+    assert "base rate & more" in [column.heading for column in table.columns]
+    assert table.to_rows()[0]["base_rate_high"] == 0.2
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        measured(),
+        measured(smooth=True),
+        measured(interval="sampling", samples=50),
+        measured(interval="bootstrap", samples=50),
+        undefined(),
+        agreed("xyx", "xyy"),
+        agreed("xxx", "xxx"),
+        agreed("xyx", "xyy", "yyx"),
+    ],
+    ids=["plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"],
+)
+def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
+    (command,) = [each for each, kind in OUTPUTS.items() if isinstance(record, kind)]
+    found = json.loads(record.to_json())
+    jsonschema.Draft202012Validator.check_schema(schema_of(command))
+    jsonschema.validate(found, schema_of(command))
+    assert type(record).from_dict(found).to_dict() == record.to_dict()
+
+
+def test_an_undefined_number_is_null_with_a_reason_and_one_symbol_with_a_footnote() -> None:
+    record = undefined().events[0]
+    assert record.to_dict()["brier_skill"]["estimate"] is None
+    reason = record.brier_skill.reason
+    assert reason
+    for text in (record.to_text(), record.to_markdown()):
+        (line,) = [each for each in text.splitlines() if each.startswith(("  Brier skill", "| Brier skill"))]
+        assert line.replace("|", "").split()[2] == "-"
+        (note,) = [each for each in text.splitlines() if "Undefined" in each and "Brier skill" in each]
+        assert note.endswith(reason)
+    assert [row["value"] for row in record.to_rows() if row["field"] == "brier_skill"] == [None]
+
+
+def test_a_wrong_file_is_refused_with_the_place() -> None:
+    found = measured().to_dict()
+    found["events"][0]["n"] = "many"
+    with pytest.raises(InputError, match=r"Expected `int`, got `str` - at `\$\.events\[0\]\.n`"):
+        Measured.from_dict(found)
+    with pytest.raises(InputError, match="missing required field `recipe`"):
+        Measured.from_dict({})
+
+
+def test_hidden_fields_are_for_python_only() -> None:
+    class Drawn(Record, frozen=True):
+        """A record with an array."""
+
+        text: Annotated[str, name("Text", "Name of the text.")]
+        points: Annotated[Any, hidden()] = None
+
+    record = Drawn("a", np.zeros(3))
+    assert record.to_dict() == {"text": "a"}
+    assert list(schema(Drawn)["properties"]) == ["schema_version", "text"]
+    assert '"plotted"' not in json.dumps(schema_of("measure"))
+    with pytest.raises(ValueError, match="read from JSON"):
+        _ = Measured.from_dict(measured().to_dict()).events[0].sums
+
+
+def test_repr_is_short_and_a_notebook_shows_a_table() -> None:
+    record = measured()
+    assert len(repr(record)) < 80
+    assert len(repr(record.events[0])) < 400
+    assert record._repr_html_().count("<table>") == 3
+    assert "<b>" not in agreement(Ratings.from_lists({"a": ["<b>", "y"], "b": ["<b>", "z"]})).to_html()
+
+
+@pytest.mark.parametrize("kind", OUTPUTS.values())
+def test_every_field_has_a_label_and_a_meaning(kind: type[Record]) -> None:
+    waiting: list[type[msgspec.Struct]] = [kind]
+    seen = set()
+    while waiting:
+        own = waiting.pop()
+        for field in fields_of(own):
+            assert field.meaning.endswith("."), (own, field.name)
+            assert field.role == "plain" or field.label
+            if field.kind is not None and field.kind not in seen:
+                seen.add(field.kind)
+                waiting.append(field.kind)
+    assert numbers_of(Measurement)
+
+
+def test_warnings_are_fields_that_end_in_warning() -> None:
+    record = undefined().events[0]
+    assert record.bins_warning in record.warnings()
+    assert record.bins_warning in record.to_markdown().replace("\\", "")
+    warned = Quantity(0.5, warning="few clusters")
+    assert warned.warnings() == ("few clusters",)
