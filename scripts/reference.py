@@ -19,10 +19,7 @@ API = ROOT / "docs" / "api"
 STUDIES = ROOT / "docs" / "studies"
 NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
 SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
-TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
-COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
-# Commands whose schema is generated, and those whose schema is still a file.
-GENERATED = ("measure", "agree")
+# Commands whose schema is still a file.
 WRITTEN = ("compare", "protocol")
 WIDTH = 100
 
@@ -139,9 +136,9 @@ def command_line() -> str:
 
 def schema_of(command: str) -> dict[str, Any]:
     """The JSON Schema of a command's output."""
-    from calibrant.results import schema
+    from calibrant.results import OUTPUTS, schema
 
-    if command in GENERATED:
+    if command in OUTPUTS:
         return schema(command)
     found: dict[str, Any] = json.loads((SCHEMAS / f"{command}.schema.json").read_text(encoding="utf-8"))
     return found
@@ -198,64 +195,38 @@ def field_table(rows: dict[str, dict[str, Any]], schema: dict[str, Any]) -> list
     return ["| field | holds | meaning |", "|---|---|---|", *lines, ""]
 
 
-def own_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Fields of a schema at the top, and below those that it defines itself; not what these refer to."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, node in schema["properties"].items():
-        found[name] = resolve(schema, node)
-        if not node.get("$ref", "").startswith("#/"):
-            continue
-        for inner, child in found[name]["properties"].items():
-            found[f"{name}.{inner}"] = resolve(schema, child)
-            if "$ref" not in child and "measure.schema.json" not in json.dumps(child):
-                found |= fields(schema, child, f"{name}.{inner}.")
-    return found
-
-
 def json_output() -> str:
-    """The fields of the JSON output, from the schemas that ship."""
-    tags, entities = schema_of("tag-eval"), schema_of("coref-eval")
+    """The fields of the JSON output, from the schemas."""
+    from calibrant.results import OUTPUTS
+
+    seen: set[str] = set()
     return "\n".join(
         [
             "# JSON output",
             "",
-            "The JSON Schema of `measure` and `agree` is generated from their records:",
-            '`calibrant.results.schema("measure")`. An undefined number is `null`, with its `reason` beside',
-            "it.",
+            'The JSON Schema of a command is generated from its record: `calibrant.results.schema("measure")`.',
+            "An undefined number is `null`, with its `reason` beside it.",
             "",
-            *(line for command in GENERATED for line in command_fields(command)),
-            "## calibrant tag eval",
-            "",
-            "`calibrant tag eval --json` prints these fields, and those of `calibrant measure`",
-            "(`calibrant/schemas/tag-eval.schema.json`).",
-            "",
-            *field_table(own_fields(tags), tags),
-            "## calibrant coref eval",
-            "",
-            "`calibrant coref eval --json` prints these fields; `pairs` and `pairs_above` hold those of",
-            "`calibrant measure` (`calibrant/schemas/coref-eval.schema.json`). Each metric has `precision`,",
-            "`recall` and `f1`; each of these, and `conll_f1`, has `estimate` and `level`, and if they are",
-            "defined `low`, `high` and `standard_error`.",
-            "",
-            *field_table(own_fields(entities), entities),
-            *(line for command in WRITTEN for line in command_fields(command)),
+            *(line for command in (*OUTPUTS, *WRITTEN) for line in command_fields(command, seen)),
         ]
     )
 
 
-def command_fields(command: str) -> list[str]:
-    """The fields of one command's output, those of each kind of record by themselves."""
+def command_fields(command: str, seen: set[str]) -> list[str]:
+    """The fields of one command's output; those of each kind of record by themselves, once on the page."""
     schema = schema_of(command)
     lines = [
         f"## calibrant {command}",
         "",
         f"`calibrant {command} --json` prints these fields. A field that holds a record says of which",
-        "kind; the fields of each kind follow.",
+        "kind; the fields of each kind follow, or stand above.",
         "",
         *field_table(records(schema), schema),
     ]
     for name, kind in schema["$defs"].items():
-        lines += [f"### {name} ({command})", "", *field_table(records(kind), schema)]
+        if command in WRITTEN or name not in seen:
+            lines += [f"### {name} ({command})", "", *field_table(records(kind), schema)]
+        seen.add(name)
     return lines
 
 

@@ -40,8 +40,8 @@ def posteriors(run: Run, trained: Path, narrated: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def validator() -> jsonschema.Draft202012Validator:
-    jsonschema.Draft202012Validator.check_schema(schema("coref-eval"))
-    return jsonschema.Draft202012Validator(schema("coref-eval"))
+    jsonschema.Draft202012Validator.check_schema(schema("coref eval"))
+    return jsonschema.Draft202012Validator(schema("coref eval"))
 
 
 def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, narrated: Path, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def model(run: Run, tagged: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def validator() -> jsonschema.Draft202012Validator:
-    jsonschema.Draft202012Validator.check_schema(schema("tag-eval"))
-    return jsonschema.Draft202012Validator(schema("tag-eval"))
+    jsonschema.Draft202012Validator.check_schema(schema("tag eval"))
+    return jsonschema.Draft202012Validator(schema("tag eval"))
 
 
 def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, tagged: Path, tmp_path: Path) -> None:

@@ -206,10 +206,11 @@ __all__ = [
 
 # The records that commands print as JSON.
 OUTPUTS: dict[str, type[Record]] = {
-    "agree": Agreement,
-    "coref-eval": CoreferenceEvaluation,
     "measure": Measured,
-    "tag-eval": TagEvaluation,
+    "agree": Agreement,
+    "tag eval": TagEvaluation,
+    "coref eval": CoreferenceEvaluation,
+    "estimate": CorrectedCounts,
 }
 
 
