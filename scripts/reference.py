@@ -204,7 +204,8 @@ def json_output() -> str:
         [
             "# JSON output",
             "",
-            'The JSON Schema of a command is generated from its record: `calibrant.results.schema("measure")`.',
+            "The JSON Schema of a command is generated from its record:",
+            '`calibrant.results.schema("measure")`.',
             "An undefined number is `null`, with its `reason` beside it.",
             "",
             *(line for command in (*OUTPUTS, *WRITTEN) for line in command_fields(command, seen)),

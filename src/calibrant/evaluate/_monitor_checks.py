@@ -120,7 +120,8 @@ def check_evidence(
     limit, top = math.log10(threshold), -math.inf if restart else 0.0
     raised: list[str | int] = []
     for day in days:
-        shares = [day.score, day.frequency, *(x for x in (day.error, day.low, day.high) if x is not None)]
+        error = (x for x in (day.error.estimate, day.error.low, day.error.high) if x is not None)
+        shares = [day.score, day.frequency, *error]
         counts = type(day.n) is int and type(day.groups) is int and 1 <= day.groups <= day.n
         if not counts or not all(0 <= share <= 1 for share in shares):
             raise ValueError(f"day {day.day!r:.20} has numbers that cannot be")

@@ -39,13 +39,14 @@ from calibrant.evaluate._persistent import PersistentDays
 from calibrant.exceptions import InputError
 from calibrant.measure._states import check_version, restored
 from calibrant.measure.intervals import error_interval
+from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 
 Unit = Literal["day", "cluster", "item", "dependent-day"]
 Floats = NDArray[np.float64]
 
-VERSION = 2
+VERSION = 3
 CASH = 0.5  # of the wealth at the start, kept for changes that come later
 REFERENCE_SHARE = 0.5  # of alpha, for the risk that the reference's bounds are wrong
 NEVER_CALIBRATED = (
@@ -285,16 +286,15 @@ class CalibrationMonitor:
 
     def result(self) -> Monitoring:
         """Return what was seen so far."""
-        reasons = {}
+        warnings = {}
         if self._alarms:
-            reasons["alarm"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
+            warnings["alarm_warning"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
         blind = self._bets.bound - self.epsilon >= self._bets.loss[::-1] - 1e-9
         if self._risk and blind.any():
-            reasons["warning"] = NO_POWER + ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
+            regions = ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
+            warnings["power_warning"] = NO_POWER + regions
         if self.unit != "dependent-day" and (warning := self._persistence()) is not None:
-            reasons["persistence warning"] = warning
-        if self.restart:
-            reasons["p_value"] = "with restarts the promise is about the time between alarms"
+            warnings["persistence_warning"] = warning
         return Monitoring(
             against=self.against,
             alpha=self.alpha,
@@ -308,7 +308,7 @@ class CalibrationMonitor:
             bound_below=tuple(self._bets.bound[1].tolist()),
             days=tuple(self._days),
             alarms=tuple(self._alarms),
-            reasons=reasons,
+            **warnings,
         )
 
     def to_state(self) -> dict[str, Any]:
@@ -362,7 +362,7 @@ class CalibrationMonitor:
             new._log_wealth, new._log_cash = wealth, _read(state["log_cash"])
             new._looks, new._largest = int(state["looks"]), _read(state["largest"])
             new._alarms = list(state["alarms"])
-            new._days = [MonitoredDay(**day) for day in state["days"]]
+            new._days = [MonitoredDay.from_dict(day) for day in state["days"]]
             check_evidence(new._days, new._alarms, new._evidence(), new._largest, new.threshold, new.restart)
             return new
 
@@ -440,9 +440,7 @@ class CalibrationMonitor:
             p_value=p_value,
             alarm=raised if self.restart else bool(self._alarms),
             leading=leading,
-            error=interval.estimate,
-            low=interval.low,
-            high=interval.high,
+            error=Quantity(interval.estimate, interval.low, interval.high, reason=interval.reason),
         )
 
 

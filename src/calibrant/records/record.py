@@ -193,6 +193,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tables += self._inner_tables(each)
             elif each.role in ("number", "part") and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
+        if tables and all(table.name != "numbers" for table in tables):
+            said = (*(text for name, text in self.remarks() if not name), *self.warnings())
+            tables[0] = replace(tables[0], notes=(*tables[0].notes, *said))
         return (*tables, *self.more_tables())
 
     def more_tables(self) -> tuple[Table, ...]:
@@ -345,6 +348,8 @@ class Quantity(Record, frozen=True):
 
 def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
     """Return a value and its interval as cells of a table."""
+    if field.role == "name":
+        return worded(value, "seed"), None
     if isinstance(value, Quantity):
         interval = between(value.low, value.high, {})
         if interval is None and value.estimate is not None and value.reason is not None:

@@ -211,6 +211,7 @@ OUTPUTS: dict[str, type[Record]] = {
     "tag eval": TagEvaluation,
     "coref eval": CoreferenceEvaluation,
     "estimate": CorrectedCounts,
+    "monitor": Monitoring,
 }
 
 

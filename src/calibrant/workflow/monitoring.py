@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from calibrant import _checks
@@ -143,8 +144,7 @@ def monitor(
         _save(state, settings, watched, taken)
     found = watched.result()
     if late:
-        reasons = {**found.reasons, "late warning": LATE + ", ".join(late)}
-        found = replace(found, reasons=reasons)
+        found = structs.replace(found, late_warning=LATE + ", ".join(late))
     if output is not None:
         from calibrant.plots import evidence_over_time
 
