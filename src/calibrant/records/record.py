@@ -98,20 +98,15 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     Examples
     --------
-    >>> from typing import Annotated
-    >>> from calibrant.records import number, name
-    >>> class Length(Record, frozen=True):
-    ...     "Length of a text."
-    ...     text: Annotated[str, name("Text", "Name of the text.")]
-    ...     words: Annotated[int, number("Words", "Number of words.", group="Size", headline=True)]
-    >>> print(Length("a", 1200).to_text(meanings=True), end="")
-    Length of a text
-      number  value
-    Size
-      Words   1,200
-      Words: Number of words.
-    >>> Length("a", 1200), Length("a", 1200).to_json()
-    (Length(text='a', words=1200), '{"schema_version": 1, "text": "a", "words": 1200}')
+    >>> from calibrant.results import DisputedItem
+    >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
+    >>> print(found.to_text(), end="")
+    An item on which annotators differ
+      number     value
+    Agreement
+      Agreement  0.5000
+    >>> found
+    DisputedItem(item='sentence 7')
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,7 +186,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                     tables += records[0].to_tables()
             elif in_full(each):
                 tables += self._inner_tables(each)
-            elif each.role in ("number", "part") and all(table.name != "numbers" for table in tables):
+            elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
         if tables and all(table.name != "numbers" for table in tables):
             said = (*(text for name, text in self.remarks() if not name), *self.warnings())
@@ -387,6 +382,12 @@ def worded(value: Any, unit: str | None = None) -> str:
     if unit == "percent":
         return percent(value)
     return number(value) if isinstance(value, float) else str(value)
+
+
+def _has_numbers(field: Field) -> bool:
+    if field.role != "part" or field.kind is None:
+        return field.role == "number"
+    return any(each.role == "number" for each in numbers_of(field.kind))
 
 
 def _title(kind: type[Record]) -> str:

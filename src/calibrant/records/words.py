@@ -96,8 +96,8 @@ def lower(label: str) -> str:
 
     Examples
     --------
-    >>> lower("Brier score"), lower("ECE bins"), lower("F1")
-    ('brier score', 'ECE bins', 'F1')
+    >>> lower("Brier score"), lower("ECE bins"), lower("CalibErr"), lower("F1")
+    ('brier score', 'ECE bins', 'CalibErr', 'F1')
     """
     abbreviated = any(char.isupper() or char.isdigit() for char in label.partition(" ")[0][1:])
     return label if abbreviated else label[:1].lower() + label[1:]
