@@ -152,12 +152,13 @@ def measured(make: Callable[[np.random.Generator], Corpus], corpora: int) -> dic
             result = corrected_counts(one.score, one.rows, one.truth[one.rows], **one.given)
             for each in result.estimates:
                 name, aim = each.method, share
-                if each.period is not None:
+                if each.period != "all":
                     name, aim = (
                         f"{each.method} by period",
                         float(one.truth[one.given["periods"] == int(each.period)].mean()),
                     )
-                ends = None if each.low is None or each.high is None else (each.low, each.high)
+                low, high = each.share.low, each.share.high
+                ends = None if low is None or high is None else (low, high)
                 given.append((name, ends, aim))
         for name, ends, aim in given:
             if ends is None:

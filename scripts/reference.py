@@ -18,11 +18,6 @@ PAGES = ROOT / "docs" / "reference"
 API = ROOT / "docs" / "api"
 STUDIES = ROOT / "docs" / "studies"
 NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
-SCHEMAS = ROOT / "src" / "calibrant" / "schemas"
-TAG_SCHEMA = SCHEMAS / "tag-eval.schema.json"
-COREFERENCE_SCHEMA = SCHEMAS / "coref-eval.schema.json"
-# Commands whose schema is generated.
-GENERATED = ("agree", "apply", "compare", "fit", "measure", "protocol", "slices")
 WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
@@ -136,50 +131,11 @@ def command_line() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def schema_of(command: str) -> dict[str, Any]:
-    """The JSON Schema of a command's output."""
-    from calibrant.results import schema
-
-    if command in GENERATED:
-        return schema(command)
-    found: dict[str, Any] = json.loads((SCHEMAS / f"{command}.schema.json").read_text(encoding="utf-8"))
-    return found
-
-
-def resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """A schema node with its `$ref` followed; what stands beside the reference wins."""
-    if "$ref" not in node:
-        return node
-    file, _, path = node["$ref"].partition("#/")
-    target = schema_of(file.removesuffix(".schema.json")) if file else schema
-    for step in path.split("/"):
-        target = target[step]
-    if file:  # what stands in another file refers to that file
-        target = json.loads(json.dumps(target).replace('"#/', f'"{file}#/'))
-    return {**resolve(schema, target), **{key: value for key, value in node.items() if key != "$ref"}}
-
-
-def fields(schema: dict[str, Any], node: dict[str, Any], prefix: str = "") -> dict[str, dict[str, Any]]:
-    """Every field below a schema node, by its dotted name; `[]` marks the items of a list."""
-    node = resolve(schema, node)
-    found: dict[str, dict[str, Any]] = {}
-    for name, child in node.get("properties", {}).items():
-        child = resolve(schema, child)
-        found[prefix + name] = child
-        found |= fields(schema, child, f"{prefix}{name}.")
-    if "items" in node:
-        found |= fields(schema, node["items"], f"{prefix.removesuffix('.')}[].")
-    for key in ("anyOf", "oneOf", "allOf"):
-        for child in node.get(key, []):
-            found |= fields(schema, child, prefix)
-    return found
-
-
-def type_name(schema: dict[str, Any], node: dict[str, Any]) -> str:
+def type_name(node: dict[str, Any]) -> str:
     """What a field holds, in words."""
     for key in ("anyOf", "oneOf"):
         if key in node:
-            return " or ".join(dict.fromkeys(type_name(schema, resolve(schema, n)) for n in node[key]))
+            return " or ".join(dict.fromkeys(type_name(each) for each in node[key]))
     if "enum" in node:
         return " or ".join(json.dumps(value) for value in node["enum"])
     if "const" in node:
@@ -188,72 +144,49 @@ def type_name(schema: dict[str, Any], node: dict[str, Any]) -> str:
     return " or ".join([kinds] if isinstance(kinds, str) else kinds)
 
 
-def field_table(rows: dict[str, dict[str, Any]], schema: dict[str, Any]) -> list[str]:
+def field_table(rows: dict[str, dict[str, Any]]) -> list[str]:
     """Fields as a table."""
     lines = [
-        f"| `{name}` | {type_name(schema, node)} | {node.get('description', '')} |"
-        for name, node in rows.items()
+        f"| `{name}` | {type_name(node)} | {node.get('description', '')} |" for name, node in rows.items()
     ]
     return ["| field | holds | meaning |", "|---|---|---|", *lines, ""]
 
 
-def own_fields(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Fields of a schema at the top, and below those that it defines itself; not what these refer to."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, node in schema["properties"].items():
-        found[name] = resolve(schema, node)
-        if not node.get("$ref", "").startswith("#/"):
-            continue
-        for inner, child in found[name]["properties"].items():
-            found[f"{name}.{inner}"] = resolve(schema, child)
-            if "$ref" not in child and "measure.schema.json" not in json.dumps(child):
-                found |= fields(schema, child, f"{name}.{inner}.")
-    return found
-
-
 def json_output() -> str:
-    """The fields of the JSON output, from the schemas that ship."""
-    tags, entities = schema_of("tag-eval"), schema_of("coref-eval")
+    """The fields of the JSON output, from the schemas."""
+    from calibrant.results import OUTPUTS
+
+    seen: set[str] = set()
     return "\n".join(
         [
             "# JSON output",
             "",
-            "The JSON Schema of these commands is generated from their records, such as",
-            '`calibrant.results.schema("measure")`. An undefined number is `null`, with its `reason` beside',
-            "it.",
+            "The JSON Schema of a command is generated from its record:",
+            '`calibrant.results.schema("measure")`.',
+            "An undefined number is `null`, with its `reason` beside it.",
             "",
-            *(line for command in GENERATED for line in command_fields(command)),
-            "## calibrant tag eval",
-            "",
-            "`calibrant tag eval --json` prints these fields, and those of `calibrant measure`",
-            "(`calibrant/schemas/tag-eval.schema.json`).",
-            "",
-            *field_table(own_fields(tags), tags),
-            "## calibrant coref eval",
-            "",
-            "`calibrant coref eval --json` prints these fields; `pairs` and `pairs_above` hold those of",
-            "`calibrant measure` (`calibrant/schemas/coref-eval.schema.json`). Each metric has `precision`,",
-            "`recall` and `f1`; each of these, and `conll_f1`, has `estimate` and `level`, and if they are",
-            "defined `low`, `high` and `standard_error`.",
-            "",
-            *field_table(own_fields(entities), entities),
+            *(line for command in OUTPUTS for line in command_fields(command, seen)),
         ]
     )
 
 
-def command_fields(command: str) -> list[str]:
-    """The fields of one command's output, those of each kind of record by themselves."""
-    schema = schema_of(command)
+def command_fields(command: str, seen: set[str]) -> list[str]:
+    """The fields of one command's output; those of each kind of record by themselves, once on the page."""
+    from calibrant.results import schema
+
+    found = schema(command)
     lines = [
         f"## calibrant {command}",
         "",
         f"`calibrant {command} --json` prints these fields. A field that holds a record says of which",
-        "kind; the fields of each kind follow.",
+        "kind; the fields of each kind follow, or stand above.",
         "",
-        *field_table(records(schema), schema),
+        *field_table(records(found)),
     ]
-    for name, kind in schema["$defs"].items():
-        lines += [f"### {name} ({command})", "", *field_table(records(kind), schema)]
+    for name, kind in found["$defs"].items():
+        if name not in seen:
+            lines += [f"### {name} ({command})", "", *field_table(records(kind))]
+        seen.add(name)
     return lines
 
 

@@ -8,7 +8,6 @@ import doctest
 import importlib
 import importlib.util
 import inspect
-import json
 import re
 import shlex
 import subprocess
@@ -23,6 +22,7 @@ import pytest
 import calibrant
 from calibrant.cli import main
 from calibrant.records import Record, fields_of
+from calibrant.results import OUTPUTS, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -107,12 +107,9 @@ def test_every_study_is_in_the_table_of_studies() -> None:
 
 def test_every_field_of_the_json_output_is_described() -> None:
     bare = []
-    for path in (REFERENCE.TAG_SCHEMA, REFERENCE.COREFERENCE_SCHEMA):
-        own = REFERENCE.own_fields(json.loads(text(path)))
-        bare += [name for name, node in own.items() if not node.get("description")]
-    for command in REFERENCE.GENERATED:
-        schema = REFERENCE.schema_of(command)
-        for kind in (schema, *schema["$defs"].values()):
+    for command in OUTPUTS:
+        found = schema(command)
+        for kind in (found, *found["$defs"].values()):
             bare += [name for name, node in REFERENCE.records(kind).items() if not node.get("description")]
     assert not bare
 

@@ -14,7 +14,7 @@ from calibrant.propagate import METHODS, corrected_counts
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 
 
-def estimate(found: CorrectedCounts, method: str, period: str | None = None) -> CorrectedMean:
+def estimate(found: CorrectedCounts, method: str, period: str = "all") -> CorrectedMean:
     return next(one for one in found.estimates if (one.method, one.period) == (method, period))
 
 
@@ -37,12 +37,12 @@ def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, f
         methods = ("uncorrected", "dsl", "prior-shift") if unequal else METHODS
         found = corrected_counts(score, rows, truth[rows], methods=methods, population=population, **given)
         for one in found.estimates:
-            assert one.low is not None
-            assert one.high is not None
-            if one.period is None:
+            assert one.share.low is not None
+            assert one.share.high is not None
+            if one.period == "all":
                 aim = truth.mean() if population == "corpus" else superpopulation
-                inside = bool(one.low <= aim <= one.high)
-                hits.setdefault(one.method, []).append((inside, one.high - one.low))
+                inside = bool(one.share.low <= aim <= one.share.high)
+                hits.setdefault(one.method, []).append((inside, one.share.high - one.share.low))
     return {
         method: (float(values[:, 0].mean()), float(values[:, 1].mean()))
         for method, values in ((method, np.array(found)) for method, found in hits.items())
@@ -75,10 +75,10 @@ def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels()
         rows = rng.choice(1500, 200, replace=False)
         found = corrected_counts(score, rows, truth[rows], periods=period)
         one = estimate(found, "prior-shift", "2002")
-        assert one.count_low is not None
-        assert one.count_high is not None
-        inside += one.count_low <= truth[1500:].sum() <= one.count_high
-        assert estimate(found, "ppi", "2002").mean is None
+        assert one.count.low is not None
+        assert one.count.high is not None
+        inside += one.count.low <= truth[1500:].sum() <= one.count.high
+        assert estimate(found, "ppi", "2002").share.estimate is None
     assert inside >= 90
 
 
@@ -88,18 +88,20 @@ def test_estimates_are_those_of_the_definitions() -> None:
     rows = np.arange(0, 300, 6)
     y, f = truth[rows].astype(float), score[rows]
     found = corrected_counts(score, rows, truth[rows])
-    assert estimate(found, "uncorrected").mean == pytest.approx(score.mean())
-    assert estimate(found, "labels").mean == pytest.approx(y.mean())
+    assert estimate(found, "uncorrected").share.estimate == pytest.approx(score.mean())
+    assert estimate(found, "labels").share.estimate == pytest.approx(y.mean())
     ppi = estimate(found, "ppi")
-    assert ppi.mean == pytest.approx(score.mean() + (y - f).mean())
-    assert ppi.high is not None
-    assert ppi.mean is not None
+    assert ppi.share.estimate == pytest.approx(score.mean() + (y - f).mean())
+    assert ppi.share.high is not None
+    assert ppi.share.estimate is not None
     weight = np.cov(y, f, ddof=0)[0, 1] / np.var(f)
     tuned = y.mean() + weight * (score.mean() - f.mean())
-    assert estimate(found, "ppi++").mean == pytest.approx(tuned)
-    assert estimate(found, "dsl").mean == pytest.approx(ppi.mean)  # equal chances: the same
+    assert estimate(found, "ppi++").share.estimate == pytest.approx(tuned)
+    assert estimate(found, "dsl").share.estimate == pytest.approx(
+        ppi.share.estimate
+    )  # equal chances: the same
     low, high = f[y == 0].mean(), f[y == 1].mean()
-    assert estimate(found, "prior-shift").mean == pytest.approx((score.mean() - low) / (high - low))
+    assert estimate(found, "prior-shift").share.estimate == pytest.approx((score.mean() - low) / (high - low))
 
 
 def test_everything_labelled_leaves_no_doubt_in_the_corpus() -> None:
@@ -107,8 +109,8 @@ def test_everything_labelled_leaves_no_doubt_in_the_corpus() -> None:
     found = corrected_counts(score, np.arange(200), truth, periods=period)
     for method in ("labels", "ppi", "ppi++", "dsl"):
         one = estimate(found, method)
-        assert one.count == pytest.approx(truth.sum())
-        assert one.count_low == pytest.approx(one.count_high)
+        assert one.count.estimate == pytest.approx(truth.sum())
+        assert one.count.low == pytest.approx(one.count.high)
 
 
 def test_periods_are_strata_when_one_has_more_labels() -> None:
@@ -117,7 +119,7 @@ def test_periods_are_strata_when_one_has_more_labels() -> None:
     rows = np.concatenate([np.arange(90), np.arange(500, 510)])
     found = corrected_counts(score, rows, truth[rows], periods=period)
     for method in ("labels", "ppi", "dsl"):
-        assert estimate(found, method).count == pytest.approx(500)
+        assert estimate(found, method).count.estimate == pytest.approx(500)
 
 
 def test_labels_of_clusters_widen_the_interval() -> None:
@@ -131,9 +133,9 @@ def test_labels_of_clusters_widen_the_interval() -> None:
         widths = []
         for found in (alone, clustered):
             one = estimate(found, method)
-            assert one.high is not None
-            assert one.low is not None
-            widths.append(one.high - one.low)
+            assert one.share.high is not None
+            assert one.share.low is not None
+            widths.append(one.share.high - one.share.low)
         assert widths[1] > 2 * widths[0]
     assert clustered.clusters == 40
 
@@ -141,23 +143,23 @@ def test_labels_of_clusters_widen_the_interval() -> None:
 def test_what_cannot_be_estimated_says_why() -> None:
     score, period = np.linspace(0.1, 0.9, 8), np.repeat(["a", "b"], 4)
     found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)
-    assert "too few" in estimate(found, "ppi", "b").reasons["mean"]
-    assert "a period has under 2 labels" in estimate(found, "ppi").reasons["warning"]
+    assert "too few" in str(estimate(found, "ppi", "b").share.reason)
+    assert "a period has under 2 labels" in str(estimate(found, "ppi").pooled_warning)
     unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
-    assert "see dsl" in estimate(unequal, "ppi").reasons["mean"]
+    assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
     same = corrected_counts(score, [0, 1], [1, 1])
-    assert "fewer than 2 labelled documents are" in estimate(same, "prior-shift").reasons["mean"]
+    assert "fewer than 2 labelled documents are" in str(estimate(same, "prior-shift").share.reason)
     backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0])
-    assert "do not have higher scores" in estimate(backwards, "prior-shift").reasons["mean"]
+    assert "do not have higher scores" in str(estimate(backwards, "prior-shift").share.reason)
     assert found.to_rows()[0]["count"] == pytest.approx(4)
 
 
 def hits(found: CorrectedCounts, share: float) -> dict[str, bool]:
     """Whether the interval of each method contains the share."""
     return {
-        one.method: one.low <= share <= one.high
+        one.method: one.share.low <= share <= one.share.high
         for one in found.estimates
-        if one.low is not None and one.high is not None
+        if one.share.low is not None and one.share.high is not None
     }
 
 
@@ -170,9 +172,9 @@ def test_labels_alone_have_the_interval_of_wilson() -> None:
     score, rows = np.full(10**6, 0.5), np.arange(60)
     one = estimate(corrected_counts(score, rows, rows < 6), "labels")
     z = quantile(0.95, 60)  # Student's
-    assert one.low is not None
-    assert one.high is not None
-    for end in (one.low, one.high):
+    assert one.share.low is not None
+    assert one.share.high is not None
+    for end in (one.share.low, one.share.high):
         assert (end - 0.1) ** 2 == pytest.approx(z**2 * end * (1 - end) / 60, rel=1e-3)
 
 
@@ -190,12 +192,12 @@ def test_labels_without_a_positive_never_give_an_interval_of_width_0(population:
         for labels in (np.zeros(60), np.ones(60)):
             found = corrected_counts(score, rows, labels, population=population, **given)
             for one in found.estimates:
-                if one.method == "uncorrected" or one.mean is None:
+                if one.method == "uncorrected" or one.share.estimate is None:
                     continue
-                assert one.low is not None
-                assert one.high is not None
-                assert one.high - one.low > 0.02
-                assert "few_warning" in one.reasons
+                assert one.share.low is not None
+                assert one.share.high is not None
+                assert one.share.high - one.share.low > 0.02
+                assert one.few_warning
 
 
 def test_scores_have_no_weight_below_10_labels_of_each_kind() -> None:
@@ -204,8 +206,8 @@ def test_scores_have_no_weight_below_10_labels_of_each_kind() -> None:
     for positives, tuned in ((9, False), (10, True)):
         found = corrected_counts(score, rows, score[rows] >= np.sort(score[rows])[-positives])
         weighted, alone = estimate(found, "ppi++"), estimate(found, "labels")
-        assert (weighted.mean != alone.mean) == tuned
-        assert ("weight_warning" in weighted.reasons) != tuned
+        assert (weighted.share.estimate != alone.share.estimate) == tuned
+        assert (weighted.weight_warning is not None) != tuned
 
 
 def test_dsl_covers_rare_positives_that_were_chosen_independently() -> None:
@@ -236,7 +238,8 @@ def test_the_variance_is_that_of_the_sampling_design() -> None:
     assert (fixed.sampling, fixed.sampling_detected) == ("fixed", False)
     assert one.estimates == fixed.estimates
     widths = [
-        (each.high or 0) - (each.low or 0) for each in (estimate(fixed, "dsl"), estimate(independent, "dsl"))
+        (each.share.high or 0) - (each.share.low or 0)
+        for each in (estimate(fixed, "dsl"), estimate(independent, "dsl"))
     ]
     assert widths[1] > 1.1 * widths[0]
     y = truth[rows].astype(float)
@@ -280,14 +283,14 @@ def test_the_condition_of_a_sample_is_named() -> None:
     label = rows % 20 == 0
     few = estimate(corrected_counts(score, rows, label, clusters=rows // 200), "dsl")
     assert few.effective == pytest.approx(5)
-    assert "5.0 effective clusters" in few.reasons["clusters_warning"]
+    assert "5.0 effective clusters" in str(few.clusters_warning)
     dominant = corrected_counts(score, rows, label, clusters=np.maximum(0, rows - 700))
-    assert "70 % of the labels" not in str(dominant.estimates[0].reasons)
-    assert "71 % of the labels" in estimate(dominant, "labels").reasons["dominant_warning"]
+    assert "70 % of the labels" not in str(dominant.estimates[0].warnings())
+    assert "71 % of the labels" in str(estimate(dominant, "labels").dominant_warning)
     alone = estimate(corrected_counts(score, rows, label, clusters=np.zeros(100)), "ppi")
-    assert alone.mean is not None
-    assert alone.low is None
-    assert "one cluster" in alone.reasons["low"]
+    assert alone.share.estimate is not None
+    assert alone.share.low is None
+    assert "one cluster" in str(alone.share.reason)
 
 
 def test_many_labels_have_student_quantiles_of_their_number() -> None:
@@ -295,9 +298,9 @@ def test_many_labels_have_student_quantiles_of_their_number() -> None:
     score, rows = rng.random(10**5), np.arange(40)
     one = estimate(corrected_counts(score, rows, rows % 2, clusters=rows), "labels")
     assert one.effective == pytest.approx(40)
-    assert one.high is not None
-    assert (one.high - 0.5) ** 2 == pytest.approx(
-        quantile(0.95, 40) ** 2 * one.high * (1 - one.high) / 40 * 40 / 39, rel=1e-2
+    assert one.share.high is not None
+    assert (one.share.high - 0.5) ** 2 == pytest.approx(
+        quantile(0.95, 40) ** 2 * one.share.high * (1 - one.share.high) / 40 * 40 / 39, rel=1e-2
     )
 
 

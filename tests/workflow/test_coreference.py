@@ -56,16 +56,15 @@ def test_the_best_penalties_on_dev_are_kept(narrated: Path, tmp_path: Path) -> N
     path = tmp_path / "story.model"
     given = narrated / "train.conll", narrated / "dev.conll"
     model, record = train_coreference(*given, l1=[1e-5, 1.0], l2=[0, 0.1], epochs=3, output=path)
-    tried = [(each.settings["l1"], each.settings["l2"]) for each in record.candidates]
+    tried = [(each.hyperparameters["l1"], each.hyperparameters["l2"]) for each in record.candidates]
     assert tried == [(1e-5, 0), (1e-5, 0.1), (1.0, 0), (1.0, 0.1)]
     best = max(record.candidates, key=lambda each: (each.conll_f1 or 0, -each.log_loss))
-    assert best.settings.items() <= record.settings.items()
+    assert best.hyperparameters.items() <= record.hyperparameters.items()
     assert record.conll_f1 == best.conll_f1
     assert (record.documents, record.dev) == (30, str(narrated / "dev.conll"))
     loaded = load_coreference_model(path)
     documents = read_documents(narrated / "test.conll")
     np.testing.assert_array_equal(loaded.scores(documents)[0], model.scores(documents)[0])
-    assert record.to_rows()[0]["l1"] == 1e-5
 
 
 def test_the_temperature_is_stored_in_the_weights(narrated: Path) -> None:
@@ -86,7 +85,7 @@ def test_the_temperature_is_stored_in_the_weights(narrated: Path) -> None:
 def test_without_dev_there_is_nothing_to_choose_by(narrated: Path) -> None:
     _, record = train_coreference(narrated / "train.conll", epochs=1)
     assert (record.conll_f1, record.candidates, record.temperature) == (None, (), 1.0)
-    assert record.reasons["conll_f1"] == "there is no development data"
+    assert record.reason == "there is no development data"
     with pytest.raises(InputError, match="4 combinations of penalties and no development data"):
         train_coreference(narrated / "train.conll", l1=[1e-5, 1e-4], l2=[0, 1])
 
@@ -194,7 +193,7 @@ def test_measuring_the_table_is_measuring_the_query(
     for other in (found, evaluated["mention pairs"]):
         assert (other.n, other.positives, other.clusters) == (table.n, table.positives, table.clusters)
         assert other.brier == pytest.approx(table.brier)
-        assert other.debiased_mse == pytest.approx(table.debiased_mse)
+        assert other.debiased_mse.estimate == pytest.approx(table.debiased_mse.estimate)
 
 
 def test_sampled_scores_are_shares_of_samples(posteriors: Path, tmp_path: Path) -> None:
@@ -306,7 +305,7 @@ def test_entities_are_made_as_asked_for(model: CoreferenceModel, narrated: Path,
         None,
         [part.tolist() for part in parts],
     )
-    assert found.scores.lea.f1.estimate == scores.lea.f1.estimate
+    assert found.scores["lea"] == scores["lea"]
 
 
 def test_gold_of_posteriors_may_come_from_a_text(posteriors: Path, narrated: Path, tmp_path: Path) -> None:
@@ -344,7 +343,7 @@ def test_gold_mentions_that_were_not_detected_count(model: CoreferenceModel, nar
         for each, old in zip(extra, documents, strict=True)
     ]
     found = evaluate_coreference(model, padded, detect=True)
-    assert found.scores.mentions.precision.estimate == 1
+    assert found.scores["mentions"].precision.estimate == 1
     assert found.scores.gold_mentions == found.scores.predicted_mentions + 12
 
 
@@ -360,8 +359,8 @@ def test_documents_without_pairs_have_scores_and_a_reason(model: CoreferenceMode
     found = evaluate_coreference(model, lonely)
     record = json.loads(found.to_json())
     assert (record["pairs"], record["pairs_above"]) == (None, None)
-    assert set(record["reasons"]) == {"pairs", "pairs_above"}
-    assert found.scores.b_cubed.f1.estimate == 1
+    assert record["reason"] in found.to_text()
+    assert found.scores["b_cubed"].f1.estimate == 1
 
 
 def test_a_model_that_ships_goes_by_its_name(

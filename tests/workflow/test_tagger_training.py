@@ -25,22 +25,21 @@ def text_of(path: Path) -> tuple[TaggedText, list[list[str]]]:
 def test_the_most_accurate_on_the_development_data_is_kept(tagged: Path) -> None:
     (train, tags), (dev, gold) = text_of(tagged / "train.tsv"), text_of(tagged / "dev.tsv")
     tagger, record = train_tagger(tagged / "train.tsv", tagged / "dev.tsv", model="hmm")
-    assert [each.settings["pseudocount"] for each in record.candidates] == list(PSEUDOCOUNTS)
+    assert [each.hyperparameters["pseudocount"] for each in record.candidates] == list(PSEUDOCOUNTS)
     for each in record.candidates:
-        model = HMMTagger(pseudocount=each.settings["pseudocount"], unseen="classes")
+        model = HMMTagger(pseudocount=each.hyperparameters["pseudocount"], unseen="classes")
         predicted = model.fit(train.sentences, tags).predict(dev.sentences)
         assert each.accuracy == token_accuracy(gold, predicted)
     best = max(each.accuracy for each in record.candidates)
     first = next(each for each in record.candidates if each.accuracy == best)
     assert record.accuracy == best
-    assert record.settings == {**first.settings, "unseen": "classes"}
+    assert record.hyperparameters == {**first.hyperparameters, "unseen": "classes"}
     assert token_accuracy(gold, tagger.predict(dev.sentences)) == best
-    assert record.to_rows()[0] == {"pseudocount": 10.0, "accuracy": record.candidates[0].accuracy}
 
 
 def test_without_development_data_there_is_one_default(tagged: Path) -> None:
     _, record = train_tagger(tagged / "train.tsv", max_iterations=5)
-    assert (record.model, record.features, record.settings) == (
+    assert (record.model, record.features, record.hyperparameters) == (
         "crf",
         "advanced",
         {"l2": 0.1, "max_iterations": 5},
@@ -48,7 +47,7 @@ def test_without_development_data_there_is_one_default(tagged: Path) -> None:
     assert (record.dev, record.accuracy, record.candidates) == (None, None, ())
     assert record.iterations == 5
     _, record = train_tagger(tagged / "train.tsv", model="hmm", unseen="uniform")
-    assert record.settings == {"pseudocount": 0.01, "unseen": "uniform"}
+    assert record.hyperparameters == {"pseudocount": 0.01, "unseen": "uniform"}
     assert (record.features, record.iterations) == (None, None)
     train, _ = text_of(tagged / "train.tsv")
     words = {word for sentence in train.sentences for word in sentence}
@@ -60,7 +59,7 @@ def test_a_crf_has_penalties_to_choose_from(tagged: Path) -> None:
     _, record = train_tagger(
         tagged / "train.tsv", tagged / "dev.tsv", features=["word", "suffixes"], max_iterations=5
     )
-    assert [each.settings["l2"] for each in record.candidates] == list(L2_PENALTIES)
+    assert [each.hyperparameters["l2"] for each in record.candidates] == list(L2_PENALTIES)
     assert record.features == ["word", "suffixes"]
 
 
@@ -75,9 +74,9 @@ def test_processes_choose_the_same(tagged: Path) -> None:
             executor=executor,
             progress=lambda *step: said.append(step),
         )
-    assert (record.candidates, record.settings) == (alone.candidates, alone.settings)
+    assert (record.candidates, record.hyperparameters) == (alone.candidates, alone.hyperparameters)
     assert isinstance(model, CRFTagger)
-    assert model.l2 == record.settings["l2"]
+    assert model.l2 == record.hyperparameters["l2"]
     assert [step for step in said if "training" in step[0]] == [
         ("training with 3 values of l2", done, 3) for done in (1, 2, 3)
     ]
@@ -85,7 +84,7 @@ def test_processes_choose_the_same(tagged: Path) -> None:
 
 def test_a_value_that_is_given_is_used_and_its_accuracy_told(tagged: Path) -> None:
     _, record = train_tagger(tagged / "train.tsv", tagged / "dev.tsv", model="hmm", pseudocount=0.25)
-    assert record.settings["pseudocount"] == 0.25
+    assert record.hyperparameters["pseudocount"] == 0.25
     assert [each.accuracy for each in record.candidates] == [record.accuracy]
 
 

@@ -109,12 +109,17 @@ class Printing:
     shape: str
     table: str | None = None
 
-    def show(self, found: Printed, lines: Callable[[], Sequence[str]], *, err: bool = False) -> None:
-        """Print a result; ``lines`` words it as text. With ``err``, standard output has something else."""
+    def show(
+        self, found: Printed, lines: Callable[[], Sequence[str]] | None = None, *, err: bool = False
+    ) -> None:
+        """Print a result; ``lines`` words it as text, its tables do if there are none.
+
+        With ``err``, standard output has something else.
+        """
         if self.shape == "text":
             from calibrant.cli._text import show
 
-            show(lines(), err=err)
+            show(found.to_text().splitlines() if lines is None else lines(), err=err)
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
 

@@ -52,7 +52,6 @@ def command(model: str, text: str | None, no_singletons: bool, printing: Printin
     posteriors, as `calibrant coref predict` or another system writes them. Posteriors with gold entities need
     no FILE; then gold has only the mentions that are there.
     """
-    from calibrant.cli._coreference import evaluation_lines
     from calibrant.workflow import evaluate_coreference
 
     with Progress() as progress:
@@ -64,4 +63,4 @@ def command(model: str, text: str | None, no_singletons: bool, printing: Printin
             command=command_line(),
             **options,
         )
-    printing.show(found, lambda: evaluation_lines(found))
+    printing.show(found)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from calibrant.cli._options import LEVEL, Printing, command_line, printing
 
-if TYPE_CHECKING:
-    from calibrant.results.estimates import CorrectedCounts, CorrectedMean
-
-MOST = 3  # estimates that a note names
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 
 
@@ -72,56 +68,4 @@ def command(
     from calibrant.workflow import estimate
 
     given = {"methods": methods or METHODS, "command": command_line(), **options}
-    found = estimate(predictions, labelled, **given)
-
-    printing.show(found, lambda: _lines(found))
-
-
-def _lines(found: CorrectedCounts) -> list[str]:
-    from calibrant.cli import _text as text
-
-    share = text.percent(found.level)
-    lines = [
-        f"{found.documents:,} documents, {found.labelled:,} of them labelled; intervals of {share}, "
-        f"of the {found.population}",
-        _sampling(found),
-        "",
-    ]
-    rows = [["period", "method", "labels", "documents", "count", "interval", "share"]]
-    rows += [_row(one) for one in found.estimates]
-    lines += text.table(rows, left=2)
-    reasons: dict[str, list[str]] = {}
-    for one in found.estimates:
-        for reason in dict.fromkeys(one.reasons.values()):
-            reasons.setdefault(reason, []).append(f"{one.period or 'all'} {one.method}")
-    notes = [f"  {_where(names)}: {reason}" for reason, names in reasons.items()]
-    return lines + (["", *notes] if notes else [])
-
-
-def _sampling(found: CorrectedCounts) -> str:
-    design = {
-        "simple": "simple random sampling, in each period",
-        "fixed": "a fixed number of labels for each group of documents with one chance",
-        "independent": "each document was chosen independently, with its own chance",
-    }[found.sampling]
-    clusters = "" if found.clusters is None else f"; labels in {found.clusters:,} clusters"
-    detected = " (detected from the chances; state it with --sampling)" if found.sampling_detected else ""
-    return f"variance of {design}{detected}{clusters}"
-
-
-def _where(names: list[str]) -> str:
-    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
-
-
-def _row(one: CorrectedMean) -> list[str]:
-    from calibrant.cli import _text as text
-
-    period = "all" if one.period is None else one.period
-    labels = "-" if one.method == "uncorrected" else f"{one.labelled:,}"
-    if one.count is None:
-        return [period, one.method, labels, f"{one.documents:,}", "-", "-", "-"]
-    interval = "-"
-    if one.count_low is not None and one.count_high is not None:
-        interval = f"[{one.count_low:,.1f}, {one.count_high:,.1f}]"
-    share = text.number(one.mean)
-    return [period, one.method, labels, f"{one.documents:,}", f"{one.count:,.1f}", interval, share]
+    printing.show(estimate(predictions, labelled, **given))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from calibrant.cli._options import Printing, columns, columns_of, drawn_as, printing
-
-if TYPE_CHECKING:
-    from calibrant.results.monitoring import Monitoring
 
 
 @click.command(
@@ -77,45 +74,4 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
 
     found = monitor(predictions, output=output, columns=columns_of(options), **options)
     wrote = [] if output is None else [f"Wrote {output}"]
-    printing.show(found, lambda: [*lines_of(found, predictions), *wrote])
-
-
-def lines_of(found: Monitoring, file: str) -> list[str]:
-    """Word what was monitored, a line a window."""
-    from calibrant.cli import _text as text
-
-    against = "calibrated scores" if found.against == "calibrated" else "the reference period"
-    lines = [f"{file}: {text.counted(len(found.days), 'window')} against {against}; {_promise(found)}"]
-    lines += [f"Condition: {found.condition}", ""]
-    rows = [["window", "n", "score", "frequency", "error", "95 % interval", "log10 e", ""]]
-    for day in found.days:
-        rows.append(
-            [
-                str(day.day),
-                text.count(day.n),
-                text.number(day.score),
-                text.number(day.frequency),
-                text.number(day.error),
-                text.between(day.low, day.high),
-                f"{day.log10_e:.2f}",
-                "ALARM" if day.alarm else "",
-            ]
-        )
-    lines += [*text.table(rows), ""]
-    if found.alarms:
-        named = ", ".join(map(str, found.alarms[:10])) + (", ..." if len(found.alarms) > 10 else "")
-        lines.append(f"ALARM on {named}")
-    last = found.days[-1] if found.days else None
-    if last is not None and last.leading is not None and found.alarms:
-        lines.append(f"Most of the evidence: {last.leading}")
-    if not found.alarms:
-        lines.append(f"No alarm: the evidence stays below {found.threshold:.2f}")
-    notes = {name: reason for name, reason in found.reasons.items() if name.endswith("warning")}
-    meaning = [found.reasons["alarm"]] if "alarm" in found.reasons else []
-    return [*lines, *meaning, *text.notes(notes)]
-
-
-def _promise(found: Monitoring) -> str:
-    if found.restart:
-        return f"at least {1 / found.alpha:,.0f} windows between false alarms, on average"
-    return f"a false alarm, ever, has a probability of at most {100 * found.alpha:g} %"
+    printing.show(found, lambda: [*found.to_text().splitlines(), *wrote])

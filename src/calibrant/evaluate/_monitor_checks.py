@@ -21,7 +21,7 @@ FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
 CRITICAL = 2.326  # the 99 % point of the normal distribution
 Floats = NDArray[np.float64]
 Unit = Literal["day", "cluster", "item", "dependent-day"]
-VERSION = 2
+VERSION = 3
 
 
 class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,8 +140,8 @@ def check_evidence(
     limit, top = math.log10(threshold), -math.inf if restart else 0.0
     raised: list[str | int] = []
     for place, day in enumerate(days):
-        shares = [day.score, day.frequency, *(x for x in (day.error, day.low, day.high) if x is not None)]
-        shares += [] if day.p_value is None else [day.p_value]
+        error = (day.error.estimate, day.error.low, day.error.high, day.p_value)
+        shares = [day.score, day.frequency, *(x for x in error if x is not None)]
         if not 1 <= day.groups <= day.n or not all(0 <= share <= 1 for share in shares):
             raise ValueError(f"$.days[{place}]: numbers that cannot be")
         top = max(top, day.log10_e)

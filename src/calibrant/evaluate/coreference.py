@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,14 @@ from calibrant._rng import Seed, generator
 from calibrant.evaluate._coreference_counts import COUNTED, Overlap, counts, overlap
 from calibrant.evaluate._resampling import expanded
 from calibrant.exceptions import InputError
-from calibrant.results.coreference import METRICS, CoreferenceScores, DocumentCoreference, PrecisionRecall
-from calibrant.results.errors import Estimate
+from calibrant.records import Quantity
+from calibrant.results.coreference import (
+    HEADINGS,
+    METRICS,
+    CoreferenceScores,
+    DocumentCoreference,
+    PrecisionRecall,
+)
 
 Floats = NDArray[np.float64]
 Mentions = Sequence[Hashable]
@@ -110,7 +116,7 @@ def coreference_scores(
     Examples
     --------
     >>> found = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
-    >>> round(found.b_cubed.f1.estimate, 3), found.muc.f1.estimate
+    >>> round(found["b_cubed"].f1.estimate, 3), found["muc"].f1.estimate
     (0.667, 0.0)
     """
     share, times = proportion(level, "level"), sample_count(samples)
@@ -120,7 +126,7 @@ def coreference_scores(
     table = np.array([counts(found) for _, found in compared])
     estimates = _Estimates(table, times, generator(seed), share)
     return CoreferenceScores(
-        **{name: PrecisionRecall(*estimates.of_metric(name)) for name in METRICS},
+        metrics=tuple(estimates.of_metric(name) for name in METRICS),
         conll_f1=estimates.conll(),
         gold_mentions=sum(int(found.gold.sum()) for _, found in compared),
         predicted_mentions=sum(int(found.predicted.sum()) for _, found in compared),
@@ -133,12 +139,11 @@ def coreference_scores(
         documents=tuple(
             _document(name, found, row) for (name, found), row in zip(compared, table, strict=True)
         ),
-        reasons=estimates.reasons,
     )
 
 
 class _Estimates:
-    """The scores of all documents together, their intervals, and why some are not known.
+    """The scores of all documents together, with their intervals.
 
     Parameters
     ----------
@@ -151,7 +156,6 @@ class _Estimates:
     """
 
     def __init__(self, table: Floats, samples: int, rng: np.random.Generator, level: float) -> None:
-        self.reasons: dict[str, str] = {}
         self._level, self._documents = level, len(table)
         self._value = scores_of(table.sum(axis=0))
         # Documents in an order of their own, so that theirs in the input does not change what is drawn.
@@ -159,28 +163,26 @@ class _Estimates:
         copies = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
         self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
 
-    def of_metric(self, metric: str) -> Iterator[Estimate]:
+    def of_metric(self, metric: str) -> PrecisionRecall:
         """Precision, recall and F1 of a metric."""
-        row = METRICS.index(metric)
+        row, found = METRICS.index(metric), {}
         for place, part in enumerate(PARTS):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
-            drawn = self._drawn[:, row, place]
-            yield self._estimate(f"{metric}.{part}", self._value[row, place], drawn, why)
+            found[part] = self._estimate(self._value[row, place], self._drawn[:, row, place], why)
+        return PrecisionRecall(metric=HEADINGS[metric], **found)
 
-    def conll(self) -> Estimate:
+    def conll(self) -> Quantity:
         """The mean F1 that CoNLL reports."""
-        return self._estimate("conll_f1", conll(self._value), conll(self._drawn), UNDEFINED_CONLL)
+        return self._estimate(conll(self._value), conll(self._drawn), UNDEFINED_CONLL)
 
-    def _estimate(self, name: str, value: np.floating[Any], drawn: Floats, why: str) -> Estimate:
+    def _estimate(self, value: np.floating[Any], drawn: Floats, why: str) -> Quantity:
         """A number with the interval of its resamples."""
         if np.isnan(value):
-            self.reasons[name] = why
-            return Estimate(None, reason=why, level=self._level)
+            return Quantity(None, reason=why)
         if self._documents == 1 or np.isnan(drawn).any():
-            self.reasons[f"{name}.low"] = ONE_DOCUMENT if self._documents == 1 else SOMETIMES
-            return Estimate(float(value), reason=self.reasons[f"{name}.low"], level=self._level)
+            return Quantity(float(value), reason=ONE_DOCUMENT if self._documents == 1 else SOMETIMES)
         low, high = np.quantile(drawn, expanded(self._level, self._documents))
-        return Estimate(float(value), float(low), float(high), float(drawn.std()), level=self._level)
+        return Quantity(float(value), float(low), float(high), float(drawn.std()))
 
 
 def scores_of(sums: Floats) -> Floats:
@@ -224,6 +226,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 def _document(name: str, found: Overlap, row: Floats) -> DocumentCoreference:
     scores = scores_of(row)
+    mean = _known(conll(scores))
     return DocumentCoreference(
         name=name,
         gold_mentions=int(found.gold.sum()),
@@ -235,7 +238,8 @@ def _document(name: str, found: Overlap, row: Floats) -> DocumentCoreference:
             metric: {part: _known(value) for part, value in zip(PARTS, values, strict=True)}
             for metric, values in zip(METRICS, scores, strict=True)
         },
-        conll_f1=_known(conll(scores)),
+        conll_f1=mean,
+        reason=UNDEFINED_CONLL if mean is None else None,
     )
 
 

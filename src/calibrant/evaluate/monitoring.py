@@ -42,6 +42,7 @@ from calibrant.evaluate._persistent import PersistentDays
 from calibrant.exceptions import InputError
 from calibrant.measure._states import check_version, restored
 from calibrant.measure.intervals import error_interval
+from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 
@@ -288,16 +289,15 @@ class CalibrationMonitor:
 
     def result(self) -> Monitoring:
         """Return what was seen so far."""
-        reasons = {}
+        warnings = {}
         if self._alarms:
-            reasons["alarm"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
+            warnings["alarm_warning"] = NEVER_CALIBRATED if self.against == "calibrated" else HAS_CHANGED
         blind = self._bets.bound - self.epsilon >= self._bets.loss[::-1] - 1e-9
         if self._risk and blind.any():
-            reasons["warning"] = NO_POWER + ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
+            regions = ", ".join(str(b + 1) for b in np.flatnonzero(blind.any(axis=0)))
+            warnings["power_warning"] = NO_POWER + regions
         if self.unit != "dependent-day" and (warning := self._persistence()) is not None:
-            reasons["persistence warning"] = warning
-        if self.restart:
-            reasons["p_value"] = "with restarts the promise is about the time between alarms"
+            warnings["persistence_warning"] = warning
         return Monitoring(
             against=self.against,
             alpha=self.alpha,
@@ -311,7 +311,7 @@ class CalibrationMonitor:
             bound_below=tuple(self._bets.bound[1].tolist()),
             days=tuple(self._days),
             alarms=tuple(self._alarms),
-            reasons=reasons,
+            **warnings,
         )
 
     def to_state(self) -> dict[str, Any]:
@@ -449,9 +449,7 @@ class CalibrationMonitor:
             p_value=p_value,
             alarm=raised if self.restart else bool(self._alarms),
             leading=leading,
-            error=interval.estimate,
-            low=interval.low,
-            high=interval.high,
+            error=Quantity(interval.estimate, interval.low, interval.high, reason=interval.reason),
         )
 
 

@@ -24,7 +24,8 @@ from calibrant.propagate.sampling import (
     groups_of_chances,
     moments_of,
 )
-from calibrant.results.estimates import CorrectedCounts, CorrectedMean
+from calibrant.records import Quantity
+from calibrant.results.estimates import ALL, CorrectedCounts, CorrectedMean
 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 POPULATIONS = ("corpus", "superpopulation")
@@ -70,21 +71,8 @@ class Study:
     level: float
 
 
-@dataclass(frozen=True)
-class Found:
-    """An estimate of a share with its limits, and remarks."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    reasons: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """The reason why there is no estimate."""
-
-    reason: str
+Found = tuple[Quantity, dict[str, str]]
+"""An estimate of a share, and warnings by the field of `CorrectedMean`."""
 
 
 def corrected_counts(
@@ -179,7 +167,7 @@ def corrected_counts(
     >>> truth = rng.random(2000) < 0.3
     >>> scores = np.where(truth, 0.6, 0.4)  # too high
     >>> found = corrected_counts(scores, np.arange(200), truth[:200], methods=["uncorrected", "ppi++"])
-    >>> [(one.method, round(one.count)) for one in found.estimates], int(truth.sum())
+    >>> [(one.method, round(one.count.estimate)) for one in found.estimates], int(truth.sum())
     ([('uncorrected', 921), ('ppi++', 604)], 604)
     """
     for method in methods:
@@ -197,21 +185,22 @@ def corrected_counts(
     if not all(one.equal for one in strata):
         group, design = groups_of_chances(whole, sampling)
     study = Study(whole, group, _tuned_factor(strata, whole), population == "corpus", level)
-    cells: list[tuple[str | None, Sample, list[Sample]]] = [(None, whole, strata)]
+    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
     if periods is not None:
         cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
     estimates = [
         _estimate(period, one, parts, method, study) for period, one, parts in cells for method in methods
     ]
     return CorrectedCounts(
-        tuple(estimates),
-        population,
-        level,
-        len(whole.score),
-        len(whole.rows),
-        None if whole.cluster is None else len(np.unique(whole.cluster)),
-        design,
-        design != "simple" and sampling == "detect",
+        documents=len(whole.score),
+        labelled=len(whole.rows),
+        population=population,
+        clusters=None if whole.cluster is None else len(np.unique(whole.cluster)),
+        sampling=design,
+        sampling_detected=design != "simple" and sampling == "detect",
+        level=level,
+        command=None,
+        estimates=tuple(estimates),
     )
 
 
@@ -284,24 +273,32 @@ def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
 
 
 def _estimate(
-    period: str | None, sample: Sample, parts: Sequence[Sample], method: str, study: Study
+    period: str, sample: Sample, parts: Sequence[Sample], method: str, study: Study
 ) -> CorrectedMean:
     documents, labelled = len(sample.score), len(sample.rows)
-    found = _found(sample, parts, method, study)
+    found, warnings = _found(sample, parts, method, study)
     effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
-    if isinstance(found, Undefined):
-        undefined = dict.fromkeys(("mean", "low", "high"), found.reason)
-        return CorrectedMean(period, method, documents, labelled, effective, None, None, None, undefined)
+    if found.estimate is not None and effective:
+        warnings |= _cautions(sample, effective)
     least, most = 0.0, 1.0
     if study.corpus and method != "uncorrected":  # labels that were seen are certain
         negative, positive = sample.kinds
         least, most = positive / documents, 1 - negative / documents
     mean, low, high = (
         None if value is None else min(most, max(least, value))
-        for value in (found.mean, found.low, found.high)
+        for value in (found.estimate, found.low, found.high)
     )
-    reasons = {**found.reasons, **(_cautions(sample, effective) if effective else {})}
-    return CorrectedMean(period, method, documents, labelled, effective, mean, low, high, reasons)
+    counts = [None if share is None else share * documents for share in (mean, low, high)]
+    return CorrectedMean(
+        period=period,
+        method=method,
+        documents=documents,
+        labelled=labelled,
+        effective=effective,
+        count=Quantity(counts[0], counts[1], counts[2], reason=found.reason),
+        share=Quantity(mean, low, high, reason=found.reason),
+        **warnings,
+    )
 
 
 def _cautions(sample: Sample, effective: float) -> dict[str, str]:
@@ -321,26 +318,30 @@ def _cautions(sample: Sample, effective: float) -> dict[str, str]:
     return found
 
 
-def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Found | Undefined:
-    """The estimate, or the reason why there is none."""
+def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Found:
+    """The estimate."""
     if method == "uncorrected":
         return _uncorrected(sample, study)
     if method == "prior-shift":
         return _prior_shift(sample, study)
     if len(sample.rows) < FEWEST:
-        return Undefined(f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed")
+        return _undefined(f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed")
     equal = all(one.equal for one in parts)
     if method == "dsl" and not equal:
         return _weighted(sample, study)
     factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
-    reasons = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
+    warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
     if not equal:
-        return _by_bands(sample, study, 0.0, "whole") if method == "labels" else Undefined(UNEQUAL)
+        return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
     if any(len(one.rows) < FEWEST for one in parts):
-        parts, reasons = [_simple(sample)], {**reasons, "warning": POOLED}
+        parts, warnings = [_simple(sample)], {**warnings, "pooled_warning": POOLED}
     size = np.array([len(one.score) for one in parts]) / len(sample.score)
     pieces = [Piece(one, study.whole, float(one.weight.sum())) for one in parts]
-    return _inverted(pieces, size, sample, factor, study, reasons)
+    return _inverted(pieces, size, sample, factor, study, warnings)
+
+
+def _undefined(reason: str) -> Found:
+    return Quantity(None, reason=reason), {}
 
 
 def _uncorrected(sample: Sample, study: Study) -> Found:
@@ -348,7 +349,7 @@ def _uncorrected(sample: Sample, study: Study) -> Found:
     scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
     half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
     mean = float(sample.score.mean())
-    return Found(mean, mean - half, mean + half, {})
+    return Quantity(mean, mean - half, mean + half), {}
 
 
 def _weighted(sample: Sample, study: Study) -> Found:
@@ -378,7 +379,7 @@ def _inverted(
     sample: Sample,
     factor: float,
     study: Study,
-    reasons: dict[str, str],
+    warnings: dict[str, str],
     *,
     center: Literal["part", "whole", "none"] = "part",
 ) -> Found:
@@ -390,7 +391,7 @@ def _inverted(
     parts = [one.part for one in pieces]
     effective = effective_clusters(parts)
     if sample.cluster is not None and effective < 1 + 1e-9:
-        return Found(estimate, None, None, {**reasons, **dict.fromkeys(("low", "high"), ONE_CLUSTER)})
+        return Quantity(estimate, reason=ONE_CLUSTER), warnings
     middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
     residuals = [own - one for own, one in zip(x, middle, strict=True)]
     overall = (sample.kinds[1] + 0.5) / (len(sample.rows) + 1)
@@ -407,7 +408,7 @@ def _inverted(
     fixed = len(parts) if center == "part" else 1
     units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)
     low, high = model.limits(quantile(study.level, units))
-    return Found(estimate, low, high, reasons)
+    return Quantity(estimate, low, high), warnings
 
 
 @dataclass(frozen=True)
@@ -443,7 +444,7 @@ class Kind:
         return cls(mean, variance, error / outside, float(1 / (held @ held)))
 
 
-def _prior_shift(sample: Sample, study: Study) -> Found | Undefined:
+def _prior_shift(sample: Sample, study: Study) -> Found:
     """The share at which the mean score is what it is, given mean scores of positives and negatives.
 
     The interval is Fieller's: the shares at which mean score and mixture differ by no more than chance.
@@ -452,16 +453,16 @@ def _prior_shift(sample: Sample, study: Study) -> Found | Undefined:
 
     whole, size = study.whole, len(sample.score)
     if min(whole.kinds) < FEWEST:
-        return Undefined("fewer than 2 labelled documents are positive, or negative")
+        return _undefined("fewer than 2 labelled documents are positive, or negative")
     within = sample is whole
     spared = 1 - whole.chance if within else np.ones(len(whole.label))
     kinds = [Kind.of(whole, kind, spared) for kind in (0, 1)]
     gap = kinds[1].mean - kinds[0].mean
     if gap <= 0:
-        return Undefined("labelled positives do not have higher scores than labelled negatives")
+        return _undefined("labelled positives do not have higher scores than labelled negatives")
     share = (float(sample.score.mean()) - kinds[0].mean) / gap
     if min(one.effective for one in kinds) < 1 + 1e-9:
-        return Found(share, None, None, dict.fromkeys(("low", "high"), ONE_SIDED))
+        return Quantity(share, reason=ONE_SIDED), {}
     # A period's own documents are further draws, less those among the labelled.
     drawn = [
         0.0 if within else one.variance * (1 - 2 * own / every) / size
@@ -486,7 +487,7 @@ def _prior_shift(sample: Sample, study: Study) -> Found | Undefined:
         return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
 
     if excess(inside) > 0:
-        return Undefined("the mean score is outside those of labelled negatives and positives")
+        return _undefined("the mean score is outside those of labelled negatives and positives")
     low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
     high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
-    return Found(share, low, high, {})
+    return Quantity(share, low, high), {}

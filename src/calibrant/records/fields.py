@@ -47,6 +47,8 @@ class Field:
         Rows that a terminal shows; None for all.
     ranked
         Whether the first rows matter most.
+    digits
+        Decimals of a number in a column of its own.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -63,6 +65,7 @@ class Field:
     short: str = ""
     most: int | None = None
     ranked: bool = False
+    digits: int = 4
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -107,12 +110,14 @@ def number(
     headline: bool = False,
     interval: Interval | None = None,
     short: str = "",
+    digits: int = 4,
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
     ``interval=False`` declares that a `Quantity` never has an interval; ``interval="only"`` that a column
-    shows its interval alone, because the estimate is in another. A float that is None is undefined if its
-    record has a field ``reason``, and was not asked for otherwise.
+    shows its interval alone, because the estimate is in another. ``digits`` are the decimals that a column of
+    this number shows. A float that is None is undefined if its record has a field ``reason``, and was not
+    asked for otherwise.
 
     Examples
     --------
@@ -128,6 +133,7 @@ def number(
         best=best,
         headline=headline,
         short=short,
+        digits=digits,
         **({} if interval is None else {"interval": interval}),
     )
 
@@ -158,6 +164,8 @@ def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = Fa
 
 def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
     """Declare a record inside a record, whose numbers appear among those of the whole.
+
+    The tables of a record with rows follow those of the whole instead.
 
     Examples
     --------
@@ -231,6 +239,8 @@ def numbers_of(kind: type[msgspec.Struct]) -> tuple[Field, ...]:
     found: list[Field] = []
     for each in fields_of(kind):
         if each.role == "part" and each.kind is not None:
+            if in_full(each):
+                continue
             found += (_inside(each, field) for field in numbers_of(each.kind) if field.role != "name")
         elif each.role in ("name", "number", "setting"):
             found.append(each)
@@ -243,6 +253,20 @@ def _beside(quantity: Field) -> Iterator[Field]:
     for field in numbers_of(quantity.kind) if quantity.role == "number" and quantity.kind else ():
         if field.role == "number":
             yield replace(_inside(quantity, field), headline=quantity.headline and field.headline)
+
+
+def in_full(field: Field) -> bool:
+    """Return whether a field is a record with rows, which is shown with its own tables.
+
+    Examples
+    --------
+    >>> from calibrant.results import TagEvaluation
+    >>> [field.name for field in fields_of(TagEvaluation) if in_full(field)]
+    ['measured']
+    """
+    if field.role != "part" or field.kind is None:
+        return False
+    return any(each.role == "rows" or in_full(each) for each in fields_of(field.kind))
 
 
 def _inside(part: Field, field: Field) -> Field:

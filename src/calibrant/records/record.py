@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.records.fields import Field, fields_of, numbers_of
+from calibrant.records.fields import Field, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
 from calibrant.records.words import between as span
@@ -148,13 +148,22 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
         return tuple(f"{label}{text}" for text, label in labels.items())
 
-    def settings(self) -> dict[str, str]:
-        """Return the label and value of each headline setting, and of those that all its rows share."""
+    def settings(self, *, parts: bool = True) -> dict[str, str]:
+        """Return the label and value of each headline setting, and of those that all its rows share.
+
+        With ``parts`` also those of records inside that are shown in full.
+        """
         shown = (each for each in numbers_of(type(self)) if each.role == "setting" and each.headline)
         said = {each.label: worded(each.of(self)[0], each.unit) for each in shown}
         for each in fields_of(type(self)):
-            if each.role == "rows":
-                said |= _shared([record.settings() for record in getattr(self, each.name)])
+            value = getattr(self, each.name)
+            if each.role == "rows" and value:
+                inside = [record.settings().items() for record in value]
+                said |= dict(pair for pair in inside[0] if all(pair in other for other in inside))
+            elif parts and in_full(each) and value is not None:
+                for label, text in value.settings().items():
+                    same = said.get(label, text) == text
+                    said[label if same else f"{each.label}: {lower(label)}"] = text
         return {label: text for label, text in said.items() if text}
 
     def to_text(self, *, meanings: bool = False, most: int | None = None) -> str:
@@ -183,8 +192,13 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tables += [self._rows_table(each, records, level)] if records else []
                 if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
+            elif in_full(each):
+                tables += self._inner_tables(each)
             elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
+        if tables and all(table.name != "numbers" for table in tables):
+            said = (*(text for name, text in self.remarks() if not name), *self.warnings())
+            tables[0] = replace(tables[0], notes=(*tables[0].notes, *said))
         return (*tables, *self.more_tables())
 
     def more_tables(self) -> tuple[Table, ...]:
@@ -204,7 +218,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def _caption(self) -> str:
         names = (each for each in fields_of(type(self)) if each.role == "name")
-        said = {each.label: worded(getattr(self, each.name)) for each in names} | self.settings()
+        said = {each.label: worded(getattr(self, each.name)) for each in names}
+        said |= self.settings(parts=False)
         clauses = "; ".join(f"{lower(label)} {text}" for label, text in said.items() if text)
         title = _title(type(self))
         return f"{title}: {clauses}" if clauses else title
@@ -248,6 +263,13 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         """Return what the first table says of the whole record."""
         return (*(text for name, text in self.remarks() if not name), *self.warnings())
 
+    def _inner_tables(self, field: Field) -> Iterator[Table]:
+        """The tables of a record inside, under its name."""
+        inner = getattr(self, field.name)
+        for each in () if inner is None else inner.to_tables():
+            title = f"{field.label}: {lower(each.title)}" if each.title else ""
+            yield replace(each, name=f"{field.name}.{each.name}", title=title)
+
     def _rows_table(self, field: Field, records: Sequence[Record], level: float | None) -> Table:
         caption, before = self._caption(), fields_of(type(self))
         before = before[: before.index(field)]
@@ -286,7 +308,8 @@ def columns_of(
         if each.interval:
             heading = interval_heading(level) if level else "interval"
             heading = each.short if alone else heading
-            columns.append(Column(each.name, heading, "interval", meaning=f"Interval of: {each.meaning}"))
+            meaning = f"Interval of: {each.meaning}"
+            columns.append(Column(each.name, heading, "interval", each.digits, meaning))
     rows = []
     for record in records:
         both = [(cells(*each.of(record), each), PLACES[each.interval]) for each in shown]
@@ -339,6 +362,8 @@ class Quantity(Record, frozen=True):
 
 def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
     """Return a value and its interval as cells of a table."""
+    if field.role == "name":
+        return worded(value, "seed"), None
     if isinstance(value, Quantity):
         interval = between(value.low, value.high, {})
         if interval is None and value.estimate is not None and value.reason is not None:
@@ -415,8 +440,10 @@ def _column(field: Field, values: Sequence[Any]) -> Column:
     whole = present and all(isinstance(value, int) and not isinstance(value, bool) for value in present)
     if whole or field.unit == "count":
         return Column(field.name, heading, "count", meaning=field.meaning)
-    numeric = all(isinstance(value, int | float | Quantity) for value in present)
-    return Column(field.name, heading, "number" if numeric else "text", meaning=field.meaning)
+    numeric = not any(
+        isinstance(value, bool) or not isinstance(value, int | float | Quantity) for value in present
+    )
+    return Column(field.name, heading, "number" if numeric else "text", field.digits, field.meaning)
 
 
 def _warnings(record: Record) -> Iterator[tuple[str, str]]:

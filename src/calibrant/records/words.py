@@ -96,8 +96,8 @@ def lower(label: str) -> str:
 
     Examples
     --------
-    >>> lower("Log loss"), lower("ECE bins"), lower("CalibErr")
-    ('log loss', 'ECE bins', 'CalibErr')
+    >>> lower("Brier score"), lower("ECE bins"), lower("CalibErr"), lower("F1")
+    ('brier score', 'ECE bins', 'CalibErr', 'F1')
     """
-    first = label.partition(" ")[0][1:]
-    return label[:1].lower() + label[1:] if first == first.lower() else label
+    abbreviated = any(char.isupper() or char.isdigit() for char in label.partition(" ")[0][1:])
+    return label if abbreviated else label[:1].lower() + label[1:]

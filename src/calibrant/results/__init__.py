@@ -215,10 +215,14 @@ OUTPUTS: dict[str, type[Record]] = {
     "agree": Agreement,
     "apply": AppliedRecalibrator,
     "compare": Comparison,
+    "coref eval": CoreferenceEvaluation,
+    "estimate": CorrectedCounts,
     "fit": FittedRecalibrator,
     "measure": Measured,
+    "monitor": Monitoring,
     "protocol": Protocol,
     "slices": SliceTables,
+    "tag eval": TagEvaluation,
 }
 
 

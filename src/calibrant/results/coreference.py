@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
-from calibrant.records.table import Cell, Column, Table, interval_heading
-from calibrant.records.words import counted
-from calibrant.results._base import Result
-from calibrant.results.errors import Estimate
-from calibrant.results.interval_estimate import estimate_cells, estimate_columns
+from calibrant.records import Quantity, Record, name, number, part, rows, setting, warning
 from calibrant.results.measured import Measured
 
 HEADINGS = {
@@ -22,366 +18,395 @@ HEADINGS = {
     "pairwise": "pairs",
 }
 METRICS = tuple(HEADINGS)
+SCORES, DATA, WRITTEN, TRAINING, DEVELOPMENT = (
+    "Scores",
+    "Data",
+    "Written",
+    "Training data",
+    "Development data",
+)
+CONLL = "Mean F1 of MUC, B-cubed and CEAF-e"
 
 
-@dataclass(frozen=True)
-class PrecisionRecall(Result):
-    """Precision, recall and their harmonic mean, each in [0, 1] with an interval.
+class PrecisionRecall(Record, frozen=True, kw_only=True):
+    """Precision, recall and their harmonic mean, each in [0, 1] with an interval."""
 
-    Attributes
-    ----------
-    precision, recall, f1
-        None where undefined; the record that holds them says why.
-    """
-
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
-
-
-@dataclass(frozen=True)
-class DocumentCoreference(Result):
-    """Coreference scores of one document.
-
-    Attributes
-    ----------
-    name
-        The document.
-    gold_mentions, predicted_mentions, shared_mentions
-        Mentions of gold, of the prediction, and of both.
-    gold_entities, predicted_entities
-        Entities.
-    scores
-        For each metric its ``precision``, ``recall`` and ``f1``; None where undefined.
-    conll_f1
-        Mean F1 of MUC, B-cubed and CEAF-e; None where one of them is undefined.
-    """
-
-    name: str
-    gold_mentions: int
-    predicted_mentions: int
-    shared_mentions: int
-    gold_entities: int
-    predicted_entities: int
-    scores: dict[str, dict[str, float | None]]
-    conll_f1: float | None
+    metric: Annotated[str, name("Metric", "Name of the metric.")]
+    precision: Annotated[
+        Quantity,
+        number(
+            "Precision", "Proportion of the prediction that is in gold.", group=SCORES, best=1, headline=True
+        ),
+    ]
+    recall: Annotated[
+        Quantity,
+        number(
+            "Recall", "Proportion of gold that is in the prediction.", group=SCORES, best=1, headline=True
+        ),
+    ]
+    f1: Annotated[
+        Quantity,
+        number("F1", "Harmonic mean of precision and recall.", group=SCORES, best=1, headline=True),
+    ]
 
 
-@dataclass(frozen=True)
-class CoreferenceScores(Result):
-    """How well entities were found, over all documents together.
+class DocumentCoreference(Record, frozen=True, kw_only=True):
+    """Coreference scores of one document."""
 
-    Numerators and denominators are summed over documents, as the reference scorer of the CoNLL shared tasks
-    does. Intervals are for more documents like these.
-
-    Attributes
-    ----------
-    conll_f1
-        Mean F1 of MUC, B-cubed and CEAF-e.
-    muc, b_cubed, ceaf_e, lea, blanc
-        The metrics of that name.
-    pairwise
-        Of pairs of mentions that are in one entity.
-    mentions
-        Of the mentions themselves, whatever entity they are in.
-    gold_mentions, predicted_mentions, gold_entities, predicted_entities
-        Counts; without singletons, where these were left out.
-    singletons
-        Whether entities of one mention count.
-    level
-        Nominal coverage of the intervals.
-    samples, seed
-        Resamples of the documents behind the intervals; seed is None when a generator was given.
-    documents
-        The scores of each document.
-    reasons
-        For each field that is None, why.
-    """
-
-    conll_f1: Estimate
-    muc: PrecisionRecall
-    b_cubed: PrecisionRecall
-    ceaf_e: PrecisionRecall
-    lea: PrecisionRecall
-    blanc: PrecisionRecall
-    pairwise: PrecisionRecall
-    mentions: PrecisionRecall
-    gold_mentions: int
-    predicted_mentions: int
-    gold_entities: int
-    predicted_entities: int
-    singletons: bool
-    level: float
-    samples: int
-    seed: int | None
-    documents: tuple[DocumentCoreference, ...]
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return precision, recall and F1 of each metric with intervals."""
-        parts = ("precision", "recall", "f1")
-        headings = ("precision", "recall", "F1")
-        columns = [Column("metric", "metric", "name")]
-        for part, heading in zip(parts, headings, strict=True):
-            columns += estimate_columns(part, heading, self.level)
-        rows: list[tuple[Cell, ...]] = []
-        for name, heading in HEADINGS.items():
-            cells: list[Cell] = []
-            for part in parts:
-                cells += estimate_cells(getattr(getattr(self, name), part), {})
-            rows.append((heading, *cells))
-        rows.append(("CoNLL", *[None] * 4, *estimate_cells(self.conll_f1, {})))
-        seed = "" if self.seed is None else f", seed {self.seed}"
-        singletons = "with" if self.singletons else "without"
-        caption = (
-            f"Entities of {counted(len(self.documents), 'document')}, "
-            f"{singletons} singletons: {counted(self.gold_mentions, 'gold mention')}; "
-            f"{interval_heading(self.level)}s from {counted(self.samples, 'resample')} of documents{seed}"
-        )
-        return (Table("scores", tuple(columns), tuple(rows), caption),)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return the documents as a table, one row each."""
-        rows = []
-        for document in self.documents:
-            row = document.to_dict()
-            scores = row.pop("scores")
-            flat = {
-                f"{metric}_{part}": value for metric, parts in scores.items() for part, value in parts.items()
-            }
-            rows.append({**row, **flat})
-        return rows
+    name: Annotated[str, name("Document", "Name of the document.")]
+    gold_mentions: Annotated[int, number("Gold mentions", "Mentions of gold.", group=DATA, headline=True)]
+    predicted_mentions: Annotated[
+        int, number("Predicted mentions", "Mentions of the prediction.", group=DATA, headline=True)
+    ]
+    shared_mentions: Annotated[int, number("Shared mentions", "Mentions of both.", group=DATA)]
+    gold_entities: Annotated[int, number("Gold entities", "Entities of gold.", group=DATA, headline=True)]
+    predicted_entities: Annotated[
+        int, number("Predicted entities", "Entities of the prediction.", group=DATA, headline=True)
+    ]
+    scores: Annotated[
+        dict[str, dict[str, float | None]],
+        setting("Scores", "Precision, recall and f1 of each metric; null where undefined."),
+    ]
+    conll_f1: Annotated[
+        float | None,
+        number("CoNLL F1", f"{CONLL}.", group=SCORES, best=1, headline=True),
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why conll_f1 is undefined, if it is.")] = None
 
 
-@dataclass(frozen=True)
-class AntecedentTemperature(Result):
-    """The temperature that mends antecedent distributions best.
+class CoreferenceScores(Record, frozen=True, kw_only=True):
+    """Entities that were found, over all documents together."""
 
-    Attributes
-    ----------
-    temperature
-        What log-scores are to be divided by: above 1 the model was too sure of itself, below 1 too unsure.
-    before, after
-        Mean loss of a mention, in nats, at temperature 1 and at the one found.
-    mentions
-        Mentions that were used.
-    left_out
-        Mentions that were not: without a gold entity, or with right choices of no probability.
-    """
+    metrics: Annotated[
+        tuple[PrecisionRecall, ...],
+        rows(
+            "Metrics",
+            "Scores by metric; pairs are those of mentions in one entity, and mentions count whatever entity "
+            "they are in.",
+        ),
+    ]
+    conll_f1: Annotated[
+        Quantity,
+        number(
+            "CoNLL F1",
+            f"{CONLL}. Numerators and denominators are summed over documents, as the reference scorer of the "
+            "CoNLL shared tasks does; intervals are for more documents like these.",
+            group=SCORES,
+            best=1,
+            headline=True,
+        ),
+    ]
+    gold_mentions: Annotated[int, number("Gold mentions", "Mentions of gold.", group=DATA)]
+    gold_entities: Annotated[int, number("Gold entities", "Entities of gold.", group=DATA)]
+    predicted_mentions: Annotated[int, number("Predicted mentions", "Mentions predicted.", group=DATA)]
+    predicted_entities: Annotated[int, number("Predicted entities", "Entities predicted.", group=DATA)]
+    singletons: Annotated[
+        bool, setting("Singletons", "True if entities of one mention count.", headline=True)
+    ]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+    ]
+    samples: Annotated[
+        int, setting("Resamples", "Resamples of the documents behind the intervals.", headline=True)
+    ]
+    seed: Annotated[
+        int | None,
+        setting("Seed", "Seed of the resamples; null if a generator was given.", unit="seed", headline=True),
+    ]
+    documents: Annotated[
+        tuple[DocumentCoreference, ...], rows("Documents", "Scores of each document.", most=10)
+    ]
 
-    temperature: float
-    before: float
-    after: float
-    mentions: int
-    left_out: int
-
-
-@dataclass(frozen=True)
-class CoreferenceCandidate(Result):
-    """One choice of settings, and how well it did on the development data.
-
-    Attributes
-    ----------
-    settings
-        Value by name.
-    conll_f1
-        Of the development data, in [0, 1]; None where undefined.
-    log_loss
-        Mean of minus the logarithm of the probability of the right antecedents, a mention, in nats.
-    """
-
-    settings: dict[str, Any]
-    conll_f1: float | None
-    log_loss: float
-
-
-@dataclass(frozen=True)
-class TrainedCoreference(Result):
-    """How a coreference model was trained.
-
-    Attributes
-    ----------
-    features
-        ``surface`` or ``syntax``.
-    mentions
-        ``gold`` or ``detected``: those that it was trained on.
-    train, dev
-        The files; ``dev`` is None where none was given, and the settings are the defaults.
-    documents, mention_count
-        Of the training data.
-    settings
-        Value by name: what was chosen.
-    temperature
-        What divides the log-scores, fitted on the development data; 1 without.
-    conll_f1
-        On the development data, of what was chosen; optimistic, since the choice was made there. None
-        without.
-    log_loss, log_loss_before
-        There too, a mention, in nats: with the temperature and without. None without development data.
-    candidates
-        Every choice that was tried, in the order of trying.
-    output
-        Where the model was saved; None if nowhere.
-    seconds
-        Time of reading, training and choosing.
-    seed
-        Of the order in which training sees mentions.
-    version
-        Of calibrant.
-    reasons
-        For each field that is None, why; and why the temperature is 1, if none is best.
-    """
-
-    features: str
-    mentions: str
-    train: list[str]
-    dev: str | None
-    documents: int
-    mention_count: int
-    settings: dict[str, Any]
-    temperature: float
-    conll_f1: float | None
-    log_loss: float | None
-    log_loss_before: float | None
-    candidates: tuple[CoreferenceCandidate, ...]
-    output: str | None
-    seconds: float
-    seed: int
-    version: str
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return the candidates as a table, one row each."""
-        return [
-            {**candidate.settings, "conll_f1": candidate.conll_f1, "log_loss": candidate.log_loss}
-            for candidate in self.candidates
-        ]
+    def __getitem__(self, metric: str) -> PrecisionRecall:
+        if metric not in METRICS:
+            raise KeyError(metric)
+        return self.metrics[METRICS.index(metric)]
 
 
-@dataclass(frozen=True)
-class WrittenPosteriors(Result):
-    """What was written of a coreference model's posteriors.
+class AntecedentTemperature(Record, frozen=True, kw_only=True):
+    """Temperature that mends antecedent distributions best."""
 
-    Attributes
-    ----------
-    output
-        The file of posteriors.
-    clusters
-        The file of clusterings; None if none was written.
-    documents, mentions
-        Written.
-    detected
-        Whether mentions were detected; they are those of the text otherwise.
-    labelled
-        Mentions with a gold entity.
-    gold_mentions
-        Mentions of gold in the text; those that were not detected are not among the mentions. None where the
-        text has no gold.
-    """
-
-    output: str
-    clusters: str | None
-    documents: int
-    mentions: int
-    detected: bool
-    labelled: int
-    gold_mentions: int | None
-
-
-@dataclass(frozen=True)
-class WrittenPairs(Result):
-    """What was written of the pairs of mentions of some posteriors.
-
-    Attributes
-    ----------
-    source, output
-        The posteriors, and the table.
-    rows
-        Pairs written.
-    dropped
-        Pairs whose score was below the threshold.
-    left_out
-        Pairs of a mention without a gold entity: they have no label. 0 in a table without labels.
-    threshold
-        The threshold; 0 writes every pair.
-    documents, mentions
-        Of the posteriors.
-    labelled
-        Whether the table has labels.
-    window
-        Only pairs at most so many mentions apart; None: all.
-    samples, seed
-        Clusterings sampled, and the seed; None where scores are exact.
-    """
-
-    source: str
-    output: str
-    rows: int
-    dropped: int
-    left_out: int
-    threshold: float
-    documents: int
-    mentions: int
-    labelled: bool
-    window: int | None
-    samples: int | None
-    seed: int | None
+    temperature: Annotated[
+        float,
+        number(
+            "Temperature",
+            "Divisor of the log-scores: above 1 the model was too sure of itself, below 1 too unsure.",
+            group=SCORES,
+            headline=True,
+        ),
+    ]
+    before: Annotated[
+        float,
+        number("Loss before", "Mean loss per mention at temperature 1.", group=SCORES, unit="nats", best=0),
+    ]
+    after: Annotated[
+        float,
+        number("Loss after", "Mean loss per mention at this one.", group=SCORES, unit="nats", best=0),
+    ]
+    mentions: Annotated[int, number("Mentions", "Mentions that were used.", group=DATA)]
+    left_out: Annotated[
+        int,
+        number(
+            "Left out",
+            "Mentions without a gold entity, or with right choices of no probability.",
+            group=DATA,
+        ),
+    ]
 
 
-@dataclass(frozen=True)
-class CoreferenceEvaluation(Result):
-    """How well entities are found, and how far the probabilities of pairs can be trusted.
+class CoreferenceCandidate(Record, frozen=True):
+    """One choice of settings, and how well it did on the development data."""
 
-    Attributes
-    ----------
-    model
-        The model, or the file of posteriors, as it was named.
-    text
-        The file with gold entities.
-    documents
-        Number of documents.
-    mentions
-        Mentions that have a posterior.
-    detected
-        Whether these were detected; they are those of gold otherwise.
-    clustering
-        How entities were made of a posterior: ``probable`` (high probability), ``expected`` (high expected
-        pairwise F) or ``antecedents`` (the best antecedent of each mention).
-    left_out
-        Pairs of a mention without a gold entity: they have no label, and are not measured.
-    scores
-        Of the entities.
-    pairs
-        Of the exact probability that two mentions are of one entity: what `calibrant.workflow.measure` gives,
-        with documents as units. None where there are no pairs.
-    threshold
-        Most pairs are trivial: ``pairs_above`` has those with a score of at least this.
-    pairs_above
-        The same of these.
-    reasons
-        For each field that is None, why.
-    """
+    hyperparameters: Annotated[dict[str, Any], name("Settings", "Value by name.")]
+    conll_f1: Annotated[
+        float | None, number("CoNLL F1", f"{CONLL}, in [0, 1].", group=SCORES, best=1, headline=True)
+    ]
+    log_loss: Annotated[
+        float,
+        number(
+            "Log loss",
+            "Mean of minus the logarithm of the probability of the right antecedents, per mention.",
+            group=SCORES,
+            unit="nats",
+            best=0,
+            headline=True,
+        ),
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why conll_f1 is undefined, if it is.")] = None
 
-    model: str
-    text: str
-    documents: int
-    mentions: int
-    detected: bool
-    clustering: str
-    left_out: int
-    scores: CoreferenceScores
-    pairs: Measured | None
-    threshold: float
-    pairs_above: Measured | None
-    reasons: dict[str, str] = field(default_factory=dict)
 
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return the scores, then the errors of all pairs and of those above the threshold."""
-        tables = list(self.scores.to_tables())
-        where = ("all pairs", self.pairs), (f"pairs of {self.threshold:g} and more", self.pairs_above)
-        rows = [(text, *row[1:]) for text, found in where if found for row in found.to_tables()[0].rows]
-        if self.pairs is not None:
-            errors = self.pairs.to_tables()[0]
-            columns = Column("pairs", "pairs", "name"), *errors.columns[1:]
-            tables.append(replace(errors, name="pairs", columns=columns, rows=tuple(rows)))
-        return tuple(tables)
+class TrainedCoreference(Record, frozen=True, kw_only=True):
+    """Training of a coreference model."""
+
+    features: Annotated[
+        str, setting("Features", "Features of the antecedent model: surface or syntax.", headline=True)
+    ]
+    mentions: Annotated[
+        str, setting("Mentions", "Mentions that it was trained on: gold or detected.", headline=True)
+    ]
+    train: Annotated[list[str], setting("Training texts", "Files of the training data.", headline=True)]
+    dev: Annotated[
+        str | None,
+        setting(
+            "Development text",
+            "File by which the settings were chosen; null if these are the defaults.",
+            headline=True,
+        ),
+    ]
+    documents: Annotated[int, number("Documents", "Documents of the training data.", group=TRAINING)]
+    mention_count: Annotated[int, number("Mentions", "Mentions of the training data.", group=TRAINING)]
+    hyperparameters: Annotated[
+        dict[str, Any], setting("Settings", "Value by name that was chosen.", headline=True)
+    ]
+    conll_f1: Annotated[
+        float | None,
+        number(
+            "CoNLL F1",
+            f"{CONLL} of the settings that were chosen, a little too good since they were chosen there.",
+            group=DEVELOPMENT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    log_loss: Annotated[
+        float | None,
+        number(
+            "Log loss",
+            "Mean per mention, with the temperature.",
+            group=DEVELOPMENT,
+            unit="nats",
+            best=0,
+            headline=True,
+        ),
+    ]
+    log_loss_before: Annotated[
+        float | None,
+        number(
+            "Log loss before",
+            "Mean per mention, without the temperature.",
+            group=DEVELOPMENT,
+            unit="nats",
+            best=0,
+        ),
+    ]
+    temperature: Annotated[
+        float,
+        number(
+            "Temperature",
+            "Divisor of the log-scores, fitted on the development data; 1 without these.",
+            group=DEVELOPMENT,
+        ),
+    ]
+    candidates: Annotated[
+        tuple[CoreferenceCandidate, ...],
+        rows("Candidates", "Every choice that was tried, in the order of trying."),
+    ]
+    output: Annotated[
+        str | None, setting("Output", "File of the model; null if it was not saved.", headline=True)
+    ]
+    seconds: Annotated[
+        float, setting("Seconds", "Time of reading, training and choosing, in seconds.", headline=True)
+    ]
+    seed: Annotated[
+        int, setting("Seed", "Seed of the order in which training sees mentions.", unit="seed", headline=True)
+    ]
+    version: Annotated[str, setting("calibrant", "Version of calibrant.")]
+    reason: Annotated[
+        str | None, setting("Reason", "Reason why a number of the development data is undefined, if one is.")
+    ] = None
+    temperature_warning: Annotated[str | None, warning("No temperature is best.")] = None
+    impossible_warning: Annotated[
+        str | None, warning("The log loss leaves out mentions whose antecedents have no probability.")
+    ] = None
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return why the settings, or the scores, say less than they seem to."""
+        if self.dev is None:
+            yield "", "No text was given to choose the settings by (--dev)."
+        elif self.dev in self.train:
+            yield "conll_f1", "this is a training text, which says nothing of other texts"
+
+
+class WrittenPosteriors(Record, frozen=True, kw_only=True):
+    """Posteriors of a coreference model that were written."""
+
+    output: Annotated[str, setting("Output", "File of the posteriors.", headline=True)]
+    clusters: Annotated[
+        str | None,
+        setting("Entities", "File of the entities that were found; null if none was written.", headline=True),
+    ]
+    documents: Annotated[int, number("Documents", "Documents that were written.", group=WRITTEN)]
+    mentions: Annotated[int, number("Mentions", "Mentions that were written.", group=WRITTEN)]
+    detected: Annotated[
+        bool,
+        setting(
+            "Detected", "True if mentions were detected; they are those of the text otherwise.", headline=True
+        ),
+    ]
+    labelled: Annotated[int, number("With gold entity", "Mentions with a gold entity.", group=WRITTEN)]
+    gold_mentions: Annotated[
+        int | None,
+        number(
+            "Gold mentions",
+            "Mentions of gold in the text; those that were not detected are not among the mentions. Null if "
+            "the text has no gold.",
+            group=DATA,
+        ),
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the absence of gold."""
+        if self.gold_mentions is None:
+            yield "", "The text has no gold entities."
+
+
+class WrittenPairs(Record, frozen=True, kw_only=True):
+    """Pairs of mentions that were written."""
+
+    source: Annotated[str, setting("Posteriors", "File of the posteriors.", headline=True)]
+    output: Annotated[str, setting("Output", "File of the pairs.", headline=True)]
+    rows: Annotated[int, number("Rows", "Pairs that were written.", group=WRITTEN)]
+    dropped: Annotated[
+        int,
+        number(
+            "Below the threshold",
+            "Pairs whose score was below the threshold; errors are of those written, so other than of all.",
+            group=WRITTEN,
+        ),
+    ]
+    left_out: Annotated[
+        int,
+        number(
+            "Without label",
+            "Pairs of a mention without a gold entity, left out (--no-labels); 0 in a table without labels.",
+            group=WRITTEN,
+        ),
+    ]
+    documents: Annotated[int, number("Documents", "Documents of the posteriors.", group=DATA)]
+    mentions: Annotated[int, number("Mentions", "Mentions of the posteriors.", group=DATA)]
+    threshold: Annotated[
+        float, setting("Threshold", "Least score that was written; 0 writes every pair.", headline=True)
+    ]
+    labelled: Annotated[bool, setting("Labels", "True if the table has labels.", headline=True)]
+    window: Annotated[
+        int | None,
+        setting("Window", "Mentions that a pair is apart at most; null for all pairs.", headline=True),
+    ]
+    samples: Annotated[
+        int | None,
+        setting("Samples", "Clusterings that were sampled; null if scores are exact.", headline=True),
+    ]
+    seed: Annotated[
+        int | None,
+        setting("Seed", "Seed of the samples; null if scores are exact.", unit="seed", headline=True),
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return how scores were made, and the effect of the threshold and of missing labels."""
+        if self.samples is None:
+            yield "rows", "exact probabilities"
+        else:
+            yield "rows", f"proportions of {self.samples:,} samples"
+        if self.dropped:
+            yield "dropped", f"scores below {self.threshold:g}; errors are of those written"
+        if not self.labelled:
+            yield "", "The table has no labels, so it cannot be measured."
+
+
+class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
+    """Entities that a model finds, and how far its probabilities of pairs can be trusted."""
+
+    model: Annotated[str, setting("Model", "Model, or file of posteriors, as it was named.", headline=True)]
+    text: Annotated[str, setting("Text", "File with gold entities.", headline=True)]
+    scores: Annotated[CoreferenceScores, part("Entities", "Scores of the entities.")]
+    documents: Annotated[int, number("Documents", "Number of documents.", group=DATA)]
+    mentions: Annotated[int, number("Mentions", "Mentions that have a posterior.", group=DATA)]
+    left_out: Annotated[
+        int,
+        number(
+            "Pairs left out",
+            "Pairs of a mention without a gold entity: they have no label, and are not measured.",
+            group=DATA,
+        ),
+    ]
+    detected: Annotated[
+        bool,
+        setting(
+            "Detected", "True if mentions were detected; they are those of gold otherwise.", headline=True
+        ),
+    ]
+    clustering: Annotated[
+        str,
+        setting(
+            "Clustering",
+            "How entities were made of a posterior: probable (high probability), expected (high expected "
+            "pairwise F) or antecedents (the best antecedent of each mention).",
+            headline=True,
+        ),
+    ]
+    threshold: Annotated[
+        float,
+        setting(
+            "Least score", "Least score of the pairs in pairs_above: most others are trivial.", headline=True
+        ),
+    ]
+    pairs: Annotated[
+        Measured | None,
+        part(
+            "Pairs",
+            "Calibration of the exact probability that two mentions are of one entity, as calibrant measure "
+            "gives it, with documents as units; null without pairs.",
+        ),
+    ]
+    pairs_above: Annotated[
+        Measured | None,
+        part("Pairs above the least score", "The same of pairs with at least this score; null without any."),
+    ]
+    reason: Annotated[
+        str | None, setting("Reason", "Reason why pairs or pairs_above is null, if one is.")
+    ] = None
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return why there is no calibration of pairs, if there is none."""
+        if self.reason is not None:
+            yield "", self.reason

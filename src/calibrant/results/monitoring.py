@@ -2,137 +2,175 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
-from calibrant.records.table import Column, Table, between, interval_heading, warnings_of
-from calibrant.results._base import Result
+from calibrant.records import Quantity, Record, name, number, rows, setting, warning
 
-
-@dataclass(frozen=True)
-class MonitoredDay(Result):
-    """One look at a stream.
-
-    Attributes
-    ----------
-    day
-        Its name: a date, a week, a number.
-    n, groups
-        Pairs, and groups of them that are taken as independent given the past.
-    score, frequency
-        Mean score and share of positive labels.
-    log10_e
-        Evidence against the null so far, the logarithm (base 10) of the e-value.
-    log10_largest
-        The largest so far (since the last restart).
-    p_value
-        Valid at every look, whenever one stops; None with restarts.
-    alarm
-        Whether the alarm has been raised: on this day or before (with restarts: on this day).
-    leading
-        What most of the evidence rests on; None while there is no more evidence than at the start.
-    error, low, high
-        Debiased RMS calibration error of this day alone, with its 95 % interval; None where it is undefined.
-    """
-
-    day: str | int
-    n: int
-    groups: int
-    score: float
-    frequency: float
-    log10_e: float
-    log10_largest: float
-    p_value: float | None
-    alarm: bool
-    leading: str | None
-    error: float | None = None
-    low: float | None = None
-    high: float | None = None
+EVIDENCE, WINDOW = "Evidence", "This window alone"
+MOST_ALARMS = 10
 
 
-@dataclass(frozen=True)
-class Monitoring(Result):
-    """A stream as it was monitored.
+class MonitoredDay(Record, frozen=True, kw_only=True):
+    """One look at a stream."""
 
-    Attributes
-    ----------
-    against
-        ``calibrated`` or ``reference``.
-    alpha
-        Without restarts, the probability that there is ever a false alarm is at most this. With restarts, a
-        stream without any fault runs 1 / alpha looks on average, or longer, until the next false alarm.
-    unit
-        What is taken as independent given the past: ``day`` (nothing within a day), ``cluster`` or ``item``;
-        with ``dependent-day``, errors may persist from day to day.
-    condition
-        The condition under which the promise of ``alpha`` holds.
-    epsilon
-        How far the mean of ``y - q`` in a region may be beyond what is compared with.
-    restart
-        Whether the monitor starts again after each alarm.
-    threshold
-        An alarm is raised where ``log10_e`` reaches this.
-    edges
-        Inner edges of the regions of scores.
-    bound_above, bound_below
-        For each region, the largest mean of ``y - q`` and of ``q - y`` that is no fault. With
-        ``dependent-day``, zeros: the mean of the reference is a parameter of the model.
-    days
-        The looks, in order.
-    alarms
-        Days on which an alarm was raised.
-    reasons
-        Warnings and what an alarm means, under ``warning`` and ``alarm``; and why a field is None.
-    """
+    level: ClassVar[float] = 0.95
 
-    against: str
-    alpha: float
-    unit: str
-    condition: str
-    epsilon: float
-    restart: bool
-    threshold: float
-    edges: tuple[float, ...]
-    bound_above: tuple[float, ...]
-    bound_below: tuple[float, ...]
-    days: tuple[MonitoredDay, ...]
-    alarms: tuple[str | int, ...]
-    reasons: dict[str, str] = field(default_factory=dict)
+    day: Annotated[str | int, name("Window", "Name of the window: a date, a week, a number.")]
+    n: Annotated[int, number("n", "Pairs of a score and a label.", group=WINDOW, headline=True)]
+    groups: Annotated[
+        int,
+        number(
+            "Groups",
+            "Groups of pairs that are taken as independent given the past; 1 a window finds changes slowly.",
+            group=WINDOW,
+        ),
+    ]
+    score: Annotated[float, number("Score", "Mean score.", group=WINDOW, headline=True)]
+    frequency: Annotated[
+        float, number("Frequency", "Proportion of positive labels.", group=WINDOW, headline=True)
+    ]
+    error: Annotated[
+        Quantity,
+        number(
+            "Error",
+            "Debiased RMS calibration error of this window alone, with its 95 % interval; it promises "
+            "nothing over many windows.",
+            group=WINDOW,
+            best=0,
+            headline=True,
+        ),
+    ]
+    log10_e: Annotated[
+        float,
+        number(
+            "Log10 e",
+            "Evidence against the null so far: the logarithm (base 10) of the e-value. 2 is what luck "
+            "reaches in one stream of a hundred, ever.",
+            group=EVIDENCE,
+            headline=True,
+            short="log10 e",
+            digits=2,
+        ),
+    ]
+    log10_largest: Annotated[
+        float,
+        number(
+            "Largest log10 e", "Largest evidence so far (since the last restart).", group=EVIDENCE, digits=2
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p",
+            "P-value that is valid at every look, whenever one stops; null with restarts.",
+            group=EVIDENCE,
+            unit="p-value",
+            headline=True,
+        ),
+    ]
+    alarm: Annotated[
+        bool,
+        number(
+            "Alarm",
+            "True if the alarm has been raised: in this window or before (with restarts: in this window).",
+            group=EVIDENCE,
+            headline=True,
+        ),
+    ]
+    leading: Annotated[
+        str | None,
+        setting(
+            "Leading",
+            "Direction on which most of the evidence rests; null while there is no more evidence than at the "
+            "start.",
+        ),
+    ]
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return a row a day."""
-        return [day.to_dict() for day in self.days]
 
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return a row a window."""
-        columns = (
-            Column("window", "window", "name"),
-            Column("n", "n", "count"),
-            Column("score", "score"),
-            Column("frequency", "frequency"),
-            Column("error", "error"),
-            Column("error", interval_heading(0.95), "interval"),
-            Column("log10_e", "log10 e", digits=2),
-            Column("p_value", "p", "p-value"),
-            Column("alarm", "alarm", "text"),
-        )
-        rows = tuple(
-            (
-                str(day.day),
-                day.n,
-                day.score,
-                day.frequency,
-                day.error,
-                between(day.low, day.high, {}),
-                day.log10_e,
-                day.p_value,
-                "yes" if day.alarm else "no",
-            )
-            for day in self.days
-        )
-        restarts = ", with restarts" if self.restart else ""
-        caption = (
-            f"Evidence against {self.against} scores, window by window: alpha = {self.alpha:g}{restarts}; "
-            f"unit {self.unit}; alarm at log10 e = {self.threshold:.2f}. Condition: {self.condition}"
-        )
-        return (Table("windows", columns, rows, caption, warnings_of(self.reasons)),)
+class Monitoring(Record, frozen=True, kw_only=True):
+    """Evidence against the scores, window by window."""
+
+    against: Annotated[
+        str,
+        setting(
+            "Against",
+            "State that is no fault: calibrated scores, or errors as in the reference.",
+            headline=True,
+        ),
+    ]
+    alpha: Annotated[
+        float,
+        setting(
+            "Alpha",
+            "Without restarts, the probability that there is ever a false alarm is at most this. With "
+            "restarts, a stream without any fault runs 1 / alpha looks on average, or longer, until the next "
+            "one.",
+            headline=True,
+        ),
+    ]
+    unit: Annotated[
+        str,
+        setting(
+            "Unit",
+            "Unit that is taken as independent given the past: day (nothing within a day), cluster or item; "
+            "with dependent-day, errors may persist from day to day. A wrong unit breaks the promise.",
+            headline=True,
+        ),
+    ]
+    condition: Annotated[
+        str, setting("Condition", "Condition under which the promise of alpha holds.", headline=True)
+    ]
+    epsilon: Annotated[
+        float,
+        setting(
+            "Epsilon",
+            "Mean of y - q in a region beyond what is compared with that is no fault yet.",
+            headline=True,
+        ),
+    ]
+    restart: Annotated[
+        bool, setting("Restart", "True if the monitor starts again after each alarm.", headline=True)
+    ]
+    threshold: Annotated[float, setting("Threshold", "Log10 e at which an alarm is raised.", headline=True)]
+    edges: Annotated[tuple[float, ...], setting("Edges", "Inner edges of the regions of scores.")]
+    bound_above: Annotated[
+        tuple[float, ...],
+        setting(
+            "Bound above",
+            "Largest mean of y - q that is no fault, by region. With dependent-day, zeros: the mean of the "
+            "reference is a parameter of the model.",
+        ),
+    ]
+    bound_below: Annotated[
+        tuple[float, ...], setting("Bound below", "Largest mean of q - y that is no fault, by region.")
+    ]
+    days: Annotated[tuple[MonitoredDay, ...], rows("Windows", "Looks, in order.")]
+    alarms: Annotated[
+        tuple[str | int, ...],
+        setting(
+            "Alarms",
+            "Windows in which an alarm was raised. It says that scores and labels no longer go together, not "
+            "which of them changed.",
+        ),
+    ]
+    alarm_warning: Annotated[str | None, warning("Meaning of the alarm.")] = None
+    power_warning: Annotated[str | None, warning("Regions in which no fault can be found.")] = None
+    persistence_warning: Annotated[
+        str | None, warning("Errors persist from window to window, which breaks the condition.")
+    ] = None
+    late_warning: Annotated[str | None, warning("Rows came after their window was taken.")] = None
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the promise, the alarms and the evidence behind them."""
+        if self.restart:
+            yield "", f"At least {1 / self.alpha:,.0f} windows between false alarms, on average."
+        else:
+            yield "", f"A false alarm, ever, has a probability of at most {100 * self.alpha:g} %."
+        if not self.alarms:
+            yield "", f"No alarm: the evidence stays below {self.threshold:.2f}"
+            return
+        more = ", ..." if len(self.alarms) > MOST_ALARMS else ""
+        yield "", f"ALARM on {', '.join(map(str, self.alarms[:MOST_ALARMS]))}{more}"
+        if self.days[-1].leading is not None:
+            yield "", f"Most of the evidence: {self.days[-1].leading}"

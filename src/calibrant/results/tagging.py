@@ -2,180 +2,200 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any
 
-from calibrant.records.table import Cell, Column, Table, interval_heading, known
-from calibrant.records.words import counted
-from calibrant.results._base import Result
-from calibrant.results.errors import Estimate
-from calibrant.results.interval_estimate import estimate_cells, estimate_columns
+from calibrant.records import Quantity, Record, name, number, part, rows, setting
 from calibrant.results.measured import Measured
 
-
-@dataclass(frozen=True)
-class TaggerCandidate(Result):
-    """One choice of hyperparameters, and how well it did on the development data.
-
-    Attributes
-    ----------
-    settings
-        Value by hyperparameter.
-    accuracy
-        Share of the development tokens with the right tag, in [0, 1].
-    """
-
-    settings: dict[str, Any]
-    accuracy: float
+ACCURACY, DATA, TRAINING = "Accuracy", "Data", "Training data"
+MOST_TAGS = 8
+UnseenTags = Annotated[
+    dict[str, int],
+    setting("Unseen tags", "Tokens by gold tag that the model has never seen, each a miss of every tag."),
+]
 
 
-@dataclass(frozen=True)
-class TrainedTagger(Result):
-    """How a tagger was trained.
+class TaggerCandidate(Record, frozen=True):
+    """One choice of hyperparameters, and how well it did on the development data."""
 
-    Attributes
-    ----------
-    model
-        ``crf`` or ``hmm``.
-    features
-        Feature set or groups of a CRF, or ``own`` for a user's function; None for an HMM.
-    column
-        Which column of the files the tags are; None for the file's default.
-    train, dev
-        The files; ``dev`` is None where none was given, and the hyperparameters are the defaults.
-    sentences, tokens, words
-        Of the training data: sentences, tokens, different tokens.
-    tags
-        The tags, sorted.
-    settings
-        Value by hyperparameter: what was chosen.
-    accuracy
-        On the development data, of what was chosen; optimistic, since the choice was made there.
-        None without.
-    candidates
-        Every choice that was tried, in the order of trying.
-    iterations
-        Of a CRF's training; the limit, if it has not converged. None for an HMM.
-    output
-        Where the model was saved; None if nowhere.
-    seconds
-        Time of reading, training and choosing.
-    version
-        Of calibrant.
-    """
-
-    model: str
-    features: str | list[str] | None
-    column: str | int | None
-    train: str
-    dev: str | None
-    sentences: int
-    tokens: int
-    words: int
-    tags: tuple[str, ...]
-    settings: dict[str, Any]
-    accuracy: float | None
-    candidates: tuple[TaggerCandidate, ...]
-    iterations: int | None
-    output: str | None
-    seconds: float
-    version: str
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return the candidates as a table, one row each."""
-        return [{**candidate.settings, "accuracy": candidate.accuracy} for candidate in self.candidates]
+    hyperparameters: Annotated[dict[str, Any], name("Settings", "Value by hyperparameter.")]
+    accuracy: Annotated[
+        float,
+        number(
+            "Accuracy",
+            "Proportion of the development tokens with the right tag, in [0, 1].",
+            group=ACCURACY,
+            best=1,
+        ),
+    ]
 
 
-@dataclass(frozen=True)
-class WrittenPredictions(Result):
-    """What was written of a tagger's predictions.
+class TrainedTagger(Record, frozen=True, kw_only=True):
+    """Training of a tagger."""
 
-    Attributes
-    ----------
-    output
-        The file.
-    rows
-        Rows written: pairs of a token and a tag.
-    dropped
-        Pairs whose score was below the threshold.
-    threshold
-        The threshold; 0 writes every pair.
-    sentences, tokens, tags
-        Of the text: sentences and tokens; of the model: tags.
-    unseen_tags
-        Tokens by gold tag that the model has never seen; each is a miss of every tag.
-    """
+    model: Annotated[str, setting("Model", "Kind of model: crf or hmm.", headline=True)]
+    features: Annotated[
+        str | list[str] | None,
+        setting(
+            "Features",
+            "Feature set or groups of a CRF, or own for a user's function; null for an HMM.",
+            headline=True,
+        ),
+    ]
+    column: Annotated[
+        str | int | None, setting("Column", "Column of the tags; null for the default of the kind of file.")
+    ]
+    train: Annotated[str, setting("Training text", "File of the training data.", headline=True)]
+    dev: Annotated[
+        str | None,
+        setting(
+            "Development text",
+            "File by which the hyperparameters were chosen; null if these are the defaults.",
+            headline=True,
+        ),
+    ]
+    sentences: Annotated[int, number("Sentences", "Sentences of the training data.", group=TRAINING)]
+    tokens: Annotated[int, number("Tokens", "Tokens of the training data.", group=TRAINING)]
+    words: Annotated[int, number("Words", "Different tokens of the training data.", group=TRAINING)]
+    tags: Annotated[tuple[str, ...], setting("Tags", "The tags, sorted.", headline=True)]
+    hyperparameters: Annotated[
+        dict[str, Any], setting("Settings", "Value by hyperparameter that was chosen.", headline=True)
+    ]
+    accuracy: Annotated[
+        float | None,
+        number(
+            "Accuracy",
+            "Accuracy on the development data of the settings that were chosen, a little too high since they "
+            "were chosen there; null without development data.",
+            group=ACCURACY,
+            best=1,
+            headline=True,
+        ),
+    ]
+    iterations: Annotated[
+        int | None,
+        setting(
+            "Iterations",
+            "Iterations of a CRF's training, the limit if it has not converged; null for an HMM.",
+            headline=True,
+        ),
+    ]
+    output: Annotated[
+        str | None, setting("Output", "File of the model; null if it was not saved.", headline=True)
+    ]
+    seconds: Annotated[
+        float, setting("Seconds", "Time of reading, training and choosing, in seconds.", headline=True)
+    ]
+    version: Annotated[str, setting("calibrant", "Version of calibrant.")]
+    candidates: Annotated[
+        tuple[TaggerCandidate, ...],
+        rows("Candidates", "Every choice that was tried, in the order of trying."),
+    ]
 
-    output: str
-    rows: int
-    dropped: int
-    threshold: float
-    sentences: int
-    tokens: int
-    tags: int
-    unseen_tags: dict[str, int]
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return why the settings, or the accuracy, say less than they seem to."""
+        if self.dev is None:
+            yield "", "No text was given to choose the settings by (--dev)."
+        elif self.dev == self.train:
+            yield "accuracy", "this is the training text, which says nothing of other texts"
+        if self.iterations is not None and self.iterations >= self.hyperparameters["max_iterations"]:
+            yield "", f"Training stopped after {self.iterations} iterations (--max-iterations)."
 
 
-@dataclass(frozen=True)
-class TagEvaluation(Result):
-    """How often a tagger is right, and how far its probabilities can be trusted.
+class WrittenPredictions(Record, frozen=True, kw_only=True):
+    """Predictions of a tagger that were written."""
 
-    Attributes
-    ----------
-    accuracy
-        Share of tokens whose tag in the best sequence is the gold tag, in [0, 1].
-    accuracy_interval
-        Its interval, for text like this: whole clusters vary. Wilson's, of an effective number of tokens.
-    tokens, sentences
-        Of the text.
-    cluster
-        What intervals take as one independent unit: ``sentence`` or ``document``.
-    unseen_words
-        Tokens that do not occur in the training data; None where the model cannot say.
-    unseen_words_accuracy
-        Accuracy on them; None where there are none, or the model cannot say.
-    unseen_tags
-        Tokens by gold tag that the model has never seen; each is a miss of every tag.
-    model
-        The model, as it was named.
-    measured
-        What `calibrant.workflow.measure` gives for the same probabilities in a table.
-    reasons
-        For each field that is None, why.
-    """
+    output: Annotated[str, setting("Output", "File of the predictions.", headline=True)]
+    rows: Annotated[
+        int, number("Rows", "Rows written: pairs of a token and a tag.", group=DATA, headline=True)
+    ]
+    dropped: Annotated[
+        int,
+        number(
+            "Left out",
+            "Pairs whose score was below the threshold; errors are of those written, so other than of all.",
+            group=DATA,
+        ),
+    ]
+    threshold: Annotated[float, setting("Threshold", "Least score that was written; 0 writes every pair.")]
+    sentences: Annotated[int, number("Sentences", "Sentences of the text.", group=DATA)]
+    tokens: Annotated[int, number("Tokens", "Tokens of the text.", group=DATA)]
+    tags: Annotated[int, number("Tags", "Tags of the model.", group=DATA)]
+    unseen_tags: UnseenTags
 
-    accuracy: float
-    accuracy_interval: Estimate
-    tokens: int
-    sentences: int
-    cluster: str
-    unseen_words: int | None
-    unseen_words_accuracy: float | None
-    unseen_tags: dict[str, int]
-    model: str
-    measured: Measured
-    reasons: dict[str, str] = field(default_factory=dict)
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the effect of the threshold, and the gold tags that the model has not."""
+        if self.threshold:
+            yield "dropped", f"scores below {self.threshold:g}; errors are of those written"
+        yield from _unseen(self.unseen_tags, self.tokens)
 
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return the accuracy, then the tables of the measurement."""
-        level = self.accuracy_interval.level
-        columns = Column("of", "", "name"), *estimate_columns("accuracy", "accuracy", level)
-        rows: tuple[tuple[Cell, ...], ...] = (
-            ("all tokens", *estimate_cells(self.accuracy_interval, self.reasons)),
-            (
-                "words not seen in training",
-                known(self.unseen_words_accuracy, self.reasons, "unseen_words_accuracy", "unseen_words"),
-                None,
-            ),
-        )
-        caption = (
-            f"Accuracy of {self.model} on {counted(self.tokens, 'token')} in "
-            f"{counted(self.sentences, 'sentence')}; {interval_heading(level)}s, {self.cluster}s as units"
-        )
-        return (Table("accuracy", columns, rows, caption), *self.measured.to_tables())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tagger's fields, then those of the measurement, all at the top."""
-        record = super().to_dict()
-        reasons, measured = record.pop("reasons"), record.pop("measured")
-        return {**record, **measured, "reasons": reasons}
+class TagEvaluation(Record, frozen=True, kw_only=True):
+    """Accuracy of a tagger, and how far its probabilities can be trusted."""
+
+    model: Annotated[str, setting("Model", "Model, as it was named.", headline=True)]
+    accuracy: Annotated[
+        Quantity,
+        number(
+            "Accuracy",
+            "Proportion of tokens whose tag in the best sequence is the gold tag, in [0, 1]. The interval is "
+            "for text like this: whole clusters vary (Wilson's, of an effective number of tokens).",
+            group=ACCURACY,
+            best=1,
+            headline=True,
+        ),
+    ]
+    unseen_words_accuracy: Annotated[
+        Quantity,
+        number(
+            "On words not seen in training",
+            "Accuracy on tokens that do not occur in the training data.",
+            group=ACCURACY,
+            best=1,
+            interval=False,
+        ),
+    ]
+    tokens: Annotated[int, number("Tokens", "Tokens of the text.", group=DATA, headline=True)]
+    sentences: Annotated[int, number("Sentences", "Sentences of the text.", group=DATA)]
+    unseen_words: Annotated[
+        int | None,
+        number(
+            "Unseen words",
+            "Tokens that do not occur in the training data; null if the model cannot say.",
+            group=DATA,
+        ),
+    ]
+    unseen_tags: UnseenTags
+    cluster: Annotated[
+        str,
+        setting(
+            "Units", "Unit that every interval takes as independent: sentence or document.", headline=True
+        ),
+    ]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of every interval.", unit="percent", headline=True)
+    ]
+    measured: Annotated[
+        Measured,
+        part("Calibration", "Calibration of the same probabilities, as calibrant measure gives it."),
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the proportion of unseen words, and the gold tags that the model has not."""
+        if self.unseen_words:
+            yield "unseen_words", f"{self.unseen_words / self.tokens:.1%}"
+        yield from _unseen(self.unseen_tags, self.tokens)
+
+
+def _unseen(tags: dict[str, int], tokens: int) -> Iterator[tuple[str, str]]:
+    """Remarks on the gold tags that the model has not."""
+    if not tags:
+        return
+    shown = ", ".join(f"{tag} ({count:,})" for tag, count in list(tags.items())[:MOST_TAGS])
+    more = f" and {len(tags) - MOST_TAGS} more" if len(tags) > MOST_TAGS else ""
+    count = sum(tags.values())
+    have = "token has a gold tag" if count == 1 else "tokens have gold tags"
+    yield "", f"{count:,} {have} that the model has never seen, a miss of every tag: {shown}{more}"
+    if 2 * count > tokens:
+        yield "", "These are most of the text; is it the column that the model was trained on (--column)?"

@@ -236,7 +236,7 @@ def evaluate_coreference(
     >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
     >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
     >>> found = evaluate_coreference(model, text)
-    >>> found.scores.muc.f1.estimate, found.pairs.events[0].n
+    >>> found.scores["muc"].f1.estimate, found.pairs.events[0].n
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
@@ -263,16 +263,16 @@ def evaluate_coreference(
         seed=seed,
     )
     file = called if text is None else _worded(text)
-    reasons: dict[str, str] = {}
 
-    def of_pairs(field: str, least: float | None) -> Measured | None:
+    def of_pairs(least: float | None) -> Measured | None:
         query = mention_pairs(posterior, prediction.clusters, window=window, threshold=least)
         if not len(query):
-            reasons[field] = NO_PAIRS if least is None else f"no pair has a score of at least {least:g}"
             return None
         recipe = Recipe(file, "query", len(query), None, query.threshold, __version__, command)
         return measured([query_source(query, exact=exact, threads=threads)], recipe, None, settings, progress)
 
+    pairs, above = of_pairs(None), of_pairs(threshold)
+    reason = NO_PAIRS if pairs is None else f"no pair has a score of at least {threshold:g}"
     return CoreferenceEvaluation(
         model=name or called,
         text=file,
@@ -282,10 +282,10 @@ def evaluate_coreference(
         clustering=clustering,
         left_out=_left_out(prediction, window),
         scores=scores,
-        pairs=of_pairs("pairs", None),
+        pairs=pairs,
         threshold=threshold,
-        pairs_above=of_pairs("pairs_above", threshold),
-        reasons=reasons,
+        pairs_above=above,
+        reason=reason if above is None else None,
     )
 
 

@@ -106,7 +106,7 @@ def train_coreference(
     >>> spans = [Mention(0, 0, 1), Mention(1, 0, 1), Mention(2, 0, 1)]
     >>> text = [Document("d", words, spans, ["ann", "ann", "bob"])]
     >>> model, record = train_coreference(text, text, l1=[1e-5, 1e-2], epochs=4)
-    >>> len(record.candidates), record.settings["l1"] in (1e-5, 1e-2)
+    >>> len(record.candidates), record.hyperparameters["l1"] in (1e-5, 1e-2)
     (2, True)
     """
     start = time.perf_counter()
@@ -144,13 +144,13 @@ def train_coreference(
         dev=None if dev is None else _file(dev) or "documents",
         documents=len(documents),
         mention_count=sum(len(document.mentions or ()) for document in documents),
-        settings={name: state[name] for name in SETTINGS},
+        hyperparameters={name: state[name] for name in SETTINGS},
         temperature=chosen.temperature,
         conll_f1=chosen.conll_f1,
         log_loss=chosen.log_loss,
         log_loss_before=best.log_loss,
         candidates=tuple(
-            CoreferenceCandidate(each.settings, each.conll_f1, each.log_loss)
+            CoreferenceCandidate(each.settings, each.conll_f1, each.log_loss, each.reason)
             for each in attempts
             if each.log_loss is not None
         ),
@@ -158,7 +158,9 @@ def train_coreference(
         seconds=time.perf_counter() - start,
         seed=seed,
         version=__version__,
-        reasons=chosen.reasons,
+        reason=chosen.reason,
+        temperature_warning=chosen.temperature_warning,
+        impossible_warning=chosen.impossible_warning,
     )
     return chosen.model, record
 
@@ -177,8 +179,10 @@ class _Attempt:
         There; None without, and where undefined.
     temperature
         What its weights were divided by.
-    reasons
-        Why something is not known.
+    reason
+        Why a number is None.
+    temperature_warning, impossible_warning
+        As in `TrainedCoreference`.
     """
 
     model: CoreferenceModel
@@ -186,8 +190,10 @@ class _Attempt:
     held_out: Prediction | None
     conll_f1: float | None
     log_loss: float | None
-    temperature: float
-    reasons: dict[str, str]
+    temperature: float = 1.0
+    reason: str | None = None
+    temperature_warning: str | None = None
+    impossible_warning: str | None = None
 
     @classmethod
     def of(
@@ -200,10 +206,7 @@ class _Attempt:
     ) -> _Attempt:
         """Measure a model on the development data."""
         if documents is None:
-            reasons = dict.fromkeys(
-                ("conll_f1", "log_loss", "log_loss_before"), "there is no development data"
-            )
-            return cls(model, settings, None, None, None, 1.0, reasons)
+            return cls(model, settings, None, None, None, reason="there is no development data")
         prediction = predicted(model, documents, how, file)
         scores = coreference_scores(
             [gold.mentions for gold in prediction.gold],
@@ -217,15 +220,18 @@ class _Attempt:
         if not len(used):
             message, hint = "no mention has a gold entity, to choose settings by", "give another text (--dev)"
             raise InputError(message, hint, code="empty", file=file)
-        loss = float(used.mean())
-        reasons = {}
-        if impossible := int(np.isposinf(losses).sum()):
-            reasons["impossible"] = (
-                f"{impossible} mentions whose antecedents have no probability are left out"
-            )
-        if scores.conll_f1.estimate is None:
-            reasons["conll_f1"] = scores.reasons["conll_f1"]
-        return cls(model, settings, prediction, scores.conll_f1.estimate, loss, 1.0, reasons)
+        impossible = int(np.isposinf(losses).sum())
+        return cls(
+            model,
+            settings,
+            prediction,
+            scores.conll_f1.estimate,
+            float(used.mean()),
+            reason=scores.conll_f1.reason if scores.conll_f1.estimate is None else None,
+            impossible_warning=f"{impossible} mentions whose antecedents have no probability are left out"
+            if impossible
+            else None,
+        )
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -239,7 +245,7 @@ class _Attempt:
         try:
             found = fit_antecedent_temperature(self.held_out.posterior, self.held_out.clusters)
         except InputError as error:
-            return replace(self, reasons={**self.reasons, "temperature": error.message})
+            return replace(self, temperature_warning=error.message)
         state = self.model.to_state()
         # Log-scores are sums of weights: dividing these by the temperature divides all of them.
         state["weight"] = (state["weight"] / found.temperature).astype(np.float32)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
@@ -66,8 +66,8 @@ def estimate(
     >>> scores = pa.table({"item": range(8), "score": [0.9] * 4 + [0.2] * 4, "period": ["2001"] * 8})
     >>> labels = pa.table({"item": [0, 1, 4, 5], "label": [1, 1, 0, 0]})
     >>> found = estimate(scores, labels, methods=["uncorrected", "ppi"])
-    >>> [(one.period, one.method, round(one.count, 1)) for one in found.estimates][:2]
-    [(None, 'uncorrected', 4.4), (None, 'ppi', 4.0)]
+    >>> [(one.period, one.method, round(one.count.estimate, 1)) for one in found.estimates][:2]
+    [('all', 'uncorrected', 4.4), ('all', 'ppi', 4.0)]
     """
     if by is not None:
         one_of(by, PERIODS, "by")
@@ -88,7 +88,7 @@ def estimate(
         sampling=sampling,
         level=level,
     )
-    return replace(found, command=command)
+    return structs.replace(found, command=command)
 
 
 def _check_chances(labels: DocumentLabels) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibrant import _checks
@@ -155,8 +154,7 @@ def monitor(
         _save(state, settings, watched, taken)
     found = watched.result()
     if late:
-        reasons = {**found.reasons, "late warning": LATE + ", ".join(late)}
-        found = replace(found, reasons=reasons)
+        found = structs.replace(found, late_warning=LATE + ", ".join(late))
     if output is not None:
         from calibrant.plots import evidence_over_time
 
@@ -296,7 +294,7 @@ def _restored(
         return None
     name = os.fspath(state)
     watched, before, rows = opened(name)
-    for key, value in asdict(settings).items():
+    for key, value in structs.asdict(settings).items():
         made = getattr(before, key)
         if made != value:
             message = f"the state was made with {key} {made!r}, and {value!r} was given"

@@ -99,7 +99,7 @@ def train_tagger(
     --------
     >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "small")
     >>> tagger, record = train_tagger(text, text, model="hmm", pseudocount=[1.0, 0.1])
-    >>> tagger.tags, record.settings, len(record.candidates)
+    >>> tagger.tags, record.hyperparameters, len(record.candidates)
     (('N', 'V'), {'pseudocount': 1.0, 'unseen': 'classes'}, 2)
     """
     start = time.perf_counter()
@@ -135,7 +135,7 @@ def train_tagger(
         tokens=text.token_count,
         words=len({token for sentence in text.sentences for token in sentence}),
         tags=tagger.tags,
-        settings={family.name: trained.value, **family.shared},
+        hyperparameters={family.name: trained.value, **family.shared},
         accuracy=max((candidate.accuracy for candidate in candidates), default=None),
         candidates=tuple(candidates),
         iterations=tagger.iterations if isinstance(tagger, CRFTagger) else None,

@@ -22,7 +22,7 @@ from calibrant.io.saved_models import load_tagger, model_column
 from calibrant.measure._tails import quantile
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large
-from calibrant.results.errors import Estimate
+from calibrant.records import Quantity
 from calibrant.results.measured import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.workflow._events import asked_events, asked_names
@@ -189,7 +189,7 @@ def evaluate_tagger(
     >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
     >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
     >>> found.accuracy, found.tokens, found.measured["pooled"].n
-    (1.0, 3, 6)
+    (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(event) or ["pooled"]
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
@@ -207,11 +207,9 @@ def evaluate_tagger(
         )
         recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
         found = measured(sources, recipe, asked, settings, progress)
-    accuracy_interval, unknown = _accuracy(rows, level)
-    unseen, unseen_accuracy, reasons = _on_unseen_words(tagger, rows)
+    unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
     return TagEvaluation(
-        accuracy=float(rows.right.mean()),
-        accuracy_interval=accuracy_interval,
+        accuracy=_accuracy(rows, level),
         tokens=len(rows.right),
         sentences=len(read.sentences),
         cluster=cluster,
@@ -220,7 +218,7 @@ def evaluate_tagger(
         unseen_tags=rows.unseen_tags,
         model=name or path,
         measured=found,
-        reasons=reasons | unknown,
+        level=level,
     )
 
 
@@ -242,8 +240,8 @@ def read_gold(text: Any, column: Column | None, progress: Progress | None) -> Ta
     return text
 
 
-def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]:
-    """Mean of what is right with clusters as units, and why its interval is not known.
+def _accuracy(rows: TaggerRows, level: float) -> Quantity:
+    """Mean of what is right with clusters as units.
 
     Wilson's interval of an effective number of tokens, as for the frequency in a bin: those divided by the
     design effect, and by that of quantiles of t, since the spread is known from the clusters alone.
@@ -255,29 +253,29 @@ def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]
     """
     mean = float(rows.right.mean())
     if mean in (0.0, 1.0):
-        return Estimate(mean, reason=NO_SPREAD, level=level), {"accuracy_interval": NO_SPREAD}
+        return Quantity(mean, reason=NO_SPREAD)
     clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
     nothing = np.zeros(len(rows.right))
     found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
     error = found.difference.standard_error
     if error is None or found.clusters is None:
-        return found.difference, {"accuracy_interval": found.reasons["difference.low"]}
+        return Quantity(mean, standard_error=error, reason=found.difference.reason)
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
     quantiles = quantile(level, found.clusters) / quantile(level, 0)
     number = len(rows.right) / (effect * quantiles**2)
     low, high = wilson(np.array([mean]), np.array([number]), level)
-    return Estimate(mean, float(low[0]), float(high[0]), error, level=level), {}
+    return Quantity(mean, float(low[0]), float(high[0]), error)
 
 
-def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, float | None, dict[str, str]]:
-    """Tokens that training has not seen, the accuracy on them, and why either is not known."""
+def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
+    """Tokens that training has not seen, and the accuracy on them."""
     vocabulary = getattr(tagger, "vocabulary", None)
     if vocabulary is None:
-        return None, None, dict.fromkeys(("unseen_words", "unseen_words_accuracy"), CANNOT_SAY)
+        return None, Quantity(None, reason=CANNOT_SAY)
     known = set(vocabulary)
     flat = chain.from_iterable(rows.text.sentences)
     unseen = np.fromiter((token not in known for token in flat), bool, len(rows.right))
     if not unseen.any():
-        return 0, None, {"unseen_words_accuracy": NONE_UNSEEN}
-    return int(unseen.sum()), float(rows.right[unseen].mean()), {}
+        return 0, Quantity(None, reason=NONE_UNSEEN)
+    return int(unseen.sum()), Quantity(float(rows.right[unseen].mean()))
