@@ -12,14 +12,18 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.records.fields import Field, fields_of, numbers_of
+from calibrant.records.fields import Field, Interval, fields_of, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
 from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
-PLACES = {True: slice(None), False: slice(1), "only": slice(1, None)}  # of a number and its interval
+PLACES: dict[Interval, slice] = {
+    True: slice(None),
+    False: slice(1),
+    "only": slice(1, None),
+}  # of a number and its interval
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 

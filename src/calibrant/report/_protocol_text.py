@@ -239,8 +239,9 @@ def selective_table(found: Protocol) -> TextTable | None:
     for name, curve in chosen:
         row = [name]
         for point in curve.points:
-            row += [text.number(point.accuracy, 3), text.span(point.low, point.high, 3)]
-        rows.append((*row, text.number(curve.area, 3), text.number(curve.best_area, 3)))
+            found_at = point.accuracy
+            row += [text.number(found_at.estimate, 3), text.span(found_at.low, found_at.high, 3)]
+        rows.append((*row, text.number(curve.area.estimate, 3), text.number(curve.best_area, 3)))
     return TextTable(
         "Accuracy on what it is surest of",
         (*head, "area", "best area"),

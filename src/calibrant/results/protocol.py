@@ -316,12 +316,7 @@ class Protocol(Result):
             (
                 *(compared.metric, pair.first, pair.second),
                 known(pair.difference, pair.reasons, "difference"),
-                between(
-                    pair.bootstrap.difference.low,
-                    pair.bootstrap.difference.high,
-                    {"low": pair.bootstrap.reason or ""},
-                    "low",
-                ),
+                between(*_ends(pair), {"low": pair.bootstrap.reason or ""}, "low"),
                 known(pair.permutation.p_value, {"p": pair.permutation.reason or ""}, "p"),
                 known(pair.holm_p_value, pair.reasons, "holm_p_value"),
                 pair.better,
@@ -331,3 +326,7 @@ class Protocol(Result):
         )
         caption = f"Differences, first minus second: intervals, {self.alternative} permutation test"
         return (Table("differences", columns, rows, caption),) if rows else ()
+
+
+def _ends(pair: MetricPair) -> tuple[float | None, float | None]:
+    return pair.bootstrap.difference.low, pair.bootstrap.difference.high

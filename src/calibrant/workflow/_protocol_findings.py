@@ -74,9 +74,10 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             text = f"{pair.first} and {pair.second} cannot be compared by {comparison.metric}: {why}."
             yield Finding("difference", False, text)
             continue
+        found = pair.bootstrap.difference
         said = (
             f"difference in {comparison.metric} {_signed(pair.difference)}, "
-            f"{_interval(pair.bootstrap.difference.low, pair.bootstrap.difference.high, level)}, {_p(pair.holm_p_value)}"
+            f"{_interval(found.low, found.high, level)}, {_p(pair.holm_p_value)}"
         )
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
@@ -149,13 +150,13 @@ def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator
         found = system.selective
         if found is None:
             continue
-        half = next(point for point in found.points if point.coverage <= 0.75)
+        kept = next(point for point in found.points if point.coverage <= 0.75).accuracy
         right = 1 - found.error_rate
         said = (
-            f"{system.name} is right on {_percent(half.accuracy)} of the half that it is surest of, "
-            f"{_interval(half.low, half.high, level)}, against {_percent(right)} of all"
+            f"{system.name} is right on {_percent(kept.estimate or 0.0)} of the half that it is surest of, "
+            f"{_interval(kept.low, kept.high, level)}, against {_percent(right)} of all"
         )
-        gains = half.low is not None and half.low > right
+        gains = kept.low is not None and kept.low > right
         text = f"{said}." if gains else f"{said}: no gain is shown."
         yield Finding("selective", gains, text)
 
