@@ -19,11 +19,8 @@ from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
-PLACES: dict[Interval, slice] = {
-    True: slice(None),
-    False: slice(1),
-    "only": slice(1, None),
-}  # of a number and its interval
+# Of a number and its interval, the cells that a row shows.
+PLACES: dict[Interval, slice] = {True: slice(None), False: slice(1), "only": slice(1, None)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -291,8 +288,10 @@ def columns_of(
             columns.append(Column(each.name, heading, "interval", meaning=f"Interval of: {each.meaning}"))
     rows = []
     for record in records:
-        both = [(cells(*each.of(record), each), PLACES[each.interval]) for each in shown]
-        rows.append(tuple(cell for pair, places in both for cell in pair[places]))
+        row: list[Cell] = []
+        for each in shown:
+            row += cells(*each.of(record), each)[PLACES[each.interval]]
+        rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
 
