@@ -47,7 +47,7 @@ def score_intervals(
 
     Examples
     --------
-    >>> found = IntervalEstimate(0.8, 0.05, 0.7, 0.9, 0.95, 100)
+    >>> found = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
     >>> ax = score_intervals(["system"], [("accuracy", [found])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']
