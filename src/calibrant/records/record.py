@@ -12,14 +12,15 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.records.fields import Field, fields_of, in_full, numbers_of
+from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
 from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
-PLACES = {True: slice(None), False: slice(1), "only": slice(1, None)}  # of a number and its interval
+# Of a number and its interval, the cells that a row shows.
+PLACES: dict[Interval, slice] = {True: slice(None), False: slice(1), "only": slice(1, None)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -312,8 +313,10 @@ def columns_of(
             columns.append(Column(each.name, heading, "interval", each.digits, meaning))
     rows = []
     for record in records:
-        both = [(cells(*each.of(record), each), PLACES[each.interval]) for each in shown]
-        rows.append(tuple(cell for pair, places in both for cell in pair[places]))
+        row: list[Cell] = []
+        for each in shown:
+            row += cells(*each.of(record), each)[PLACES[each.interval]]
+        rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
 
