@@ -115,7 +115,7 @@ def test_one_tag_of_the_record_is_compared_again(data: Path, record: dict[str, A
     assert now["positives"] == then["positives"]
     # Training on another machine rounds otherwise, a little.
     assert now["first"] == pytest.approx(then["first"], rel=0.01)  # see above
-    # The record was made before the bins of the debiased error had sections; its interval contains the new value.
+    # The record has the bins of an earlier build; its interval contains the new value.
     assert then["low"] < now["difference"] < then["high"]
     assert now["second"] == pytest.approx(then["second"], abs=then["high"] - then["low"])
 

@@ -75,7 +75,6 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
             text = f"{pair.first} and {pair.second} cannot be compared by {comparison.metric}: {why}."
             yield Finding("difference", False, text)
             continue
-        found = pair.bootstrap.difference
         said = (
             f"difference in {comparison.metric} {_signed(difference.estimate)}, "
             f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
