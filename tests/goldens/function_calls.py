@@ -86,11 +86,22 @@ def _variants(module: ModuleType, name: str, given: Inputs, *args: Any, **option
 
 def _of_pairs(given: Inputs) -> Calls:
     names = (
-        "brier_score", "calibration_in_the_large", "calibration_mse", "cox_calibration",
-        "debiased_rms_calibration_error", "debiased_squared_error", "expected_calibration_error",
-        "isotonic_bins", "kumar_debiased_squared_error", "log_loss", "max_calibration_error",
-        "rms_calibration_error", "scores", "smooth_calibration_error", "uniform_bins",
-    )  # fmt: skip
+        "brier_score",
+        "calibration_in_the_large",
+        "calibration_mse",
+        "cox_calibration",
+        "debiased_rms_calibration_error",
+        "debiased_squared_error",
+        "expected_calibration_error",
+        "isotonic_bins",
+        "kumar_debiased_squared_error",
+        "log_loss",
+        "max_calibration_error",
+        "rms_calibration_error",
+        "scores",
+        "smooth_calibration_error",
+        "uniform_bins",
+    )
     found: Calls = {}
     for name in names:
         found |= _variants(measure, name, given)
@@ -146,11 +157,26 @@ def _of_sources(given: Inputs) -> Calls:
     clustered = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
     bins, wide = measure.adaptive(tally, size=20), measure.uniform(tally, 5)
     pairs, other = binary(given, 0), binary(given, 1)
-    of_tally = ("brier_of", "calibration_in_the_large_of", "cox_calibration_of", "debiased_squared_error_of",
-                "isotonic", "scores_of", "smooth_calibration_error_of", "error_interval")  # fmt: skip
-    of_bins = ("brier_decomposition", "calibration_mse_of", "consistency_bars", "expected_calibration_error_of",
-               "kumar_debiased_squared_error_of", "max_calibration_error_of", "plug_in_errors",
-               "rms_calibration_error_of")  # fmt: skip
+    of_tally = (
+        "brier_of",
+        "calibration_in_the_large_of",
+        "cox_calibration_of",
+        "debiased_squared_error_of",
+        "isotonic",
+        "scores_of",
+        "smooth_calibration_error_of",
+        "error_interval",
+    )
+    of_bins = (
+        "brier_decomposition",
+        "calibration_mse_of",
+        "consistency_bars",
+        "expected_calibration_error_of",
+        "kumar_debiased_squared_error_of",
+        "max_calibration_error_of",
+        "plug_in_errors",
+        "rms_calibration_error_of",
+    )
     found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in of_tally}
     found |= {
         f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in of_tally
@@ -258,8 +284,17 @@ def _tallies(given: Inputs) -> Calls:
 
     clustered = tally(clusters=given.cluster)
     pairs = measure.top_event(measure.class_predictions(given.answer, given.prob))
-    shapes = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives",
-              "total_weight", "cluster_names", "cluster_count")  # fmt: skip
+    shapes = (
+        "sum_score",
+        "sum_score2",
+        "sum_score_positive",
+        "score",
+        "total_n",
+        "total_positives",
+        "total_weight",
+        "cluster_names",
+        "cluster_count",
+    )
 
     def emptied() -> int:
         found = accumulated()
@@ -464,8 +499,15 @@ ENTITIES = [["a", "a", "b", "a", "b"], ["x", "y", "x"]]
 def _antecedents() -> Calls:
     made = antecedents()
     shapes = ("document_count", "mention_count", "probabilities", "mention_numbers")
-    called = ("new_probabilities", "best_antecedents", "pair_probabilities", "entity_count_distribution",
-              "singleton_probabilities", "entropy", "linked_probabilities")  # fmt: skip
+    called = (
+        "new_probabilities",
+        "best_antecedents",
+        "pair_probabilities",
+        "entity_count_distribution",
+        "singleton_probabilities",
+        "entropy",
+        "linked_probabilities",
+    )
     rows = [[[1.0], [0.5, 0.5], [0.2, 0.6, 0.2]]]
     return {
         "AntecedentPosterior": lambda: made.probabilities,
