@@ -99,7 +99,7 @@ def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: P
     ]
     tables = {each.model: each.table for each in found.tasks}
     for folder, name in (("one", f"one {HOSTILE}"), ("two", "two")):
-        rows = {row.keys: row for row in tables[name].rows}
+        rows = {row.keys: row for row in tables[name].slices}
         assert set(rows) == {("quiz", f"{HOSTILE} law"), ("quiz", f"{HOSTILE} art")}
         top = open_log(runs / folder / f"samples_law_{DATE}.jsonl", view="top").read()
         law = rows["quiz", f"{HOSTILE} law"]

@@ -315,7 +315,8 @@ def columns_of(
     for record in records:
         row: list[Cell] = []
         for each in shown:
-            row += cells(*each.of(record), each)[PLACES[each.interval]]
+            both: tuple[Cell, ...] = cells(*each.of(record), each)
+            row += both[PLACES[each.interval]]
         rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
