@@ -40,7 +40,7 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", *_changes(report, level)]
     if report.groups is not None:
         part = group_part(report.groups)
-        lines += ["", "Group by group", *text.table([part.table.head, *part.table.slices])]
+        lines += ["", "Group by group", *text.table([part.table.head, *part.table.rows])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
         difference = found.difference

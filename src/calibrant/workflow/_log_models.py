@@ -53,5 +53,5 @@ def task_errors(
         tallies = tally_by(predictions, BY, event="top")
         found.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
         notes += [note if len(names) == 1 else f"{name}: {note}" for note in predictions.log.notes]
-    several = any(len(each.table.rows) > 1 for each in found)
+    several = any(len(each.table.slices) > 1 for each in found)
     return (tuple(found) if several else ()), notes
