@@ -76,14 +76,14 @@ def log_losses(one: Input) -> Comparison:
 
 
 def brier_skill(one: Input) -> Comparison:
-    return score_of(one, "d2_brier_score", scores(**arguments(one)).brier_skill, pos_label=1)
+    return score_of(one, "d2_brier_score", scores(**arguments(one)).brier_skill.estimate, pos_label=1)
 
 
 def log_skill(one: Input) -> Comparison:
-    ours = scores(**arguments(one)).log_skill
+    ours = scores(**arguments(one)).log_skill.estimate
     if scores(**arguments(one)).certain_and_wrong:
         inside = np.clip(one.score, np.finfo(np.float64).eps, 1 - np.finfo(np.float64).eps)
-        clipped = scores(one.label, inside).log_skill
+        clipped = scores(one.label, inside).log_skill.estimate
         return compare(ours, partial(_log_skill, one), CLIPPED, lambda: (_log_skill(one), clipped))
     return score_of(one, "d2_log_loss_score", ours, labels=[0, 1])
 

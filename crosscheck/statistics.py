@@ -53,7 +53,7 @@ def interval_of_mean(one: Paired) -> Comparison:
     from statsmodels.stats.weightstats import DescrStatsW
 
     found = mean_interval(one.first)
-    return compare([found.low, found.high], lambda: list(DescrStatsW(one.first).tconfint_mean()))
+    return compare([found.mean.low, found.mean.high], lambda: list(DescrStatsW(one.first).tconfint_mean()))
 
 
 def permutation(one: Paired) -> Comparison:
@@ -91,7 +91,8 @@ def bootstrap(one: Paired) -> Comparison:
         apart = difference(theirs(), ours)
         return apart is not None and apart < np.ptp(theirs()) / 20
 
-    ours = None if found.low is None else [found.low, found.high]
+    ends = found.difference
+    ours = None if ends.low is None else [ends.low, ends.high]
     reason = FEW_UNITS if found.method == "t" else OTHER_DRAWS
     return compare(ours, theirs, ALIKE if same_throughout(one) else reason, because)
 

@@ -61,12 +61,11 @@ def test_scores_are_those_of_scikit_learn(average: str, some: list[str] | None, 
 
 
 def test_what_is_never_predicted_has_no_precision_and_a_reason() -> None:
-    found = classification_scores(["a", "b", "b"], ["b", "b", "b"], labels=["a", "b", "c"]).to_dict()
-    first, _, third = found["by_class"]
-    assert (first["precision"], first["recall"], first["f1"]) == (None, 0, 0)
-    assert first["reasons"]["precision"] == "the class is never predicted"
-    assert third["f1"] is None
-    assert third["reasons"]["f1"] == "the class is neither predicted nor in the reference"
+    first, _, third = classification_scores(["a", "b", "b"], ["b", "b", "b"], labels=["a", "b", "c"]).by_class
+    assert (first.precision.estimate, first.recall.estimate, first.f1.estimate) == (None, 0, 0)
+    assert first.precision.reason == "the class is never predicted"
+    assert third.f1.estimate is None
+    assert third.f1.reason == "the class is neither predicted nor in the reference"
 
 
 def test_a_perfect_score_has_an_interval_that_is_not_a_point() -> None:

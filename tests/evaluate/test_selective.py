@@ -31,11 +31,11 @@ def test_the_curve_is_the_error_rate_of_what_is_kept() -> None:
     correct, confidence = example(0, 50)
     found = risk_coverage(correct, confidence)
     order = np.argsort(-confidence)
-    for row in found.to_rows():
-        kept = correct[confidence >= row["threshold"]]
-        assert row["coverage"] == pytest.approx(len(kept) / 50)
-        assert row["risk"] == pytest.approx(1 - kept.mean())
-    assert found.area == pytest.approx(area_of(correct[order]))
+    for coverage, risk, threshold in zip(found.coverage, found.risk, found.threshold, strict=True):
+        kept = correct[confidence >= threshold]
+        assert coverage == pytest.approx(len(kept) / 50)
+        assert risk == pytest.approx(1 - kept.mean())
+    assert found.area.estimate == pytest.approx(area_of(correct[order]))
     assert found.error_rate == pytest.approx(1 - correct.mean())
     assert found.best_area == pytest.approx(area_of(np.sort(correct)[::-1]))
 
@@ -43,9 +43,9 @@ def test_the_curve_is_the_error_rate_of_what_is_kept() -> None:
 def test_equally_confident_items_have_no_order() -> None:
     correct, confidence = [1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1]
     areas = [area_of(np.array([1, *middle, 1])) for middle in itertools.permutations([0, 1, 0])]
-    assert risk_coverage(correct, confidence).area == pytest.approx(np.mean(areas))
+    assert risk_coverage(correct, confidence).area.estimate == pytest.approx(np.mean(areas))
     shuffled = risk_coverage([0, 1, 0, 1, 1], [0.5, 0.9, 0.5, 0.1, 0.5])
-    assert shuffled.area == pytest.approx(np.mean(areas))
+    assert shuffled.area.estimate == pytest.approx(np.mean(areas))
 
 
 def test_the_standard_error_of_the_area_is_that_of_a_bootstrap() -> None:
@@ -54,8 +54,8 @@ def test_the_standard_error_of_the_area_is_that_of_a_bootstrap() -> None:
     draws = []
     for _ in range(800):
         rows = random.integers(400, size=400)
-        draws.append(risk_coverage(correct[rows], confidence[rows], coverages=()).area)
-    assert risk_coverage(correct, confidence).area_standard_error == pytest.approx(np.std(draws), rel=0.08)
+        draws.append(risk_coverage(correct[rows], confidence[rows], coverages=()).area.estimate or 0.0)
+    assert risk_coverage(correct, confidence).area.standard_error == pytest.approx(np.std(draws), rel=0.08)
 
 
 def test_copies_in_clusters_count_once() -> None:
@@ -64,16 +64,16 @@ def test_copies_in_clusters_count_once() -> None:
     copies = risk_coverage(
         np.repeat(correct, 3), np.repeat(confidence, 3), clusters=np.repeat(np.arange(200), 3)
     )
-    assert copies.area_standard_error == pytest.approx(alone.area_standard_error, rel=0.02)
-    assert copies.points[0].low == pytest.approx(alone.points[0].low, abs=0.01)
+    assert copies.area.standard_error == pytest.approx(alone.area.standard_error, rel=0.02)
+    assert copies.points[0].accuracy.low == pytest.approx(alone.points[0].accuracy.low, abs=0.01)
 
 
 def test_a_model_that_is_always_right_has_no_interval_of_the_area() -> None:
     found = risk_coverage([1, 1, 1], [0.9, 0.8, 0.7], coverages=[1.0])
-    assert (found.area, found.area_low) == (0, None)
-    assert "every item is right" in found.reasons["area_low"]
-    assert found.points[0].accuracy == 1
-    assert found.points[0].low == pytest.approx(0.4385, abs=1e-4)  # Wilson's, of three items
+    assert (found.area.estimate, found.area.low) == (0, None)
+    assert "every item is right" in (found.area.reason or "")
+    assert found.points[0].accuracy.estimate == 1
+    assert found.points[0].accuracy.low == pytest.approx(0.4385, abs=1e-4)  # Wilson's, of three items
 
 
 def test_what_cannot_be_ranked_is_refused() -> None:

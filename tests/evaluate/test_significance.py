@@ -206,7 +206,7 @@ def test_the_paired_bootstrap_agrees_with_the_t_test_on_many_items() -> None:
     second = first - random.normal(0.02, 0.2, 400)
     found, expected = paired_bootstrap(first, second, samples=8000), paired_t_test(first, second)
     assert (found.difference.low, found.difference.high) == pytest.approx(
-        (expected.low, expected.high), abs=2e-3
+        (expected.difference.low, expected.difference.high), abs=2e-3
     )
     assert found.p_value == pytest.approx(expected.p_value, abs=0.02)
 

@@ -192,12 +192,12 @@ def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:
     record = class_errors(label, prob, classes=["a", "b", "c"], bin_size=100)
     each = [calibration_mse(label == k, prob[:, k], bin_size=100) for k in range(3)]
     assert record.marginal_calibration_error == pytest.approx(math.sqrt(np.mean(each)), abs=1e-14)
-    assert [row["class"] for row in record.to_rows()] == ["a", "b", "c"]
-    assert record.positives.tolist() == np.bincount(label).tolist()
-    assert record.mean_score == pytest.approx(prob.mean(axis=0))
-    assert record.to_dict()["errors"][1]["calibration_mse"] == pytest.approx(each[1])
+    assert [each.label for each in record.by_class] == ["a", "b", "c"]
+    assert [each.positives for each in record.by_class] == np.bincount(label).tolist()
+    assert [each.mean_score for each in record.by_class] == pytest.approx(prob.mean(axis=0))
+    assert record.to_dict()["by_class"][1]["calibration_mse"] == pytest.approx(each[1])
 
 
 def test_a_class_that_never_occurs_is_measured_too() -> None:
     record = class_errors([0, 0], [[0.5, 0.5], [0.5, 0.5]])
-    assert record.errors[1].mean_gap == -0.5
+    assert record.by_class[1].mean_gap == -0.5

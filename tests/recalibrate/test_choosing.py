@@ -21,6 +21,7 @@ from calibrant.recalibrate import (
     choose_recalibrator,
     frequency_candidates,
 )
+from calibrant.results import RecalibratorCandidate
 
 COUNTS = {"N": 60, "V": 30, "A": 7, "UH": 3}
 
@@ -34,17 +35,21 @@ def labelled(n: int, seed: int, *, spread: float = 2.0) -> LabelledScores:
     return LabelledScores(q, rng.random(n) < p, np.array(list(COUNTS))[code], np.arange(n) // 10)
 
 
-def losses(data: LabelledScores) -> dict[str, dict[str, Any]]:
+def losses(data: LabelledScores) -> tuple[str, dict[str, RecalibratorCandidate]]:
     candidates = frequency_candidates(Platt(), COUNTS, groups=(1, 2, 20))
-    return {row["name"]: row for row in choose_recalibrator(candidates, data).to_rows()}
+    choice = choose_recalibrator(candidates, data)
+    return choice.chosen, {each.name: each for each in choice.candidates}
 
 
 def test_many_groups_are_chosen_where_classes_differ_and_gain_nothing_where_they_do_not() -> None:
-    apart, alike = losses(labelled(4000, 0)), losses(labelled(4000, 0, spread=0))
-    assert apart["G=20"]["chosen"]
-    assert apart["G=1"]["low"] > 0
-    assert apart["G=1"]["difference"] == pytest.approx(apart["G=1"]["loss"] - apart["G=20"]["loss"])
-    assert abs(alike["G=1"]["loss"] - alike["G=20"]["loss"]) < apart["G=1"]["difference"] / 10
+    (chosen, apart), (_, alike) = losses(labelled(4000, 0)), losses(labelled(4000, 0, spread=0))
+    assert chosen == "G=20"
+    difference = apart["G=1"].difference
+    assert difference is not None
+    assert (difference.low or 0) > 0
+    gains = [(each["G=1"].loss.estimate or 0) - (each["G=20"].loss.estimate or 0) for each in (apart, alike)]
+    assert difference.estimate == pytest.approx(gains[0])
+    assert abs(gains[1]) < gains[0] / 10
 
 
 @pytest.mark.parametrize("objective", ["brier", "log-loss", "calibration"])
@@ -62,7 +67,7 @@ def test_the_loss_is_that_of_all_scores_mended_by_the_other_folds_maps(objective
         "log-loss": log_loss(y, held),
         "calibration": debiased_squared_error(y, held, clusters=cluster),
     }
-    assert choice.candidates[0].loss == pytest.approx(expected[objective], rel=1e-9)
+    assert choice.candidates[0].loss.estimate == pytest.approx(expected[objective], rel=1e-9)
     assert (choice.folds, choice.pairs, choice.clusters, choice.seed) == (3, 600, 60, 5)
 
 
@@ -70,10 +75,13 @@ def test_a_paired_interval_is_that_of_a_mean_over_clusters() -> None:
     data = labelled(500, 2)
     choice = choose_recalibrator({"a": Platt(), "b": HistogramBinning(bins=2)}, data, folds=2)
     other = next(found for found in choice.candidates if found.name != choice.chosen)
-    (row,) = (row for row in choice.to_rows() if row["name"] == other.name)
-    assert row["low"] < row["difference"] < row["high"]
-    assert row["difference"] > 0
-    assert (row["low"] + row["high"]) / 2 == pytest.approx(row["difference"])
+    found = other.difference
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert (found.estimate or 0) > 0
+    assert found.low < (found.estimate or 0) < found.high
+    assert (found.low + found.high) / 2 == pytest.approx(found.estimate)
 
 
 def test_ties_go_to_the_first_candidate() -> None:
@@ -96,8 +104,8 @@ def test_a_candidate_that_cannot_be_fitted_has_no_loss_and_says_why() -> None:
     lost = {"N": ["N"], "V": ["V"], "A": ["A"]}
     choice = choose_recalibrator({"lost": PerGroup(Platt(), lost), "platt": Platt()}, data)
     assert choice.chosen == "platt"
-    assert choice.candidates[0].loss is None
-    assert "'UH' is in no group" in choice.candidates[0].reasons["loss"]
+    assert choice.candidates[0].loss.estimate is None
+    assert "'UH' is in no group" in (choice.candidates[0].loss.reason or "")
     with pytest.raises(InputError, match="is in no group"):
         choose_recalibrator({"lost": PerGroup(Platt(), lost)}, data)
 
@@ -107,8 +115,8 @@ def test_an_infinite_log_loss_is_none_and_never_chosen() -> None:
     choice = choose_recalibrator(
         {"bins": HistogramBinning(bins=80), "platt": Platt()}, data, objective="log-loss"
     )
-    assert (choice.chosen, choice.candidates[0].loss) == ("platt", None)
-    assert "infinite" in choice.candidates[0].reasons["loss"]
+    assert (choice.chosen, choice.candidates[0].loss.estimate) == ("platt", None)
+    assert "infinite" in (choice.candidates[0].loss.reason or "")
 
 
 def test_scores_below_the_threshold_take_no_part() -> None:

@@ -42,5 +42,5 @@ def test_isotonic_regression_cannot_lower_the_auc_of_its_own_pairs() -> None:
 def test_one_label_has_no_auc_and_the_record_says_why() -> None:
     effect = order_effect([1, 1], [0.1, 0.2], [0.3, 0.3])
     assert effect.auc_change is None
-    assert effect.reasons["auc_change"] == "all labels are the same"
+    assert effect.reason == "all labels are the same"
     assert effect.to_dict()["distinct_after"] == 1

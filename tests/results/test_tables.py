@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from calibrant.evaluate import mean_interval
 from calibrant.exceptions import InputError
 from calibrant.records.formats import latex_text
 from calibrant.records.table import Column, Table, Undefined, table_of
-from calibrant.results import MeanInterval
 
 HOSTILE = (
     r"a_b & c%",
@@ -139,14 +139,14 @@ def test_a_table_of_rows_makes_intervals_of_lows_and_highs_and_leaves_out_what_i
 
 
 def test_a_record_without_a_table_of_its_own_shows_its_fields_and_why_some_are_empty() -> None:
-    record = MeanInterval(0.5, None, None, None, None, None, None, 1, 0.95, reasons={"low": "one value"})
-    assert "| mean               | 0.5000 |" in record.to_markdown()
-    assert record.to_markdown().endswith("Undefined (low): one value\n")
+    record = mean_interval([0.5])
+    assert re.search(r"\| Mean +\| 0.5000 \| +- \|", record.to_markdown())
+    assert record.to_markdown().endswith("Standard deviation): one value has no spread\n")
 
 
 def test_a_table_that_is_not_there_is_an_error_that_names_those_there_are() -> None:
-    record = MeanInterval(0.5, None, None, None, None, None, None, 1, 0.95)
-    with pytest.raises(InputError, match="no table 'bins': it has fields"):
+    record = mean_interval([0.5])
+    with pytest.raises(InputError, match="no table 'bins': it has numbers"):
         record.to_csv("bins")
 
 

@@ -47,7 +47,7 @@ def score_intervals(
 
     Examples
     --------
-    >>> found = IntervalEstimate(0.8, 0.05, 0.7, 0.9, 0.95, 100)
+    >>> found = IntervalEstimate(0.8, 0.7, 0.9, 0.05, level=0.95, units=100)
     >>> ax = score_intervals(["system"], [("accuracy", [found])])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['system']
@@ -86,9 +86,11 @@ def risk_coverage_curves(curves: Sequence[tuple[str, RiskCoverage]], *, ax: Axes
 
     Examples
     --------
+    >>> from calibrant.records import Quantity
     >>> from calibrant.results.selective import RiskCoverage
     >>> curve = {"coverage": (0.5, 1.0), "risk": (0.0, 0.2), "threshold": (0.9, 0.5), "n": 2, "level": 0.95}
-    >>> found = RiskCoverage(0.1, None, None, None, 0.0, 0.1, 0.2, (), **curve)
+    >>> errors = {"area": Quantity(0.1), "best_area": 0.0, "excess_area": 0.1, "error_rate": 0.2}
+    >>> found = RiskCoverage(points=(), **errors, **curve)
     >>> risk_coverage_curves([("model", found)]).get_xlabel()
     'share of items kept, the surest first'
     """

@@ -12,14 +12,15 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.records.fields import Field, fields_of, numbers_of
+from calibrant.records.fields import Field, Interval, fields_of, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
 from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
-PLACES = {True: slice(None), False: slice(1), "only": slice(1, None)}  # of a number and its interval
+# Of a number and its interval, the cells that a row shows.
+PLACES: dict[Interval, slice] = {True: slice(None), False: slice(1), "only": slice(1, None)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -106,20 +107,15 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     Examples
     --------
-    >>> from typing import Annotated
-    >>> from calibrant.records import number, name
-    >>> class Length(Record, frozen=True):
-    ...     "Length of a text."
-    ...     text: Annotated[str, name("Text", "Name of the text.")]
-    ...     words: Annotated[int, number("Words", "Number of words.", group="Size", headline=True)]
-    >>> print(Length("a", 1200).to_text(meanings=True), end="")
-    Length of a text
-      number  value
-    Size
-      Words   1,200
-      Words: Number of words.
-    >>> Length("a", 1200), Length("a", 1200).to_json()
-    (Length(text='a', words=1200), '{"schema_version": 1, "text": "a", "words": 1200}')
+    >>> from calibrant.results import DisputedItem
+    >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
+    >>> print(found.to_text(), end="")
+    An item on which annotators differ
+      number     value
+    Agreement
+      Agreement  0.5000
+    >>> found
+    DisputedItem(item='sentence 7')
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,9 +146,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         found: dict[str, list[str]] = {}
         for label, text in _warnings(self):
             found.setdefault(text, []).append(label)
-        return tuple(
-            ": ".join(filter(None, (", ".join(filter(None, about)), text))) for text, about in found.items()
-        )
+        labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
+        return tuple(f"{label}{text}" for text, label in labels.items())
 
     def settings(self) -> dict[str, str]:
         """Return the label and value of each headline setting, and of those that all its rows share."""
@@ -189,7 +184,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tables += [self._rows_table(each, records, level)] if records else []
                 if len(records) == 1 and any(field.role == "rows" for field in fields_of(type(records[0]))):
                     tables += records[0].to_tables()
-            elif each.role in ("number", "part") and all(table.name != "numbers" for table in tables):
+            elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
         return (*tables, *self.more_tables())
 
@@ -295,8 +290,10 @@ def columns_of(
             columns.append(Column(each.name, heading, "interval", meaning=f"Interval of: {each.meaning}"))
     rows = []
     for record in records:
-        both = [(cells(*each.of(record), each), PLACES[each.interval]) for each in shown]
-        rows.append(tuple(cell for pair, places in both for cell in pair[places]))
+        row: list[Cell] = []
+        for each in shown:
+            row += cells(*each.of(record), each)[PLACES[each.interval]]
+        rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
 
@@ -384,6 +381,12 @@ def worded(value: Any, unit: str | None = None) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
+def _has_numbers(field: Field) -> bool:
+    if field.role != "part" or field.kind is None:
+        return field.role == "number"
+    return any(each.role == "number" for each in numbers_of(field.kind))
+
+
 def _title(kind: type[Record]) -> str:
     return first_line(kind.__doc__) or kind.__name__
 
@@ -431,11 +434,11 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
-    """The warnings of rows, each with the names of the rows that have it."""
+    """The warnings of rows, each with the names of the rows that have it; those of quantities are in JSON."""
     found: dict[str, list[str]] = {}
     names = [each for each in numbers_of(type(records[0])) if each.role == "name"]
     for record in records:
-        for text in record.warnings():
+        for text in dict.fromkeys(text for label, text in _warnings(record) if not label):
             found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
     for text, about in found.items():
         more = f" and {len(about) - 3} more" if len(about) > 3 else ""

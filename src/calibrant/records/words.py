@@ -96,7 +96,8 @@ def lower(label: str) -> str:
 
     Examples
     --------
-    >>> lower("Brier score"), lower("ECE bins")
-    ('brier score', 'ECE bins')
+    >>> lower("Log loss"), lower("ECE bins"), lower("CalibErr")
+    ('log loss', 'ECE bins', 'CalibErr')
     """
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    first = label.partition(" ")[0][1:]
+    return label[:1].lower() + label[1:] if first == first.lower() else label

@@ -27,9 +27,9 @@ class RecalibratorCandidate(Record, frozen=True, kw_only=True):
         Quantity | None,
         number(
             "Difference",
-            "Its loss minus that of the chosen one, with a paired interval over clusters; null for the chosen "
-            "one. The chosen one is the best of several on these data, so that differences are a little too "
-            "large.",
+            "Its loss minus that of the chosen one, with a paired interval over clusters; null for the "
+            "chosen one. The chosen one is the best of several on these data, so that differences are a "
+            "little too large.",
             group=LOSS,
             headline=True,
         ),

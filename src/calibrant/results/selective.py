@@ -36,8 +36,8 @@ class RiskCoverage(Record, frozen=True, kw_only=True):
         Quantity,
         number(
             "Area",
-            "Area under the risk-coverage curve: mean over coverages of the error rate on the items kept. 0 is "
-            "best; an order that says nothing has the error rate itself.",
+            "Area under the risk-coverage curve: mean over coverages of the error rate on the items kept. An "
+            "order that says nothing has the error rate itself.",
             group=CURVE,
             best=0,
             headline=True,

@@ -177,5 +177,5 @@ class TagEvaluation(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the tagger's fields, then those of the measurement, all at the top."""
         record = super().to_dict()
-        reasons = record.pop("reasons")
-        return {**record, **record.pop("measured"), "reasons": reasons}
+        reasons, measured = record.pop("reasons"), record.pop("measured")
+        return {**record, **measured, "reasons": reasons}

@@ -56,7 +56,8 @@ def fold_error_rates(
         for gap in gaps:
             test = paired_t_test(gap, np.zeros_like(gap), test_train_ratio=1 / (folds - 1))
             plain += test.p_value is not None and test.p_value <= SIZE
-            corrected += test.corrected_p_value is not None and test.corrected_p_value <= SIZE
+            p_value = None if test.corrected is None else test.corrected.p_value
+            corrected += p_value is not None and p_value <= SIZE
     return plain / replications, corrected / replications
 
 
@@ -164,8 +165,8 @@ def selective_coverage(
             cluster = np.arange(items) // cluster_size
             uniform = np.where(rng.random(items) < 0.5, uniform[cluster * cluster_size], uniform)
         found = risk_coverage(uniform < confidence, confidence, coverages=(0.5, 0.8), clusters=cluster)
-        limits = [(found.area_low, found.area_high), *((point.low, point.high) for point in found.points)]
-        for name, (low, high) in zip(truth, limits, strict=True):
-            if low is not None and high is not None:
-                inside[name].append(low <= truth[name] <= high)
+        estimates = [found.area, *(point.accuracy for point in found.points)]
+        for name, each in zip(truth, estimates, strict=True):
+            if each.low is not None and each.high is not None:
+                inside[name].append(each.low <= truth[name] <= each.high)
     return {name: float(np.mean(found)) for name, found in inside.items()}

@@ -17,6 +17,7 @@ from calibrant.recalibrate import (
     frequency_candidates,
 )
 from calibrant.recalibrate._base import BinaryRecalibrator
+from calibrant.records import Quantity
 from calibrant.studies._base import Row
 from calibrant.studies._sparse_maps import BINS, labelled, mended
 from calibrant.studies._sparse_scores import GROUPS, Tagset
@@ -44,9 +45,18 @@ def choice_rows(tagset: Tagset, seed: int) -> list[Row]:
             )
             losses[name] = (test.label - mended(made, tagset)) ** 2
         plain = next(losses[name] for name in ONE_MAP if name in losses)
-        for row in choice.to_rows():
-            gain, half = clustered_mean(plain - losses[row["name"]], test.sentence)
-            on_test = {"test": float(losses[row["name"]].mean()), "gain": gain}
+        for found in choice.candidates:
+            difference = found.difference or Quantity(None)
+            row = {
+                "name": found.name,
+                "loss": found.loss.estimate,
+                "difference": difference.estimate,
+                "low": difference.low,
+                "high": difference.high,
+                "chosen": found.name == choice.chosen,
+            }
+            gain, half = clustered_mean(plain - losses[found.name], test.sentence)
+            on_test = {"test": float(losses[found.name].mean()), "gain": gain}
             ends = {"gain, low": gain - half, "gain, high": gain + half}
             rows.append({"tagger": tagset.title, "technique": technique, **row, **on_test, **ends})
     return rows

@@ -261,7 +261,7 @@ def _accuracy(rows: TaggerRows, level: float) -> tuple[Estimate, dict[str, str]]
     found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
     error = found.difference.standard_error
     if error is None or found.clusters is None:
-        return found.difference, {"accuracy_interval": found.reasons["difference.low"]}
+        return found.difference, {"accuracy_interval": found.difference.reason or ""}
     independent = mean * (1 - mean) / len(rows.right)
     effect = max(1.0, error**2 / independent)
     quantiles = quantile(level, found.clusters) / quantile(level, 0)
