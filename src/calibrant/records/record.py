@@ -115,7 +115,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     Agreement
       Agreement  0.5000
     >>> found
-    DisputedItem(item='sentence 7')
+    DisputedItem(item='sentence 7', agreement=0.5000)
     """
 
     def to_dict(self) -> dict[str, Any]:
