@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import compress
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -20,7 +21,7 @@ from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
-PLACES: dict[Interval, slice] = {True: slice(None), False: slice(1), "only": slice(1, None)}
+PLACES: dict[Interval, tuple[bool, bool]] = {True: (True, True), False: (True, False), "only": (False, True)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -292,7 +293,7 @@ def columns_of(
     for record in records:
         row: list[Cell] = []
         for each in shown:
-            row += cells(*each.of(record), each)[PLACES[each.interval]]
+            row += compress(cells(*each.of(record), each), PLACES[each.interval])
         rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 
