@@ -79,7 +79,7 @@ def mean_interval(
     >>> folds = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]  # 2 x 5 folds
     >>> found = mean_interval(folds, test_train_ratio=1 / 4)
     >>> print(found.mean, found.corrected)
-    65.7000 [63.8797, 67.5203] 65.7000 [62.2946, 69.1054]
+    65.7000 [63.8824, 67.5176] 65.7000 [62.2997, 69.1003]
     """
     level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
     array = finite(values, "values")

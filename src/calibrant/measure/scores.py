@@ -216,7 +216,7 @@ def scores(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | N
 
     Examples
     --------
-    >>> round(scores([0, 1, 1, 0], [0.2, 0.9, 0.7, 0.4]).brier_skill, 2)
+    >>> round(scores([0, 1, 1, 0], [0.2, 0.9, 0.7, 0.4]).brier_skill.estimate, 2)
     0.7
     """
     return scores_of(pairs(y_true, y_prob, sample_weight=sample_weight))

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import compress
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -20,7 +21,7 @@ from calibrant.records.words import first_line, lower, number, percent
 
 SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
-PLACES: dict[Interval, slice] = {True: slice(None), False: slice(1), "only": slice(1, None)}
+PLACES: dict[Interval, tuple[bool, bool]] = {True: (True, True), False: (True, False), "only": (False, True)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
 
 
@@ -115,7 +116,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     Agreement
       Agreement  0.5000
     >>> found
-    DisputedItem(item='sentence 7')
+    DisputedItem(item='sentence 7', agreement=0.5000)
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -315,8 +316,7 @@ def columns_of(
     for record in records:
         row: list[Cell] = []
         for each in shown:
-            both: tuple[Cell, ...] = cells(*each.of(record), each)
-            row += both[PLACES[each.interval]]
+            row += compress(cells(*each.of(record), each), PLACES[each.interval])
         rows.append(tuple(row))
     return tuple(columns), tuple(rows)
 

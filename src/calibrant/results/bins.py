@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.results._base import Result, plain
+from calibrant.records.record import plain
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Bins(Result):
+class Bins:
     """Pairs summed by bin, in order of the score.
 
     Attributes

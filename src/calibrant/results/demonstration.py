@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from calibrant.records.table import Table
 from calibrant.results._base import Result
@@ -15,7 +14,7 @@ from calibrant.results.measurement import Measurement
 
 
 @dataclass(frozen=True)
-class TaggerStory(Result):
+class TaggerStory:
     """How far a tagger's probabilities can be trusted, before and after recalibration.
 
     Attributes
@@ -47,14 +46,6 @@ class TaggerStory(Result):
     range_intervals: BinIntervals
     shared_changes: GroupedChanges
     grouped_changes: GroupedChanges
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row for all scores and one a group, for each recalibrator."""
-        return [
-            {"recalibration": name, **row}
-            for name, changes in (("shared", self.shared_changes), ("grouped", self.grouped_changes))
-            for row in changes.to_rows()
-        ]
 
 
 @dataclass(frozen=True)

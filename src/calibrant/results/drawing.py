@@ -21,7 +21,7 @@ from calibrant.results.slices import SliceTable
 
 
 @dataclass(frozen=True)
-class BinIntervals(Result):
+class BinIntervals:
     """An interval of each bin's frequency, each for its bin alone (pointwise).
 
     Attributes
@@ -59,7 +59,7 @@ def bin_limits(found: Measurement) -> BinIntervals:
 
 
 @dataclass(frozen=True)
-class Drawing(Result):
+class Drawing:
     """What a report draws of one event of one model, beyond its measurement.
 
     Attributes
@@ -81,7 +81,7 @@ class Drawing(Result):
 
 
 @dataclass(frozen=True)
-class ModelDifference(Result):
+class ModelDifference:
     """How two named models differ on the same items, for one event.
 
     Attributes
@@ -105,7 +105,7 @@ class ModelDifference(Result):
 
 
 @dataclass(frozen=True)
-class ReportedModel(Result):
+class ReportedModel:
     """One model of a report.
 
     Attributes
@@ -125,7 +125,7 @@ class ReportedModel(Result):
 
 
 @dataclass(frozen=True)
-class TaskErrors(Result):
+class TaskErrors:
     """How one model does task by task, in a run of an evaluation.
 
     Attributes
