@@ -158,7 +158,7 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
 
 
-def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Quantity]:
+def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
     """The debiased error with the interval that was asked for, and its square."""
     square = debiased.debiased_mse
     undefined = debiased.reason if square is None else None
