@@ -106,25 +106,14 @@ def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def run_lines(found: ExtractedEvents) -> list[str]:
     """Word what a run did."""
-    new = found.documents - found.kept
-    lines = [
-        f"{text.counted(found.documents, 'document')} in {found.store}"
-        + (f", {text.count(found.kept)} of them from before" if found.kept else ""),
-        f"  {text.count(new)} done in {found.seconds:.1f} seconds; {text.count(found.skipped)} of them "
-        "cannot count, and were not parsed",
-        f"  {text.count(found.matched)} may count, for {text.count(found.countries)} countries; "
-        f"{text.counted(found.samples, 'sample')} each, seed {found.seed}",
-        f"  rules {found.rules}: {', '.join(found.verbs)}",
-        *(f"note: {note}" for note in found.notes),
-    ]
     store = shlex.quote(found.store)
-    return [
-        *lines,
-        "",
-        "Next",
-        f"  calibrant events table {store} --by year    counts with intervals",
-        f"  calibrant events uncertain {store}    documents near 50 %",
-    ]
+    return text.printed(
+        found,
+        steps=[
+            f"calibrant events table {store} --by year    counts with intervals",
+            f"calibrant events uncertain {store}    documents near 50 %",
+        ],
+    )
 
 
 def table_lines(found: EventTable) -> list[str]:

@@ -2,59 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from calibrant.records import Record, number, setting
 from calibrant.records.table import Column, Table, between, interval_heading, known
 from calibrant.records.words import counted, percent
 from calibrant.results._base import Result
 from calibrant.results.propagation import Drift
 
+DOCUMENTS = "Documents"
 
-@dataclass(frozen=True)
-class ExtractedEvents(Result):
-    """What a run wrote.
 
-    Attributes
-    ----------
-    store
-        The folder.
-    documents
-        Documents that were read.
-    kept
-        Of them those that the store had before.
-    skipped
-        Of those done now, documents that cannot count, and so were not parsed.
-    matched
-        Of those done now, documents that count for some country in some sample or in the 1-best structure.
-    countries
-        How many countries those are, together.
-    samples, seed
-        Of each document's entities.
-    rules, verbs
-        What counts as doing something.
-    workers
-        Processes; None for another executor.
-    seconds
-        How long it took.
-    notes
-        What else is to be known: damaged parts that were done again, conflicts in the lexicon.
-    """
+class ExtractedEvents(Record, frozen=True, kw_only=True):
+    """Events that were extracted into a store."""
 
-    store: str
-    documents: int
-    kept: int
-    skipped: int
-    matched: int
-    countries: int
-    samples: int
-    seed: int
-    rules: str
-    verbs: tuple[str, ...]
-    workers: int | None
-    seconds: float
-    notes: tuple[str, ...] = ()
+    store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
+    documents: Annotated[
+        int, number("Documents", "Documents that were read.", group=DOCUMENTS, headline=True)
+    ]
+    kept: Annotated[int, number("From before", "Documents that the store had before.", group=DOCUMENTS)]
+    skipped: Annotated[
+        int,
+        number(
+            "Cannot count",
+            "Documents that were done now and cannot count, and so were not parsed.",
+            group=DOCUMENTS,
+        ),
+    ]
+    matched: Annotated[
+        int,
+        number(
+            "May count",
+            "Documents that were done now and count for some country in some sample or in the 1-best "
+            "structure.",
+            group=DOCUMENTS,
+            headline=True,
+        ),
+    ]
+    countries: Annotated[
+        int, number("Countries", "Countries that these documents count for, together.", group=DOCUMENTS)
+    ]
+    samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
+    seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
+    rules: Annotated[str, setting("Rules", "Rules of what counts as doing something.", headline=True)]
+    verbs: Annotated[tuple[str, ...], setting("Verbs", "Verbs of the rules.", headline=True)]
+    workers: Annotated[
+        int | None, setting("Workers", "Number of processes; null for another executor.", headline=True)
+    ]
+    seconds: Annotated[float, setting("Seconds", "Time of the run, in seconds.", headline=True)]
+    notes: Annotated[
+        tuple[str, ...],
+        setting("Notes", "Damaged parts that were done again, and conflicts in the lexicon."),
+    ] = ()
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the notes."""
+        yield from (("", note) for note in self.notes)
 
 
 @dataclass(frozen=True)
