@@ -95,8 +95,10 @@ def found_by(
     """Run a command once; return its result, and what it prints as text."""
     kept: list[tuple[Printed, Sequence[str]]] = []
 
-    def keep(self: Printing, found: Printed, lines: Callable[[], Sequence[str]], **options: Any) -> None:
-        kept.append((found, lines()))
+    def keep(
+        self: Printing, found: Printed, lines: Callable[[], Sequence[str]] | None = None, **options: Any
+    ) -> None:
+        kept.append((found, found.to_text().splitlines() if lines is None else lines()))
 
     monkeypatch.setattr(Printing, "show", keep)
     words = [word for word in name.split() if word != "several"]
