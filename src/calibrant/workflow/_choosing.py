@@ -68,7 +68,7 @@ def chosen(
             candidates[", ".join(said)] = asked.made(groups, bins)
     data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
     choice = choose_recalibrator(candidates, data, progress=progress)
-    loss = next(each.loss for each in choice.candidates if each.name == choice.chosen)
+    loss = next(each.loss.estimate for each in choice.candidates if each.name == choice.chosen)
     units = "scores" if choice.clusters is None else f"{choice.clusters:,} clusters"
     return candidates[choice.chosen], (
         f"{choice.chosen}: the best of {len(candidates)} by the Brier score ({loss:.4g}) in five-fold "
