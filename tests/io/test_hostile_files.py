@@ -363,7 +363,7 @@ def test_settings_that_are_none_are_refused(line: str, tmp_path: Path) -> None:
     head = '[task]\nlabels = ["a", "b"]\n[[systems]]\nname = "s"\nfile = "s.csv"\nthreshold = '
     for number in ("1" + "0" * 400, "0x" + "f" * 5_000, "-inf"):
         (tmp_path / "b.toml").write_text(f'{head}{number}\n[reference]\nfile = "r.csv"\n')
-        refused(read_protocol_file, tmp_path / "b.toml", "line 6: threshold is")
+        refused(read_protocol_file, tmp_path / "b.toml", r"line 6: systems\[0\]\.threshold is")
 
 
 TALLY = Tally.from_arrays(y_true=[0, 1, 1, 0], y_prob=[0.2, 0.7, 0.9, 0.7], clusters=["a", "b", "b", "c"])

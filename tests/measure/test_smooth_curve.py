@@ -80,9 +80,10 @@ def test_a_curve_through_the_population_line_is_not_bent_at_its_ends() -> None:
     assert curve.frequency == pytest.approx(0.4 + 0.2 * curve.score, abs=0.02)
 
 
-def test_few_pairs_draw_no_curve() -> None:
-    rows = smooth_curve([0, 1, 0], [0.2, 0.4, 0.5], resamples=5, seed=0).to_rows()
-    assert {row["frequency"] for row in rows} == {row["low"] for row in rows} == {None}
+def test_few_pairs_draw_no_curve_and_say_why() -> None:
+    record = smooth_curve([0, 1, 0], [0.2, 0.4, 0.5], resamples=5, seed=0).to_dict()
+    assert set(record["frequency"]) == set(record["low"]) == {None}
+    assert "fewer than 10 effective pairs" in record["reasons"]["frequency"]
 
 
 def test_the_curve_ends_a_bandwidth_beyond_the_scores() -> None:

@@ -27,7 +27,7 @@ VERSION = 3
 class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that a `CalibrationMonitor` knows; logarithms of zero are None."""
 
-    version: Literal[2]
+    version: Literal[3]
     against: Literal["calibrated", "reference"]
     alpha: float
     unit: Unit

@@ -9,7 +9,12 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.records import Quantity, Record, name, number, rows, setting
+from calibrant.records.record import plain
 from calibrant.results.scores import CalibrationMse
+
+TOO_FEW_NEAR = (
+    "null where fewer than 10 effective pairs carry the point, or more than a bandwidth beyond the scores"
+)
 
 
 def _nones(values: Floats) -> list[float | None]:
@@ -194,7 +199,7 @@ class SmoothCurve:
     score
         (points,) scores, equally spaced from 0 to 1.
     frequency
-        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in rows) where
+        (points,) local linear regression of the labels, cut to [0, 1]; NaN (None in a dictionary) where
         fewer than 10 effective pairs carry the point, and more than a bandwidth beyond the scores.
     low, high
         (points,) the band: pointwise percentiles over resamples, at the bandwidth of the curve, and at
@@ -229,9 +234,12 @@ class SmoothCurve:
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as plain Python values, None where too few pairs are near."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: _nones(each) if hasattr(each, "tolist") else each for name, each in values.items()}
+        """Return the record as plain Python values, None where too few pairs are near."""
+        arrays = {name: _nones(getattr(self, name)) for name in ("frequency", "low", "high")}
+        record = {each.name: arrays.get(each.name, getattr(self, each.name)) for each in fields(self)}
+        unseen = bool(np.isnan(self.frequency).any())
+        record["reasons"] = dict.fromkeys(("frequency", "low", "high"), TOO_FEW_NEAR) if unseen else {}
+        return {name: plain(value) for name, value in record.items()}
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a point: score, frequency, low, high and density."""
