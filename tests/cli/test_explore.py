@@ -121,7 +121,7 @@ def test_a_store_of_a_later_release_is_refused_in_one_line(run: Run, store: Path
     (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
     ran = run("explore", store, "--no-browser")
     assert ran.code == 2
-    assert "update calibrant" in ran.err
+    assert "install a newer calibrant" in ran.err
     assert ran.err.count("\n") == 1
 
 

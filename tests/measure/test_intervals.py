@@ -74,7 +74,8 @@ def test_the_record_names_its_recipe() -> None:
     assert record.low is not None
     assert record.high is not None
     assert 0 <= record.low < record.estimate < record.high
-    assert record.to_dict()["reasons"] == {}
+    assert record.reason is None
+    assert record.warnings() == ()
 
 
 def test_a_higher_level_gives_a_wider_interval() -> None:

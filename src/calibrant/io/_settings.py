@@ -93,10 +93,8 @@ class Settings:
             info, value = _inner(info, step), value[step]
         table, field = where.partition("[")[0], FIELD.fullmatch(what)
         if field is None:
-            known = getattr(info, "values", ())
-            return self.error(
-                where, f"{where} is {shown(value)}", _nearest(str(value), known) or _wanted(what)
-            )
+            near = _nearest(value, getattr(info, "values", ())) if isinstance(value, str) else ""
+            return self.error(where, f"{where} is {shown(value)}", near or _wanted(what))
         key, where_in = field[2], f" in [{table}]" if table else ""
         if field[1] == "missing required":
             message, write = (
