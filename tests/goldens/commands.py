@@ -149,10 +149,9 @@ SOME = {
     **dict.fromkeys(
         ["plot-curve", "plot-log-odds", "plot-smooth", "plot-classes", "report-method"], ("text", "csv")
     ),
+    "report-binary": ("text", "md"),
     "report-undefined": ("text", "json", "md"),
-    **dict.fromkeys(
-        ["report-binary", "report-wide", "report-models", "demo"], ("text", "md", "latex", "csv")
-    ),
+    **dict.fromkeys(["report-wide", "report-models", "demo"], ("text", "md", "latex", "csv")),
     **dict.fromkeys(["report-recalibrated"], ("text", "json", "md", "csv")),
 }
 """Formats of a command that does not take all, or whose others would say nothing more."""
@@ -167,7 +166,7 @@ TABLES = {
     "report-recalibrated": ("classes", "differences", "groups"),
     **dict.fromkeys(["agree", "agree-missing", "agree-same"], ("pairs", "labels", "annotators")),
     **dict.fromkeys(["compare-folds", "compare-items", "compare-equal"], ("pairs",)),
-    "protocol": ("differences", "findings"),
+    "protocol": ("differences f1:keep", "findings"),
     **dict.fromkeys(["tag-eval", "tag-eval-classwise"], ("errors",)),
     **dict.fromkeys(["coref-eval", "coref-eval-detected"], ("pairs",)),
     "events-uncertain": ("evidence",),
