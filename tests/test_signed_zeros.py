@@ -20,6 +20,7 @@ import pytest
 from calibrant import evaluate, measure, propagate, recalibrate, workflow
 from calibrant.measure import binning
 from calibrant.recalibrate import BinaryRecalibrator, LabelledScores, Recalibrator
+from calibrant.records import Record
 
 RNG = np.random.default_rng(7)
 N = 600
@@ -46,6 +47,8 @@ def bits(found: Any) -> Any:
         return array.tolist() if array.dtype.kind == "O" else (str(array.dtype), array.tobytes())
     if is_dataclass(found) and not isinstance(found, type):
         return {each.name: bits(getattr(found, each.name)) for each in fields(found) if each.name != "digest"}
+    if isinstance(found, Record):
+        return {name: bits(getattr(found, name)) for name in found.__struct_fields__}
     if isinstance(found, Mapping):
         return {key: bits(value) for key, value in found.items()}
     return [bits(each) for each in found] if isinstance(found, (list, tuple)) else found

@@ -152,36 +152,38 @@ def _only(part: str, record: Any) -> dict[str, Any]:
     return {key: value for key, value in plain(record).items() if part in key}
 
 
+OF_TALLY = (
+    "brier_of",
+    "calibration_in_the_large_of",
+    "cox_calibration_of",
+    "debiased_squared_error_of",
+    "isotonic",
+    "scores_of",
+    "smooth_calibration_error_of",
+    "error_interval",
+)
+OF_BINS = (
+    "brier_decomposition",
+    "calibration_mse_of",
+    "consistency_bars",
+    "expected_calibration_error_of",
+    "kumar_debiased_squared_error_of",
+    "max_calibration_error_of",
+    "plug_in_errors",
+    "rms_calibration_error_of",
+)
+
+
 def _of_sources(given: Inputs) -> Calls:
     tally = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score)
     clustered = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
     bins, wide = measure.adaptive(tally, size=20), measure.uniform(tally, 5)
     pairs, other = binary(given, 0), binary(given, 1)
-    of_tally = (
-        "brier_of",
-        "calibration_in_the_large_of",
-        "cox_calibration_of",
-        "debiased_squared_error_of",
-        "isotonic",
-        "scores_of",
-        "smooth_calibration_error_of",
-        "error_interval",
-    )
-    of_bins = (
-        "brier_decomposition",
-        "calibration_mse_of",
-        "consistency_bars",
-        "expected_calibration_error_of",
-        "kumar_debiased_squared_error_of",
-        "max_calibration_error_of",
-        "plug_in_errors",
-        "rms_calibration_error_of",
-    )
-    found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in of_tally}
+    found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in OF_TALLY}
     found |= {
-        f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in of_tally
+        f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in OF_TALLY
     }
-    found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in of_bins}
+    found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in OF_BINS}
     for rule in ("brier", "log"):
         found[f"corp_decomposition:{rule}"] = bound(
             lambda rule: measure.corp_decomposition(tally, rule=rule), rule

@@ -190,7 +190,7 @@ def test_evidence_with_an_empty_field_is_named(store: Path) -> None:
 def test_a_store_of_a_later_release_is_refused(store: Path) -> None:
     manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
     (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
-    with pytest.raises(FormatError, match="update calibrant") as caught:
+    with pytest.raises(FormatError, match="install a newer calibrant") as caught:
         Explorer(store)
     assert caught.value.code == "file-newer"
 

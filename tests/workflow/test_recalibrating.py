@@ -287,11 +287,11 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     assert found.recalibrator == str(tmp_path / "model.json")
     apply_recalibrator(model, test, tmp_path / "mended.parquet")
     mended = measure(str(tmp_path / "mended.parquet"), event="pooled")["pooled"]
-    assert found.models[1].measured["pooled"].debiased_mse == pytest.approx(mended.debiased_mse, abs=1e-15)
+    assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(mended.debiased_mse.estimate, abs=1e-15)
     change = found.differences[0].difference
     assert change.mse_low is not None
     assert change.mse_low > 0
-    assert change.mse_second == pytest.approx(mended.debiased_mse, abs=1e-12)
+    assert change.mse_second == pytest.approx(mended.debiased_mse.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, event="pooled")
     assert any("these very data" in note for note in same.notes)
     with pytest.raises(InputError, match="one table"):

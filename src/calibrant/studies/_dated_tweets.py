@@ -74,5 +74,9 @@ def _watch(monitor: CalibrationMonitor, stream: Predicted, day: NDArray[np.str_]
 
 
 def _shown(row: Row) -> Row:
-    names = ("day", "n", "score", "frequency", "error", "low", "high", "log10_e")
-    return {name: row[name] for name in names} | {"alarm": "yes" if row["alarm"] else ""}
+    error = row["error"]
+    return {
+        **{name: row[name] for name in ("day", "n", "score", "frequency")},
+        **{"error": error["estimate"], "low": error.get("low"), "high": error.get("high")},
+        **{"log10_e": row["log10_e"], "alarm": "yes" if row["alarm"] else ""},
+    }
