@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from calibrant import recalibrate
-from calibrant.cli.fit import command
+from calibrant.cli import main
 from calibrant.io import load_recalibrator
 from calibrant.recalibrate import BinaryRecalibrator, Recalibrator
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Name
@@ -84,7 +84,7 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
     arguments = [str(tmp_path / "dev.csv"), "-o", str(tmp_path / "model.json"), "--method", name]
     for setting, what in METHODS[name].settings.items():
         arguments += [f"--{setting}"] if what.flag else [f"--{setting}", "0.01"]
-    run = CliRunner().invoke(command, [*arguments, "--json"], catch_exceptions=False)
+    run = CliRunner().invoke(main, ["fit", *arguments, "--json"], catch_exceptions=False)
     assert run.exit_code == 0, run.output
     assert json.loads(run.stdout)["method"] == name
     loaded = load_recalibrator(tmp_path / "model.json")
@@ -96,6 +96,6 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
 
 
 def test_the_help_names_every_method_and_setting() -> None:
-    text = CliRunner().invoke(command, ["--help"]).output
+    text = CliRunner().invoke(main, ["fit", "--help"]).output
     assert all(name in text for name in METHODS)
     assert all(f"--{name}" in text for name in SETTINGS)

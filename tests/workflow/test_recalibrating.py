@@ -287,7 +287,9 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     assert found.recalibrator == str(tmp_path / "model.json")
     apply_recalibrator(model, test, tmp_path / "mended.parquet")
     mended = measure(str(tmp_path / "mended.parquet"), event="pooled")["pooled"]
-    assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(mended.debiased_mse.estimate, abs=1e-15)
+    assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(
+        mended.debiased_mse.estimate, abs=1e-15
+    )
     change = found.differences[0].difference
     assert change.mse_low is not None
     assert change.mse_low > 0

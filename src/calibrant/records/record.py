@@ -199,8 +199,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
         if tables and all(table.name != "numbers" for table in tables):
-            said = (*(text for name, text in self.remarks() if not name), *self.warnings())
-            tables[0] = replace(tables[0], notes=(*tables[0].notes, *said))
+            tables[0] = replace(tables[0], notes=(*tables[0].notes, *self._notes()))
         return (*tables, *self.more_tables())
 
     def more_tables(self) -> tuple[Table, ...]:
@@ -281,7 +280,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             field.name,
             *columns_of(records, level),
             f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
-            (*remarks, *_warnings_of_rows(records), *(self._notes() if main else ())),
+            (*remarks, *_warnings_of_rows(records)),
             field.label,
             field.most,
             field.ranked,

@@ -77,6 +77,9 @@ def _shown(row: Row) -> Row:
     error = row["error"]
     return {
         **{name: row[name] for name in ("day", "n", "score", "frequency")},
-        **{"error": error["estimate"], "low": error.get("low"), "high": error.get("high")},
-        **{"log10_e": row["log10_e"], "alarm": "yes" if row["alarm"] else ""},
+        "error": error["estimate"],
+        "low": error.get("low"),
+        "high": error.get("high"),
+        "log10_e": row["log10_e"],
+        "alarm": "yes" if row["alarm"] else "",
     }
