@@ -35,7 +35,7 @@ MASKS = {
     rf"(?<![\d.]){re.escape(__version__)}(?![\d.])": "VERSION",
     r"\b\d[\d.,]* (s|ms|min|seconds|minutes)\b": "TIME",
     r'(?<="seconds": )[\d.e-]+': '"TIME"',
-    r"(?<=seconds)\s*([|&,])\s*[\d.e-]+": r" \1 TIME",
+    r"(?i)(?<=seconds)\s*([|&, ])\s*\d[\d.e-]*": r" \1 TIME",
     re.escape(str(Path(calibrant.__file__).parent)): "PACKAGE",
 }
 """Regular expressions of what differs from run to run, and what stands there instead."""
