@@ -286,17 +286,8 @@ def _tallies(given: Inputs) -> Calls:
 
     clustered = tally(clusters=given.cluster)
     pairs = measure.top_event(measure.class_predictions(given.answer, given.prob))
-    shapes = (
-        "sum_score",
-        "sum_score2",
-        "sum_score_positive",
-        "score",
-        "total_n",
-        "total_positives",
-        "total_weight",
-        "cluster_names",
-        "cluster_count",
-    )
+    sums = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives")
+    shapes = (*sums, "total_weight", "cluster_names", "cluster_count")
 
     def emptied() -> int:
         found = accumulated()
