@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calibrant.records import Column, Record, Table, Undefined
+from calibrant.records import Record
 from calibrant.records import schema as schema_of
 from calibrant.results._base import Result
 from calibrant.results.agreement import (
@@ -122,7 +122,6 @@ __all__ = [
     "ClassPlugInErrors",
     "ClassScore",
     "Classification",
-    "Column",
     "Comparison",
     "ConsistencyBars",
     "ControlTask",
@@ -196,14 +195,12 @@ __all__ = [
     "SystemEvaluation",
     "SystemMean",
     "SystemPair",
-    "Table",
     "TagEvaluation",
     "TaggerCandidate",
     "TaggerStory",
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",
-    "Undefined",
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",
