@@ -71,7 +71,7 @@ def event_documents(**_: Any) -> Call:
 
     from calibrant.events import RULES, candidates
     from calibrant.models.mentions import detect_mentions
-    from calibrant.workflow._event_worker import Extraction, Extractor
+    from calibrant.workflow.event_worker import Extraction, Extractor
 
     items = _parsed(PARSED)
     folder = Path(tempfile.mkdtemp())

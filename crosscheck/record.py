@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from calibrant.studies._base import markdown
+from calibrant_studies._base import markdown
 from crosscheck.comparison import TOLERANCE, Case, Comparison
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.evaluate import Ratings, classification_scores, confusion, pair_agreement
-from calibrant.evaluate._pair_agreement import Weights
+from calibrant.evaluate.pair_agreement import Weights
 from calibrant.measure import adaptive, at_edges, brier_score, log_loss, scores, uniform
 from calibrant.measure.tally import Tally
 from calibrant.recalibrate import order_effect

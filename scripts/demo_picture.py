@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from calibrant.plots import render
-from calibrant.plots._style import figure_of
+from calibrant.plots.style import figure_of
 from calibrant.report._group_figures import group_axes
 from calibrant.report._story import changes_of
 from calibrant.workflow import demonstrate

@@ -15,13 +15,11 @@ NOTES = {
     "cli": "parse, call the workflow, print",
     "web": "a store of events as pages in a browser",
     "report": "one HTML file",
-    "studies": "the papers' experiments",
     "workflow": "one function a command: records out",
     "plots": "figures from records",
-    "datasets": "public data sets, fetched and checked",
     "io": "files and dataframes, in and out",
     "events": "which country does what in a document",
-    "models": "taggers, text classifiers, coreference",
+    "models": "taggers, coreference",
     "evaluate": "agreement, scores, significance",
     "propagate": "counts of uncertain structures",
     "posterior": "distributions over structures",
@@ -33,7 +31,7 @@ NOTES = {
 }
 VERBS = {"measure", "recalibrate", "propagate", "evaluate"}
 # The order of blocks that share a layer; those not named here follow.
-FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "_rng", "_lazy", "_parallel"]
+FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "seeds", "_lazy", "_parallel"]
 
 WIDTH, ROW, GAP = 460, 30, 5
 STYLE = """

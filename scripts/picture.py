@@ -13,8 +13,7 @@ from pyarrow import parquet
 
 from calibrant.data import event_store, predictions, tag_counts, tagger_predictions
 from calibrant.measure import by_frequency
-from calibrant.plots import _style as style
-from calibrant.plots import calibration_curves, evidence_over_time, render
+from calibrant.plots import calibration_curves, evidence_over_time, render, style
 from calibrant.results.drawing import bin_limits
 from calibrant.workflow import apply_recalibrator, draw_events, fit_recalibrator, measure, monitor, slices
 

@@ -35,7 +35,7 @@ PUBLIC_MODULES = {
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.report": "Report",
     "calibrant.web": "Explorer",
-    "calibrant.studies": "Studies",
+    "calibrant_studies": "Studies",
     "calibrant.posterior": "Posteriors",
     "calibrant.posterior.queries": "Queries",
     "calibrant.posterior.coreference_queries": "Queries of coreference",
@@ -43,7 +43,7 @@ PUBLIC_MODULES = {
     "calibrant.models": "Models",
     "calibrant.events": "Events",
     "calibrant.data": "Data that ships",
-    "calibrant.datasets": "Data sets to fetch",
+    "calibrant_studies.datasets": "Data sets to fetch",
     "calibrant.exceptions": "Errors",
 }
 
@@ -97,9 +97,20 @@ def api_page(module: str, title: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def page_name(module: str) -> str:
+    """Name of a module's page.
+
+    Examples
+    --------
+    >>> page_name("calibrant.io.engines"), page_name("calibrant_studies")
+    ('engines', 'studies')
+    """
+    return module.rpartition(".")[2].removeprefix("calibrant_")
+
+
 def api() -> dict[Path, str]:
     """The pages on Python's interface, and their table of contents."""
-    pages = {API / f"{module.split('.')[-1]}.md": api_page(module, t) for module, t in PUBLIC_MODULES.items()}
+    pages = {API / f"{page_name(module)}.md": api_page(module, t) for module, t in PUBLIC_MODULES.items()}
     contents = "\n".join(page.stem for page in pages)
     text = f"# Python interface\n\n```{{toctree}}\n:maxdepth: 1\n\n{contents}\n```\n"
     return {API / "index.md": text, **pages}

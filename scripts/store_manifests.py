@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from calibrant.io._store_parts import (
+from calibrant.io.store_parts import (
     DOCUMENTS,
     ENVELOPE,
     MANIFEST,

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from calibrant.studies import fill
+from calibrant_studies import fill
 
 
 def test_the_page_of_the_benchmarks_shows_their_record_and_hides_no_miss(root: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calibrant._checks import cluster_codes, pairs, positive_integer, proportion
-from calibrant._rng import generator
 from calibrant.exceptions import CalibrantError, InputError
+from calibrant.seeds import generator
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_the_page_of_a_study_has_its_numbers_and_a_figure(name: str) -> None:
 
 
 def test_every_study_is_in_the_table_of_studies() -> None:
-    from calibrant.studies import NAMES
+    from calibrant_studies import NAMES
 
     assert sorted(REFERENCE.STUDY_ORDER) == sorted(NAMES)
 
@@ -164,7 +164,7 @@ def test_every_number_that_a_command_prints_has_a_line_on_how_to_read_it(record:
 
 def error_codes() -> Iterator[str]:
     """Codes in the source: keywords and their defaults, and bare words among what is raised with."""
-    for path in (ROOT / "src").rglob("*.py"):
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "studies" / "src").rglob("*.py")]:
         for node in ast.walk(ast.parse(text(path))):
             values: list[ast.expr | None] = []
             if isinstance(node, ast.keyword) and node.arg == "code":

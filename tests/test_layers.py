@@ -12,12 +12,14 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 ROOT = SOURCE.parent
 FILES = sorted((SOURCE / "calibrant").rglob("*.py"))
-FOLDERS = ("src", "benchmarks", "crosscheck", "fuzz", "scripts", "tests")
+FOLDERS = ("src", "studies", "benchmarks", "crosscheck", "fuzz", "scripts", "tests")
 ALL_FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+
+STUDIES = sorted((ROOT / "studies" / "src" / "calibrant_studies").rglob("*.py"))
 
 # From the floor up: a block imports from itself and from the blocks above it in this list.
 LAYERS: list[set[str]] = [
-    {"exceptions", "_lazy", "_checks", "_rng", "_parallel", "_kernels"},
+    {"exceptions", "_lazy", "_checks", "seeds", "_parallel", "_kernels"},
     {"records", "synthetic", "data", "documents"},
     {"results"},
     {"measure"},
@@ -28,10 +30,8 @@ LAYERS: list[set[str]] = [
     {"models"},
     {"events"},
     {"io"},
-    {"datasets"},
     {"plots"},
     {"workflow"},
-    {"studies"},
     {"report"},
     {"web"},
     {"cli", "__main__"},
@@ -40,9 +40,8 @@ HEIGHT = {block: height for height, blocks in enumerate(LAYERS) for block in blo
 
 # Blocks that may use less than what lies below them.
 NARROW = {
-    "synthetic": {"exceptions", "_checks", "_rng"},
+    "synthetic": {"exceptions", "_checks", "seeds"},
     "data": {"exceptions"},
-    "datasets": {"exceptions", "_lazy", "records", "results", "io"},
     "documents": {"exceptions"},
     "plots": {
         "exceptions",
@@ -57,13 +56,10 @@ CONFINED = {
     "click": {"cli", "__main__"},
     "duckdb": {"io", "web"},
     "jinja2": {"report", "web"},
-    "matplotlib": {"plots", "studies", "report"},
-    "nltk": {"models", "studies"},
-    "pooch": {"datasets"},
-    "pyarrow": {"io", "studies"},
+    "matplotlib": {"plots", "report"},
+    "pyarrow": {"io"},
     "pycrfsuite": {"models"},
-    "requests": {"datasets"},
-    "sklearn": {"models", "recalibrate", "studies"},
+    "sklearn": {"models", "recalibrate"},
     "spacy": {"models"},
     "starlette": {"web"},
     "uvicorn": {"web"},
@@ -132,6 +128,23 @@ def test_no_module_takes_a_private_name_of_another(module: str) -> None:
                 if alias.name.startswith("_") and f"{node.module}.{alias.name}" not in MODULES
             ]
             assert not private, f"{module} imports {private} of {node.module}: give them a public name"
+
+
+def test_no_study_takes_a_private_name_of_calibrant() -> None:
+    found = []
+    for path in STUDIES:
+        for name in imports(path):
+            if name.startswith("calibrant.") and any(part.startswith("_") for part in name.split(".")):
+                found.append(f"{path.stem} imports {name}")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calibrant."):
+                found += [f"{path.stem} imports {a.name}" for a in node.names if a.name.startswith("_")]
+    assert not found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_package_knows_no_studies(module: str) -> None:
+    assert not [name for name in imports(MODULES[module]) if name.startswith("calibrant_studies")]
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

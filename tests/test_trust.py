@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "calibrant"
+ROOT = Path(__file__).resolve().parent.parent
+FILES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "studies" / "src").rglob("*.py")])
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "jsonpickle",
            "code", "codeop", "imp", "runpy", "dbm"}  # fmt: skip
 BUILTINS = {"eval", "exec", "compile", "__import__", "execfile"}
@@ -53,8 +54,8 @@ def executed(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def test_no_module_executes_what_it_reads() -> None:
     found = [
-        f"{path.relative_to(SOURCE)}:{line}: {what}"
-        for path in sorted(SOURCE.rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{line}: {what}"
+        for path in FILES
         for line, what in executed(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert not found

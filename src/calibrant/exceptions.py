@@ -122,6 +122,6 @@ class MissingExtraError(CalibrantError, ImportError):
 
     Examples
     --------
-    >>> str(MissingExtraError("the sentiment study needs nltk", "pip install 'calibrant[studies]'"))
-    "the sentiment study needs nltk: pip install 'calibrant[studies]'"
+    >>> str(MissingExtraError("the sentiment study needs nltk", "pip install calibrant-studies"))
+    "the sentiment study needs nltk: pip install calibrant-studies"
     """

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
+from calibrant.seeds import Seed, generator
 
 Floats = NDArray[np.float64]
 Transform = Callable[[Floats], Floats]

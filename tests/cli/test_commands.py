@@ -14,7 +14,7 @@ import click
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli._progress import Progress
+from calibrant.cli.progress import Progress
 from calibrant.exceptions import MissingExtraError
 
 Run = Callable[..., Any]
@@ -125,8 +125,8 @@ def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str
 def test_progress_shows_what_is_done_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calibrant.cli._progress.PATIENCE", -1)
-    monkeypatch.setattr("calibrant.cli._progress.INTERVAL", -1)
+    monkeypatch.setattr("calibrant.cli.progress.PATIENCE", -1)
+    monkeypatch.setattr("calibrant.cli.progress.INTERVAL", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress() as progress:
         progress("reading", 1_000, 4_000)

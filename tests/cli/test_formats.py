@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant.cli._options import FORMATS, Printing
+from calibrant.cli.options import FORMATS, Printing
 from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
 from calibrant.records import Printed, Table

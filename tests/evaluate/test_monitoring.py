@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from calibrant._kernels import betting as kernels
 from calibrant.evaluate import CalibrationMonitor
-from calibrant.evaluate._bets import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
-from calibrant.evaluate._monitor_checks import persistent_errors
+from calibrant.evaluate.bets import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
+from calibrant.evaluate.monitor_checks import persistent_errors
 from calibrant.evaluate.monitoring import start
 from calibrant.exceptions import InputError
-from calibrant.studies import _dependent_days as dependent
-from calibrant.studies import _streams as simulation
+from calibrant_studies import _dependent_days as dependent
+from calibrant_studies import _streams as simulation
 
 EDGES = np.array([0.3, 0.6])
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from calibrant.evaluate import Ratings, agreement, classification_scores, pair_agreement
-from calibrant.evaluate._student import cr2
+from calibrant.evaluate.student import cr2
 from calibrant.measure.bin_intervals import wilson
 from calibrant.results import IntervalEstimate, PairAgreement
-from calibrant.studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
+from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
 
 CRITICAL = 3.841459
 

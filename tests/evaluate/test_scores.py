@@ -23,7 +23,7 @@ from calibrant.evaluate import (
 )
 from calibrant.evaluate.decisions import LARGEST_EXACT
 from calibrant.exceptions import InputError
-from calibrant.studies.agreement import pair_rows
+from calibrant_studies.agreement import pair_rows
 
 KEEP, DROP = "keep", "not keep"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.evaluate import risk_coverage
 from calibrant.exceptions import InputError
-from calibrant.studies._error_rates import selective_coverage
+from calibrant_studies._error_rates import selective_coverage
 
 Array = NDArray[Any]
 

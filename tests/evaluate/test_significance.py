@@ -23,7 +23,7 @@ from calibrant.evaluate import (
     paired_t_test,
 )
 from calibrant.exceptions import InputError
-from calibrant.studies._error_rates import (
+from calibrant_studies._error_rates import (
     cluster_error_rates,
     fold_error_rates,
     item_error_rates,

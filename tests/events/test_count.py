@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.events import RULES, Candidates, candidates, count, default_lexicon, document_samples
 from calibrant.exceptions import InputError
 from calibrant.posterior.antecedent import AntecedentPosterior
 from calibrant.propagate import propagate
+from calibrant.seeds import Seed
 
 SENTENCES = [
     "Iraqi/2/amod troops/3/nsubj crossed/cross/VERB/0/root the/5/det border/3/obj",

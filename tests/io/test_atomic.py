@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
+from calibrant.io.atomic import writing
 
 
 def write_half(target: Path) -> None:

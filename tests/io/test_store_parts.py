@@ -26,7 +26,7 @@ from calibrant.io import (
     StoreWriter,
     store_writing,
 )
-from calibrant.io._store_parts import part_digest, read_manifest, write_manifest
+from calibrant.io.store_parts import part_digest, read_manifest, write_manifest
 
 SETTINGS = {"samples": 10, "with_text": True, "rules": "default"}
 PART = 3  # documents

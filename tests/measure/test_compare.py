@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure._residuals import residuals
 from calibrant.measure.compare import _without_each, by_item, calibration_difference, error_difference
 from calibrant.measure.debiased import debiased_squared_error
+from calibrant.measure.residuals import residuals
 from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
 
 

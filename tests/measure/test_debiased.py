@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import moments
-from calibrant.measure._residuals import EDGES, residuals
 from calibrant.measure.binning import adaptive, uniform_bins
 from calibrant.measure.debiased import (
     debiased_rms_calibration_error,
@@ -18,6 +17,7 @@ from calibrant.measure.debiased import (
     kumar_debiased_squared_error,
     kumar_debiased_squared_error_of,
 )
+from calibrant.measure.residuals import EDGES, residuals
 from calibrant.measure.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,6 @@ import pytest
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import Moments
-from calibrant.measure._residuals import residuals
-from calibrant.measure._tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.binning import adaptive, uniform_bins
 from calibrant.measure.compare import error_difference
 from calibrant.measure.debiased import debiased_squared_error
@@ -21,6 +19,8 @@ from calibrant.measure.intervals import (
     error_interval,
     inverted,
 )
+from calibrant.measure.residuals import residuals
+from calibrant.measure.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.tally import Tally
 from calibrant.synthetic import LogitSlope, Shift, sample, squared_error
 

@@ -10,13 +10,13 @@ from scipy.special import expit, logit
 
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure._tails import quantile
 from calibrant.measure.logistic import (
     calibration_in_the_large,
     calibration_in_the_large_of,
     cox_calibration,
     cox_calibration_of,
 )
+from calibrant.measure.tails import quantile
 from calibrant.measure.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.measure import debiased_squared_error, slice_errors
 from calibrant.measure._shrinkage import shrunken, shrunken_positive
 from calibrant.measure._slice_errors import SignedError, SquaredError, upper_point
-from calibrant.measure._tails import p_value_of
+from calibrant.measure.tails import p_value_of
 from calibrant.measure.tally import Tally
 
 QUADRATURE = np.clip(beta.ppf((np.arange(4000) + 0.5) / 4000, 0.5, 0.5), 1e-12, 1 - 1e-12)

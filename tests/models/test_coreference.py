@@ -13,7 +13,8 @@ from calibrant._kernels import coreference_features as features
 from calibrant._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
 from calibrant.documents import Document, Mention, Tree
 from calibrant.models import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
-from calibrant.models._coreference_encoding import (
+from calibrant.models._coreference_training import Features
+from calibrant.models.coreference_encoding import (
     LEXICAL,
     OWN,
     Lexicon,
@@ -21,7 +22,6 @@ from calibrant.models._coreference_encoding import (
     encode,
     quotations_of,
 )
-from calibrant.models._coreference_training import Features
 
 TEXT = """[Captain Ahab] came to [the deck of [the old ship]] .
 [Starbuck] , [the mate] , saw [him] .

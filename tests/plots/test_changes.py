@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 
 from calibrant import plots
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results.groups import MarginalChange, MarginalError
 
 

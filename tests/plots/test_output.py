@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from calibrant import plots
-from calibrant.plots._style import ROLES, figure_of
+from calibrant.plots.style import ROLES, figure_of
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 

@@ -13,10 +13,9 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
 
 from calibrant._checks import Floats
-from calibrant.plots import _style as style
-from calibrant.plots import calibration_curve, confidence_and_reliability, render
-from calibrant.plots._style import SERIES, figure_of
+from calibrant.plots import calibration_curve, confidence_and_reliability, render, style
 from calibrant.plots._svg import Kind
+from calibrant.plots.style import SERIES, figure_of
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 

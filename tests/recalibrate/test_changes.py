@@ -10,7 +10,7 @@ from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.measure import calibration_changes, debiased_squared_error
-from calibrant.measure._tails import quantile
+from calibrant.measure.tails import quantile
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,

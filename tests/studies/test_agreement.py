@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.studies.agreement import CLUSTERS, REPLICATIONS, SEED, agreement, figures, pair_rows
+from calibrant_studies.agreement import CLUSTERS, REPLICATIONS, SEED, agreement, figures, pair_rows
 
 RECORD = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "studies" / "agreement.json").read_text("utf-8")

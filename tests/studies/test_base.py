@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from calibrant import InputError
-from calibrant.studies import Finding, Study, fill, run
-from calibrant.studies._base import digest, number, save
+from calibrant_studies import Finding, Study, fill, run
+from calibrant_studies._base import digest, number, save
 
 STUDY = Study(
     name="tiny",

@@ -12,15 +12,15 @@ from calibrant.documents import Document, Mention
 from calibrant.evaluate import coreference_scores
 from calibrant.models.coreference import COREFERENCE_GROUPS, CoreferenceModel
 from calibrant.posterior import AntecedentPosterior
-from calibrant.studies import _coreference_pairs as pairing
-from calibrant.studies import _coreference_parts as parts
-from calibrant.studies import _coreference_scores as scoring
-from calibrant.studies import coreference, fill, run
-from calibrant.studies._base import Finding, Study
-from calibrant.studies._coreference_data import FILES, Texts, clusters_of, detected, read, recall_rows
-from calibrant.studies._coreference_findings import find
-from calibrant.studies._coreference_models import BUNDLES, Setting, ablation_settings
-from calibrant.studies._coreference_page import arrange
+from calibrant_studies import _coreference_pairs as pairing
+from calibrant_studies import _coreference_parts as parts
+from calibrant_studies import _coreference_scores as scoring
+from calibrant_studies import coreference, fill, run
+from calibrant_studies._base import Finding, Study
+from calibrant_studies._coreference_data import FILES, Texts, clusters_of, detected, read, recall_rows
+from calibrant_studies._coreference_findings import find
+from calibrant_studies._coreference_models import BUNDLES, Setting, ablation_settings
+from calibrant_studies._coreference_page import arrange
 
 NAMES = ["Ann", "Bob", "she", "he", "it", "ship"]
 

@@ -14,17 +14,17 @@ from calibrant.documents import Document, Mention
 from calibrant.events import RULES, candidates, default_lexicon
 from calibrant.io import read_documents
 from calibrant.posterior import AntecedentPosterior, fit_antecedent_temperature
-from calibrant.studies import _counts_checks as checks
-from calibrant.studies import _counts_example as example
-from calibrant.studies import _counts_models as models
-from calibrant.studies import _counts_numbers as numbers
-from calibrant.studies import _counts_simulated as simulated
-from calibrant.studies import counts, fill, run
-from calibrant.studies._base import Finding, Study
-from calibrant.studies._coreference_data import Texts
-from calibrant.studies._counts_findings import find
-from calibrant.studies._counts_models import Predicted
-from calibrant.studies._counts_page import arrange
+from calibrant_studies import _counts_checks as checks
+from calibrant_studies import _counts_example as example
+from calibrant_studies import _counts_models as models
+from calibrant_studies import _counts_numbers as numbers
+from calibrant_studies import _counts_simulated as simulated
+from calibrant_studies import counts, fill, run
+from calibrant_studies._base import Finding, Study
+from calibrant_studies._coreference_data import Texts
+from calibrant_studies._counts_findings import find
+from calibrant_studies._counts_models import Predicted
+from calibrant_studies._counts_page import arrange
 
 EXAMPLES = [pytest.param(one, id=one.name.replace(" ", "-")) for one in example.EXAMPLES]
 

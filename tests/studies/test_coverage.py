@@ -10,9 +10,10 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.measure.intervals import error_interval
-from calibrant.studies import _designs
-from calibrant.studies._coverage_tables import calibrated, falls_short, silent, warns, within_bar
-from calibrant.studies._designs import (
+from calibrant.synthetic import BetaScores, Identity, LogitSlope, Shift
+from calibrant_studies import _designs
+from calibrant_studies._coverage_tables import calibrated, falls_short, silent, warns, within_bar
+from calibrant_studies._designs import (
     CLUSTERED,
     CORRELATED,
     INDEPENDENT,
@@ -20,11 +21,10 @@ from calibrant.studies._designs import (
     Dependence,
     PairsDesign,
 )
-from calibrant.studies._large import draw_bins, expected_bins
-from calibrant.studies._simulation import simulate
-from calibrant.studies._situations import SITUATIONS, designs
-from calibrant.studies.coverage import SEED, coverage, figures, measured
-from calibrant.synthetic import BetaScores, Identity, LogitSlope, Shift
+from calibrant_studies._large import draw_bins, expected_bins
+from calibrant_studies._simulation import simulate
+from calibrant_studies._situations import SITUATIONS, designs
+from calibrant_studies.coverage import SEED, coverage, figures, measured
 
 RECORD = Path(__file__).resolve().parents[2] / "docs" / "studies" / "coverage.json"
 COMMON = (
@@ -175,7 +175,7 @@ def test_finished_cells_are_kept_and_taken_up(tmp_path: Path, monkeypatch: pytes
     rows = measured(chosen, store=tmp_path)
     assert len(list(tmp_path.iterdir())) == 2
     monkeypatch.setattr(
-        "calibrant.studies.coverage.simulate", lambda todo, **_: iter(()) if not todo else 1 / 0
+        "calibrant_studies.coverage.simulate", lambda todo, **_: iter(()) if not todo else 1 / 0
     )
     assert measured(chosen, store=tmp_path) == rows
 

@@ -18,20 +18,19 @@ from calibrant.io.store import StoredCount, StoredDocument
 from calibrant.io.store_writing import StoreWriter
 from calibrant.models import CoreferenceModel
 from calibrant.propagate.total import RefittedRecalibrator
-from calibrant.recalibrate import Platt
-from calibrant.recalibrate._labelled import LabelledScores
-from calibrant.studies import _events_differences as differences
-from calibrant.studies import _events_numbers as numbers
-from calibrant.studies import _events_parts as parts
-from calibrant.studies import _events_readings as readings
-from calibrant.studies import _events_total as total
-from calibrant.studies import events, fill, run
-from calibrant.studies._base import Finding, Study
-from calibrant.studies._events_data import CORPORA, Corpus, Extracted, store_name
-from calibrant.studies._events_dev import rows_of
-from calibrant.studies._events_findings import find
-from calibrant.studies._events_page import arrange
-from calibrant.studies._events_shipping import ship_labels, ship_readings, ship_store
+from calibrant.recalibrate import LabelledScores, Platt
+from calibrant_studies import _events_differences as differences
+from calibrant_studies import _events_numbers as numbers
+from calibrant_studies import _events_parts as parts
+from calibrant_studies import _events_readings as readings
+from calibrant_studies import _events_total as total
+from calibrant_studies import events, fill, run
+from calibrant_studies._base import Finding, Study
+from calibrant_studies._events_data import CORPORA, Corpus, Extracted, store_name
+from calibrant_studies._events_dev import rows_of
+from calibrant_studies._events_findings import find
+from calibrant_studies._events_page import arrange
+from calibrant_studies._events_shipping import ship_labels, ship_readings, ship_store
 
 BY_YEAR = Corpus("small", "Small", "year")
 

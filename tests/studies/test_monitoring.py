@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.studies import _dated_tweets as tweets
-from calibrant.studies import _dependent_days as dependent
-from calibrant.studies import _streams as simulation
-from calibrant.studies.monitoring import figures, monitoring
+from calibrant_studies import _dated_tweets as tweets
+from calibrant_studies import _dependent_days as dependent
+from calibrant_studies import _streams as simulation
+from calibrant_studies.monitoring import figures, monitoring
 
 RECORD = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "studies" / "monitoring.json").read_text("utf-8")

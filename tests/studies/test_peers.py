@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.studies._peers import plug_in_error, resampled_interval
+from calibrant_studies._peers import plug_in_error, resampled_interval
 
 
 def test_the_plug_in_error_is_that_of_uncertainty_calibration() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.studies._error_rates import fold_error_rates
-from calibrant.studies.significance import LIMIT, REPLICATIONS, SEED, figures, significance
+from calibrant_studies._error_rates import fold_error_rates
+from calibrant_studies.significance import LIMIT, REPLICATIONS, SEED, figures, significance
 
 RECORD = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "studies" / "significance.json").read_text("utf-8")

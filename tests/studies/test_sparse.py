@@ -10,15 +10,15 @@ import pytest
 from calibrant import InputError
 from calibrant.io.tagged import TaggedText
 from calibrant.posterior import ChainPosterior
-from calibrant.studies import _sparse_choice as choice
-from calibrant.studies import _sparse_findings as findings
-from calibrant.studies import _sparse_maps as maps
-from calibrant.studies import _sparse_measure as measuring
-from calibrant.studies import _sparse_taggers as taggers
-from calibrant.studies import fill, run, sparse
-from calibrant.studies._base import Finding, Study
-from calibrant.studies._sparse_page import arrange
-from calibrant.studies._sparse_scores import GROUPS, TITLE, Tagset, scores_of, tag_counts
+from calibrant_studies import _sparse_choice as choice
+from calibrant_studies import _sparse_findings as findings
+from calibrant_studies import _sparse_maps as maps
+from calibrant_studies import _sparse_measure as measuring
+from calibrant_studies import _sparse_taggers as taggers
+from calibrant_studies import fill, run, sparse
+from calibrant_studies._base import Finding, Study
+from calibrant_studies._sparse_page import arrange
+from calibrant_studies._sparse_scores import GROUPS, TITLE, Tagset, scores_of, tag_counts
 
 TAGS = [f"{'NV'[place % 2]}|n={place:02}" for place in range(30)]
 

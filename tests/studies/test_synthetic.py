@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._rng import generator
-from calibrant.studies import fill, synthetic
+from calibrant.seeds import generator
 from calibrant.synthetic import expectation
+from calibrant_studies import fill, synthetic
 
 
 @pytest.fixture(scope="module")

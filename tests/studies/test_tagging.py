@@ -12,13 +12,13 @@ from calibrant import InputError
 from calibrant.models import CRFTagger, HMMTagger
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import all_tags
-from calibrant.studies import _tagging_compare as compare
-from calibrant.studies import _tagging_measure as measuring
-from calibrant.studies import _tagging_models as models
-from calibrant.studies import fill, run, tagging
-from calibrant.studies._base import Finding, Study
-from calibrant.studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
-from calibrant.studies._tagging_findings import find
+from calibrant_studies import _tagging_compare as compare
+from calibrant_studies import _tagging_measure as measuring
+from calibrant_studies import _tagging_models as models
+from calibrant_studies import fill, run, tagging
+from calibrant_studies._base import Finding, Study
+from calibrant_studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
+from calibrant_studies._tagging_findings import find
 
 WORDS = {"N": ["dog", "cat", "sun"], "V": ["ran", "saw", "dog"], "D": ["the", "a", "cat"]}
 

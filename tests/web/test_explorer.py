@@ -12,8 +12,8 @@ import pytest
 from pyarrow import parquet
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._store_parts import part_digest
 from calibrant.io.store import StoredCount, StoredDocument
+from calibrant.io.store_parts import part_digest
 from calibrant.web import Explorer
 from calibrant.web._answers import as_csv
 from calibrant.workflow import event_table

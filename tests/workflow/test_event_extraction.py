@@ -24,7 +24,7 @@ from calibrant.io import EventStore, read_documents, save_model
 from calibrant.io.dated import iter_dated
 from calibrant.models import CoreferenceModel
 from calibrant.workflow import extract_events
-from calibrant.workflow._event_worker import Extraction, Extractor
+from calibrant.workflow.event_worker import Extraction, Extractor
 
 COPIES = 12
 NURSERY = """

@@ -343,7 +343,7 @@ def test_an_example_is_written_once_and_runs(tmp_path: Path) -> None:
 
 
 def test_the_shipped_outputs_are_what_the_script_makes(tmp_path: Path) -> None:
-    from calibrant.studies._summaries import write_outputs
+    from calibrant_studies._summaries import write_outputs
 
     write_example("summaries", tmp_path / "new")
     before = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "new").glob("*.csv")}

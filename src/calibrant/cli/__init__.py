@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.cli._group import CommandGroup
+from calibrant.cli.group import CommandGroup
 
 main = CommandGroup(
     name="calibrant",
@@ -22,8 +22,8 @@ main = CommandGroup(
         "agree": "calibrant.cli.agree",
         "compare": "calibrant.cli.compare",
         "protocol": "calibrant.cli.protocol",
-        "study": "calibrant.cli.study",
-        "data": "calibrant.cli.data",
+        "study": "calibrant_studies.cli.study",
+        "data": "calibrant_studies.cli.data",
         "tag": "calibrant.cli.tag",
         "coref": "calibrant.cli.coref",
         "explore": "calibrant.cli.explore",

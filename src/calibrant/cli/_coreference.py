@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calibrant.cli import _text as text
-from calibrant.cli._options import added
+from calibrant.cli import text
+from calibrant.cli.options import added
 
 if TYPE_CHECKING:
     from calibrant.results.coreference import TrainedCoreference, WrittenPairs, WrittenPosteriors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from calibrant.cli import _text as text
+from calibrant.cli import text
 from calibrant.report import StoryPage, StoryStep
 
 WIDTH = 100

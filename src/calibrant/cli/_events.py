@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calibrant.cli import _text as text
-from calibrant.cli._options import LEVEL, SEED, added
+from calibrant.cli import text
+from calibrant.cli.options import LEVEL, SEED, added
 from calibrant.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from calibrant.cli import _text as text
+from calibrant.cli import text
 from calibrant.results.measured import Measured
 from calibrant.results.measurement import Measurement
 

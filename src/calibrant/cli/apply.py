@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import WRITES, Printing, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import WRITES, Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

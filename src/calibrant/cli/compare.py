@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import LEVEL, SEED, Printing, printing
+from calibrant.cli.options import LEVEL, SEED, Printing, printing
 
 
 @click.command(

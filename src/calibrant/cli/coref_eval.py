@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import (
+from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
     SMOOTH,
@@ -17,7 +17,7 @@ from calibrant.cli._options import (
     command_line,
     printing,
 )
-from calibrant.cli._progress import Progress
+from calibrant.cli.progress import Progress
 
 
 @click.command(

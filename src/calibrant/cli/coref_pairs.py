@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import WRITES_OR_PRINTS, Printing, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

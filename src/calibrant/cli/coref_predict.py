@@ -7,8 +7,8 @@ from typing import Literal
 import click
 
 from calibrant.cli._coreference import coreference
-from calibrant.cli._options import EXECUTOR, WORKERS, Printing, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import EXECUTOR, WORKERS, Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import POSSESSIVE_ENDINGS
-from calibrant.cli._options import Printing, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import LEVEL, Printing, command_line, printing
+from calibrant.cli.options import LEVEL, Printing, command_line, printing
 
 METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 

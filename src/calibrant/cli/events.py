@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.cli._group import CommandGroup
+from calibrant.cli.group import CommandGroup
 
 command = CommandGroup(
     name="events",

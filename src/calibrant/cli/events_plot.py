@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli._events import store_of, table_settings, tabulating
-from calibrant.cli._options import WIDTH, Printing, printing
+from calibrant.cli.options import WIDTH, Printing, printing
 
 
 @click.command(

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from calibrant.cli._coreference import POSSESSIVE_ENDINGS
-from calibrant.cli._options import EXECUTOR, SEED, Printing, printing
-from calibrant.cli._progress import Bar
+from calibrant.cli.options import EXECUTOR, SEED, Printing, printing
+from calibrant.cli.progress import Bar
 
 
 @click.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calibrant.cli._events import COUNTRY, store_of
-from calibrant.cli._options import Printing, printing
+from calibrant.cli.options import Printing, printing
 
 
 @click.command(

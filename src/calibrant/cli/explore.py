@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import AS_JSON
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import AS_JSON
+from calibrant.cli.progress import Progress
 
 
 @click.command(
@@ -65,7 +65,7 @@ def command(
     import json
 
     from calibrant.cli._events import labels_of, store_of
-    from calibrant.cli._text import show
+    from calibrant.cli.text import show
     from calibrant.web import Explorer, serve
 
     with Progress() as progress:

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from calibrant.cli._options import Printing, added, columns, columns_of, command_line, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing
+from calibrant.cli.progress import Progress
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -101,7 +101,7 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     from time import perf_counter
 
     from calibrant.io import save_recalibrator
-    from calibrant.io._atomic import check_place, keep_sources
+    from calibrant.io.atomic import check_place, keep_sources
     from calibrant.workflow import fit_recalibrator
     from calibrant.workflow.recalibrating import summary
 

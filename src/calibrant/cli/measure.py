@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
+from calibrant.cli.progress import Progress
 
 
 @click.command(
@@ -39,7 +39,7 @@ def command(
     from calibrant.workflow import measure
 
     if plot is not None:
-        from calibrant.io._atomic import keep_sources
+        from calibrant.io.atomic import keep_sources
         from calibrant.workflow.figures import figure_kind
 
         figure_kind(plot)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import Printing, columns, columns_of, drawn_as, printing
+from calibrant.cli.options import Printing, columns, columns_of, drawn_as, printing
 
 
 @click.command(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calibrant.cli._options import LEVEL, Printing, columns, columns_of, printing
+from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
 
 if TYPE_CHECKING:
     from calibrant.results import LabelPlan
@@ -64,7 +64,7 @@ def command(printing: Printing, **options: Any) -> None:
 
 def lines_of(found: LabelPlan) -> list[str]:
     """Word a plan."""
-    from calibrant.cli import _text as text
+    from calibrant.cli import text
 
     goal = f"an RMS calibration error of {found.error:g}"
     if found.difference is not None:

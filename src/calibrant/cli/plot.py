@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import WIDTH, Printing, measuring, printing, settings_of
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import WIDTH, Printing, measuring, printing, settings_of
+from calibrant.cli.progress import Progress
 
 
 @click.command(
@@ -45,7 +45,7 @@ def command(
     Texts stay texts and fonts are embedded; equal input gives equal bytes. Of several events the first is
     drawn; --event names another. What is printed are the numbers.
     """
-    from calibrant.io._atomic import keep_sources
+    from calibrant.io.atomic import keep_sources
     from calibrant.workflow import draw_predictions
 
     keep_sources(output, *predictions)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from calibrant.cli._options import Printing, command_line, printing
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import Printing, command_line, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(
@@ -33,7 +33,7 @@ def command(
     become a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it
     are relative to its folder.
     """
-    from calibrant.cli._text import show
+    from calibrant.cli.text import show
 
     if example is not None:
         if file is not None:
@@ -44,7 +44,7 @@ def command(
         return
     if file is None:
         raise click.UsageError("Missing argument 'EVAL.toml'.")
-    from calibrant.io._atomic import keep_sources
+    from calibrant.io.atomic import keep_sources
     from calibrant.io.protocol_file import read_protocol_file
     from calibrant.report import protocol_page, write
     from calibrant.report._page import check_page

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import Printing, measuring, printing, settings_of
-from calibrant.cli._progress import Progress
+from calibrant.cli.options import Printing, measuring, printing, settings_of
+from calibrant.cli.progress import Progress
 from calibrant.recalibrate.methods import METHODS, Name
 
 
@@ -77,7 +77,7 @@ def command(
 
     A folder of an evaluation's logs gives one page: its tasks with their errors, the models side by side.
     """
-    from calibrant.io._atomic import keep_sources
+    from calibrant.io.atomic import keep_sources
     from calibrant.report import page, write
     from calibrant.report._page import check_page
     from calibrant.workflow import report

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import (
+from calibrant.cli.options import (
     LEVEL,
     THREADS,
     Printing,
@@ -16,7 +16,7 @@ from calibrant.cli._options import (
     drawn_as,
     printing,
 )
-from calibrant.cli._progress import Progress
+from calibrant.cli.progress import Progress
 
 
 @click.command(
@@ -79,7 +79,7 @@ def command(
     PRED is as in calibrant measure. The worst of many slices looks worse than it is: intervals are adjusted
     for their number, and the shrunken errors say what to expect of a slice in new data.
     """
-    from calibrant.io._atomic import keep_sources
+    from calibrant.io.atomic import keep_sources
     from calibrant.workflow import slice_tables
 
     if output is not None:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import click
 
-from calibrant.cli._options import (
+from calibrant.cli._tagging import tagging
+from calibrant.cli.options import (
     EXECUTOR,
     MEASURING,
     SMOOTH,
@@ -16,8 +17,7 @@ from calibrant.cli._options import (
     command_line,
     printing,
 )
-from calibrant.cli._progress import Progress
-from calibrant.cli._tagging import tagging
+from calibrant.cli.progress import Progress
 
 EVENT = click.option(
     "--event",

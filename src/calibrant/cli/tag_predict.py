@@ -6,9 +6,9 @@ from typing import Literal
 
 import click
 
-from calibrant.cli._options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
-from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import tagging
+from calibrant.cli.options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from calibrant.cli._options import Printing, printing
-from calibrant.cli._progress import Progress
 from calibrant.cli._tagging import column
+from calibrant.cli.options import Printing, printing
+from calibrant.cli.progress import Progress
 
 
 @click.command(

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Integers
-from calibrant.evaluate import _agreement_sums as sums
-from calibrant.evaluate._pair_agreement import Weights, cluster_codes, confusion, pair_agreement, pair_of
-from calibrant.evaluate._score_interval import cells_of, estimates, warning_of
+from calibrant.evaluate import agreement_sums as sums
+from calibrant.evaluate.pair_agreement import Weights, cluster_codes, confusion, pair_agreement, pair_of
 from calibrant.evaluate.ratings import Ratings
+from calibrant.evaluate.score_interval import cells_of, estimates, warning_of
 from calibrant.exceptions import InputError
 from calibrant.results.agreement import (
     Agreement,

@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats
-from calibrant._rng import Seed, number
-from calibrant.evaluate._resampling import SAMPLES, check_samples
-from calibrant.evaluate._student import ALTERNATIVES, Alternative
+from calibrant.evaluate.resampling import SAMPLES, check_samples
 from calibrant.evaluate.significance import (
     adjusted_p_values,
     mcnemar,
@@ -23,8 +21,10 @@ from calibrant.evaluate.significance import (
     paired_permutation,
     paired_t_test,
 )
+from calibrant.evaluate.student import ALTERNATIVES, Alternative
 from calibrant.exceptions import InputError
 from calibrant.results.significance import Comparison, PairedTest, SystemMean, SystemPair
+from calibrant.seeds import Seed, number
 
 TOO_SURE = "folds share training data, so the plain t, p-value and intervals are too sure"
 CORRECTED = "the corrected ones allow for it"

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import proportion, sample_count
-from calibrant._rng import Seed, generator
-from calibrant.evaluate._coreference_counts import COUNTED, Overlap, counts, overlap
-from calibrant.evaluate._resampling import expanded
+from calibrant.evaluate.coreference_counts import COUNTED, Overlap, counts, overlap
+from calibrant.evaluate.resampling import expanded
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity
 from calibrant.results.coreference import (
@@ -23,6 +22,7 @@ from calibrant.results.coreference import (
     DocumentCoreference,
     PrecisionRecall,
 )
+from calibrant.seeds import Seed, generator
 
 Floats = NDArray[np.float64]
 Mentions = Sequence[Hashable]

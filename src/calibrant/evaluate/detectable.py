@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrant import _checks
-from calibrant.evaluate._student import ALTERNATIVES, Alternative, critical_value
+from calibrant.evaluate.student import ALTERNATIVES, Alternative, critical_value
 from calibrant.exceptions import InputError
 from calibrant.results.significance import Detectable
 

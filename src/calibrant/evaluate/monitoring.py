@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Pairs, decoded
 from calibrant._kernels import betting as kernels
-from calibrant.evaluate._bets import (
+from calibrant.evaluate.bets import (
     DAY_STRENGTHS,
     EDGES,
     STRENGTHS,
@@ -27,7 +27,7 @@ from calibrant.evaluate._bets import (
     regions_of,
     sums_by_group,
 )
-from calibrant.evaluate._monitor_checks import (
+from calibrant.evaluate.monitor_checks import (
     VERSION,
     Day,
     MonitorState,
@@ -38,7 +38,7 @@ from calibrant.evaluate._monitor_checks import (
     checked_edges,
     persistent_errors,
 )
-from calibrant.evaluate._persistent import PersistentDays
+from calibrant.evaluate.persistent import PersistentDays
 from calibrant.exceptions import InputError
 from calibrant.measure._states import check_version, restored
 from calibrant.measure.intervals import error_interval
@@ -458,6 +458,40 @@ def start(bets: Bets, restart: bool) -> tuple[float, Floats]:
     if restart:
         return -math.inf, np.full_like(bets.log_prior, -math.inf)
     return math.log(CASH), bets.log_prior + math.log(1 - CASH)
+
+
+def log_evidence(
+    bets: Bets,
+    total: Floats,
+    score: Floats,
+    count: Floats,
+    *,
+    restart: bool = False,
+    threshold: float = math.inf,
+) -> Floats:
+    """Return the log e-value after each look at a whole stream, up to the first that reaches the threshold.
+
+    Parameters
+    ----------
+    bets
+        As a monitor places them.
+    total, score, count
+        (looks, groups, regions) sums of label minus score, of scores, and of items.
+    restart
+        Whether money comes in over time, as for changes.
+    threshold
+        Looks after the first that reaches it have minus infinity.
+
+    Returns
+    -------
+    ndarray
+        (looks,)
+    """
+    cash, wealth = start(bets, restart)
+    found = np.full(len(total), -math.inf)
+    each = (total, score, count, bets.weight, bets.bound, bets.strength, bets.log_prior, wealth)
+    kernels.stream(*each, cash, restart, threshold, found)
+    return found
 
 
 def _sums(pairs: Pairs, edges: Floats, group: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:

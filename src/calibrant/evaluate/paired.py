@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats
-from calibrant._rng import Seed, generator_of, number
-from calibrant.evaluate._resampling import (
+from calibrant.evaluate.resampling import (
     FEWEST_UNITS,
     OFTEN_UNDEFINED,
     ONE_UNIT,
@@ -28,10 +27,11 @@ from calibrant.evaluate._resampling import (
     check_samples,
     resampled_totals,
 )
-from calibrant.evaluate._student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.evaluate.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity
 from calibrant.results.significance import McNemarTest, ResampledTest
+from calibrant.seeds import Seed, generator_of, number
 
 Value = Callable[[Floats], Floats]
 MOST_EXACT = 14  # units: 2^14 swaps

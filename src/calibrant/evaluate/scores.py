@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant.evaluate._agreement_sums import quotient, ratio
-from calibrant.evaluate._score_interval import Cells, Statistic, estimates, warning_of
+from calibrant.evaluate.agreement_sums import quotient, ratio
 from calibrant.evaluate.ratings import Ratings, text
+from calibrant.evaluate.score_interval import Cells, Statistic, estimates, warning_of
 from calibrant.exceptions import InputError
 from calibrant.results.classification import Classification, ClassScore
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
-from calibrant.evaluate._student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluate.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.exceptions import InputError
 from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.records import Quantity

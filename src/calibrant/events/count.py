@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Integers, sample_count
-from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.events.lexicon import Lexicon
 from calibrant.events.rules import Rules, acts, find
 from calibrant.exceptions import InputError
+from calibrant.seeds import Seed
 
 Bits = NDArray[np.bool_]
 

@@ -14,7 +14,7 @@ import msgspec
 
 from calibrant._checks import decoded, located
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._atomic import writing
+from calibrant.io.atomic import writing
 from calibrant.results._base import plain
 
 LARGEST = 1 << 30  # bytes

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
 from calibrant.io._sinks import Sink
 from calibrant.io._table_formats import FORMATS, STDOUT, written_format
+from calibrant.io.atomic import writing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

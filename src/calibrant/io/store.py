@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._store_parts import (
+from calibrant.io.store_parts import (
     LIGHT,
     Manifest,
     StoredCount,

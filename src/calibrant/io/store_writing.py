@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from calibrant import __version__
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._atomic import not_writable, writing
-from calibrant.io._store_parts import (
+from calibrant.io.atomic import not_writable, writing
+from calibrant.io.store_parts import (
     DOCUMENTS,
     ENVELOPE,
     MANIFEST,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
+from calibrant.io.atomic import writing
 
 PART = "; part "
 BLANKS = "\t\r\n"

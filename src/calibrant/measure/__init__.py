@@ -4,6 +4,7 @@ Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None
 names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`: data are read once.
 """
 
+from calibrant._checks import Pairs, pairs
 from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import (
     adaptive,
@@ -80,6 +81,7 @@ from calibrant.measure.windows import TallyWindows
 
 __all__ = [
     "ClassPredictions",
+    "Pairs",
     "Tally",
     "TallyAccumulator",
     "TallyWindows",
@@ -131,6 +133,7 @@ __all__ = [
     "max_calibration_error_of",
     "named_events",
     "noise_floors",
+    "pairs",
     "plug_in_errors",
     "pooled_event",
     "proper_score_decomposition",

@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Integers, Pairs, non_negative, pairs, proportion
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.measure._classes import Groups, class_codes, group_of_names, named_groups
 from calibrant.measure._moments import estimate_of
-from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure._strata import stratified
 from calibrant.measure.binning import adaptive
 from calibrant.measure.calibration_error import calibration_mse_of
+from calibrant.measure.classes import Groups, class_codes, group_of_names, named_groups
 from calibrant.measure.compare import by_item, common_edges
 from calibrant.measure.intervals import interval_of
+from calibrant.measure.residuals import Residuals, residuals
 from calibrant.results.groups import MarginalError
+from calibrant.seeds import Seed
 
 Method = Literal["inverted", "wald", "bootstrap"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats
 from calibrant._kernels import clusters as kernels
-from calibrant.measure._residuals import Residuals, sum_by
+from calibrant.measure.residuals import Residuals, sum_by
 
 Group = NDArray[np.int32]
 

@@ -13,7 +13,7 @@ from calibrant._checks import Floats
 from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
 from calibrant.exceptions import InputError
-from calibrant.measure._residuals import Residuals
+from calibrant.measure.residuals import Residuals
 from calibrant.results import Bins
 
 _NUMBERS_A_CHUNK = 1 << 17

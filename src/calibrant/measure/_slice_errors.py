@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.measure._moments import Moments, moments, undefined
-from calibrant.measure._residuals import residuals
-from calibrant.measure._tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.intervals import inverted, standard_error
 from calibrant.measure.logistic import BALANCED, mean_residual
+from calibrant.measure.residuals import residuals
+from calibrant.measure.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.measure.tally import Tally
 
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"

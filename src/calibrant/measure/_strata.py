@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.measure._residuals import ClusterCells, Residuals
+from calibrant.measure.residuals import ClusterCells, Residuals
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant._checks import Floats, instance, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.measure._grouping import group_by
-from calibrant.measure._tails import quantile
+from calibrant.measure.tails import quantile
 from calibrant.measure.tally import Tally
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import BinIntervals

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Pairs, instance, pairs, proportion
 from calibrant._kernels import clusters as kernels
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of, undefined
-from calibrant.measure._residuals import EDGES, Residuals, residuals
-from calibrant.measure._tails import quantile, two_sided_p_value
 from calibrant.measure.intervals import interval_of, warnings_of
+from calibrant.measure.residuals import EDGES, Residuals, residuals
+from calibrant.measure.tails import quantile, two_sided_p_value
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
+from calibrant.seeds import Seed, generator
 
 _MOST_FLIPS = 400
 _FEWEST_FLIPS = 100

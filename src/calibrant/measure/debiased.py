@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Pairs, pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure._moments import estimate_of
-from calibrant.measure._residuals import estimator_bin_size, residuals
 from calibrant.measure.binning import adaptive
+from calibrant.measure.residuals import estimator_bin_size, residuals
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 

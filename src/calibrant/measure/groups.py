@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import one_of, positive_integer, proportion, shown
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.measure._class_scores import (
     NO_SCORE,
@@ -26,11 +25,12 @@ from calibrant.measure._class_scores import (
     residuals_of,
     subjects,
 )
-from calibrant.measure._classes import Groups
+from calibrant.measure.classes import Groups
 from calibrant.measure.compare import difference_of
 from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.results.groups import MarginalChange, MarginalError, Verdict
 from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
 
 THRESHOLD = 0.01
 BIN_COUNT = 10

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, one_of, pairs, positive_integer, proportion, sample_count
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure import _resampling
 from calibrant.measure._moments import Moments, moments, undefined
-from calibrant.measure._residuals import Residuals, residuals
-from calibrant.measure._tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.measure.binning import adaptive, default_bin_size
+from calibrant.measure.residuals import Residuals, residuals
+from calibrant.measure.tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
+from calibrant.seeds import Seed, generator
 
 Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]
 TestMethod = Literal["gamma", "normal", "redraw", "sign-flip"]

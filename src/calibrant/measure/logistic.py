@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.measure._cells import as_tally
-from calibrant.measure._tails import quantile
 from calibrant.measure.binning import Source
+from calibrant.measure.tails import quantile
 from calibrant.measure.tally import Tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, proportion, sample_count
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.measure._grouping import group_by
@@ -35,6 +34,7 @@ from calibrant.measure.smooth import (
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
+from calibrant.seeds import Seed, generator
 
 BATCH = 1 << 20
 NODES_PER_RESAMPLE = 16  # of a grid that shows noise, which need not be exact to 1e-5

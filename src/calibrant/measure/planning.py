@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import is_list, non_negative, positive, positive_integer, proportion, shown
 from calibrant._checks import scores as checked_scores
 from calibrant.exceptions import InputError
-from calibrant.measure._residuals import estimator_bin_size
-from calibrant.measure._tails import quantile
+from calibrant.measure.residuals import estimator_bin_size
+from calibrant.measure.tails import quantile
 from calibrant.results.intervals import LabelPlan
 
 SMALLEST = 40

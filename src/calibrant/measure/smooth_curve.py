@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, pairs, proportion, sample_count
-from calibrant._rng import Seed, generator
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.measure._grouping import group_by
 from calibrant.measure.bin_intervals import wilson
@@ -33,6 +32,7 @@ from calibrant.measure.smooth import (
 )
 from calibrant.measure.tally import Tally
 from calibrant.results.errors import SmoothCurve
+from calibrant.seeds import Seed, generator
 
 POINTS = SMALLEST_GRID + 1
 SCORES = np.arange(POINTS) / SMALLEST_GRID

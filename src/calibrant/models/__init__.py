@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from calibrant.models.mentions import MentionRecall, Traits, detect_mentions, mention_recall, traits
     from calibrant.models.parsing import parse
     from calibrant.models.spacy_tagger import SpacyTagger
-    from calibrant.models.text_classifiers import UnigramClassifier, tweet_tokenizer, words
     from calibrant.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "SpacyTagger",
     "Template",
     "Traits",
-    "UnigramClassifier",
     "Words",
     "attribute_lists",
     "choose",
@@ -52,8 +50,6 @@ __all__ = [
     "rule_antecedents",
     "token_accuracy",
     "traits",
-    "tweet_tokenizer",
-    "words",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.models._coreference_encoding import LARGEST_CODE, LEXICAL
 from calibrant.models._state import check_kind, reading_state, require
+from calibrant.models.coreference_encoding import LARGEST_CODE, LEXICAL
 
 Integers = NDArray[np.int64]
 Weights = NDArray[np.float32]

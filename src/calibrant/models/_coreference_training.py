@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant._kernels.coreference_features import PAIR_TEMPLATES
 from calibrant._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
-from calibrant._rng import generator
-from calibrant.models._coreference_encoding import GROUPS, OWN
+from calibrant.models.coreference_encoding import GROUPS, OWN
+from calibrant.seeds import generator
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,13 +12,6 @@ from calibrant._checks import is_list, non_negative, one_of, positive_integer
 from calibrant._kernels.coreference_features import HEAD_WORD, score_document
 from calibrant.documents import Document
 from calibrant.exceptions import InputError
-from calibrant.models._coreference_encoding import (
-    GROUPS,
-    Encoded,
-    Lexicon,
-    chosen_groups,
-    encode,
-)
 from calibrant.models._coreference_state import KIND, VERSION, read_state
 from calibrant.models._coreference_training import (
     Coded,
@@ -30,6 +23,13 @@ from calibrant.models._coreference_training import (
 )
 from calibrant.models._state import reading_state
 from calibrant.models._tagger import untrained
+from calibrant.models.coreference_encoding import (
+    GROUPS,
+    Encoded,
+    Lexicon,
+    chosen_groups,
+    encode,
+)
 from calibrant.posterior.antecedent import AntecedentPosterior
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._rng import generator
 from calibrant.exceptions import InputError
 from calibrant.models import _crf_state as states
 from calibrant.models._crf_attributes import FunctionAttributes, WordAttributes, known
@@ -27,6 +26,7 @@ from calibrant.models._vocabulary import (
 )
 from calibrant.models.features import FeatureFunction, Features, feature_groups
 from calibrant.posterior import ChainPosterior
+from calibrant.seeds import generator
 
 Floats = NDArray[np.float64]
 

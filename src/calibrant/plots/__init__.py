@@ -13,7 +13,6 @@ from calibrant._lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve
-    from calibrant.plots._changes import error_changes
     from calibrant.plots._comparison import binning_comparison
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._slices import slice_intervals
     from calibrant.plots._svg import inline_svg, render
+    from calibrant.plots.changes import error_changes
 
 __all__ = [
     "binning_comparison",

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from calibrant._checks import Floats
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 from calibrant.results.errors import ConsistencyBars, SmoothCurve

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.plots._calibration import calibration_curve
 from calibrant.plots._confidence import BAR
 from calibrant.results import Bins

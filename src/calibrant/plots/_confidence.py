@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results import Bins
 
 BAR = style.SERIES[0].color

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results.error_curve import ErrorCurve
 
 X_LABELS = {"bin_size": "bin size (pairs)", "sample_size": "sample size (pairs)"}

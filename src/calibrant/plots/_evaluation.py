@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.plots._lines import check_lines, draw_series, named_lines
 from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.selective import RiskCoverage

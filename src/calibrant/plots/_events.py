@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results.events import EventCount, EventTable
 
 PANEL = (3.6, 2.1)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 
 SPREAD = 0.6  # of a line's height that several series share
 Ends = NDArray[np.float64] | Sequence[tuple[float, float | None, float | None]]

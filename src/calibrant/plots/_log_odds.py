@@ -12,7 +12,7 @@ from matplotlib.ticker import LogitLocator, NullFormatter
 
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.plots._calibration import X_LABEL, Y_LABEL, areas, name_sides
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals

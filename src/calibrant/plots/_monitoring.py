@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results.monitoring import Monitoring
 
 TICKS = 5

@@ -13,7 +13,7 @@ from calibrant.plots._calibration import calibration_curves, smooth_curve
 from calibrant.plots._confidence import confidence_and_reliability
 from calibrant.plots._error_intervals import error_intervals
 from calibrant.plots._log_odds import log_odds_curve
-from calibrant.plots._style import figure_of, score_names
+from calibrant.plots.style import figure_of, score_names
 from calibrant.results.drawing import Drawing, Report, bin_limits
 from calibrant.results.measurement import Measurement
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from calibrant._checks import positive_integer
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.results.propagation import QuantileCalibration
 
 BINS = 10

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
-from calibrant.plots import _style as style
+from calibrant.plots import style
 from calibrant.plots._lines import draw_intervals, errors_from_zero, named_lines, zero_line
 from calibrant.results.slices import SliceEstimate, SliceTable
 

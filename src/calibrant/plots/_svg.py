@@ -12,7 +12,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from calibrant.plots._style import ROLES, resize
+from calibrant.plots.style import ROLES, resize
 
 Kind = Literal["svg", "pdf", "png"]
 SVG = "http://www.w3.org/2000/svg"

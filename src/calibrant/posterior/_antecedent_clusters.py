@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import _rng
+from calibrant import seeds
 from calibrant._checks import positive_integer, sample_count
 from calibrant._kernels import antecedent as kernels
 from calibrant._kernels import entity_search
@@ -29,7 +29,7 @@ class Sampler(Protocol):
 
 
 def sampled(
-    posterior: AntecedentRows, size: int, seed: _rng.Seed, threads: int | None, *, as_entities: bool
+    posterior: AntecedentRows, size: int, seed: seeds.Seed, threads: int | None, *, as_entities: bool
 ) -> Labels:
     """Independent antecedents or entities, each document from a generator of its own."""
     positive_integer(size, "size")
@@ -46,16 +46,16 @@ def sampled(
     return result
 
 
-def _sampler(posterior: AntecedentRows, seed: _rng.Seed) -> Sampler:
+def _sampler(posterior: AntecedentRows, seed: seeds.Seed) -> Sampler:
     """A function that fills (size, n) with a document's antecedents."""
-    number_of_seed = _rng.number(seed)
+    number_of_seed = seeds.number(seed)
     cumulated = np.empty(len(posterior.probabilities))
     kernels.cumulate(posterior.probabilities, posterior.row_offsets, cumulated)
 
     def draw(number: int, out: Labels) -> None:
         _, offsets, first = posterior.rows_of(number)
         values = cumulated[posterior.entries_of(number)]
-        rng = _rng.generator_of(number_of_seed, posterior.names[number])
+        rng = seeds.generator_of(number_of_seed, posterior.names[number])
         size, count = out.shape
         for piece in slices(size, max(1, DRAWS // max(1, count))):
             uniform = rng.random((piece.stop - piece.start, count))
@@ -64,13 +64,13 @@ def _sampler(posterior: AntecedentRows, seed: _rng.Seed) -> Sampler:
     return draw
 
 
-def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: _rng.Seed) -> float:
+def expected_f(posterior: AntecedentRows, labels: Labels, samples: int, seed: seeds.Seed) -> float:
     """Mean over samples of the pairwise F of labels, of a posterior of one document."""
     drawn = sampled(posterior, samples, seed, 1, as_entities=True)
     return float(entity_search.mean_f(labels[None], drawn)[0])
 
 
-def best_clustering(posterior: AntecedentRows, samples: int, seed: _rng.Seed, threads: int | None) -> Labels:
+def best_clustering(posterior: AntecedentRows, samples: int, seed: seeds.Seed, threads: int | None) -> Labels:
     """The best of samples and best antecedents of each document, improved by moves."""
     sample_count(samples)
     draw = _sampler(posterior, seed)

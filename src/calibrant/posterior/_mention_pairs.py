@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant._checks import positive_integer, sample_count
 from calibrant._kernels import antecedent as kernels
 from calibrant._kernels import mention_pairs
-from calibrant._rng import Seed, number
 from calibrant.posterior.antecedent import AntecedentPosterior
+from calibrant.seeds import Seed, number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant import _rng
+from calibrant import seeds
 from calibrant._checks import as_array, positive_integer
 from calibrant._kernels import chain, paths
 from calibrant._parallel import slices
@@ -125,7 +125,7 @@ def k_best(chains: ChainPotentials, k: int, log_partition: Floats, threads: int 
 
 
 def sample(
-    chains: ChainPotentials, size: int, seed: _rng.Seed, ids: Iterable[object] | None, threads: int | None
+    chains: ChainPotentials, size: int, seed: seeds.Seed, ids: Iterable[object] | None, threads: int | None
 ) -> Codes:
     """Independent tag sequences, each sentence from a generator of its own."""
     positive_integer(size, "size")
@@ -135,14 +135,14 @@ def sample(
     if len(names) != chains.sentence_count or len(set(names)) != len(names):
         message = f"there are {len(set(names))} different ids for {chains.sentence_count} sentences"
         raise InputError(message, "give each sentence an id of its own", code="length")
-    number = _rng.number(seed)
+    number = seeds.number(seed)
     codes = np.empty((size, chains.token_count), np.int32)
     backward = chains.steps.plain.T.copy(), chains.steps.logarithm.T.copy()
 
     def work(block: Block) -> None:
         found = chains.messages(block)
         for s, (first, last) in enumerate(zip(block.offsets, block.offsets[1:], strict=False)):
-            rng = _rng.generator_of(number, names[block.first + s])
+            rng = seeds.generator_of(number, names[block.first + s])
             logarithms = bool(found.state[s] == chain.LOGARITHMS)
             place = codes[:, block.tokens][:, first:last]
             for piece in slices(size, max(1, DRAWS // int(last - first))):

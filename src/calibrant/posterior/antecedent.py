@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._kernels import antecedent as kernels
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior import _antecedent_checks as checks
 from calibrant.posterior import _antecedent_clusters as clusters
 from calibrant.posterior._antecedent_rows import AntecedentRows
+from calibrant.seeds import Seed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import as_array
 from calibrant._kernels import chain as kernels
 from calibrant._parallel import check_threads
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior import _paths
 from calibrant.posterior._blocks import Block
 from calibrant.posterior._messages import each_block
 from calibrant.posterior._paths import BestSequences
 from calibrant.posterior._potentials import ChainPotentials, frozen, no_path
+from calibrant.seeds import Seed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import is_list, sample_count
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.posterior._blocks import Block, blocks
 from calibrant.posterior._mention_pairs import MentionPairs, PairStream
 from calibrant.posterior._query import Query
 from calibrant.posterior._query_sources import BATCH, ListedSource, Scored, Source
 from calibrant.posterior.antecedent import AntecedentPosterior
+from calibrant.seeds import Seed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, proportion
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
-from calibrant.measure._tails import quantile
+from calibrant.measure.tails import quantile
 from calibrant.propagate.counts import poisson_binomial
 from calibrant.results.propagation import CentralSets, QuantileCalibration
+from calibrant.seeds import Seed, generator
 
 COMPONENTS = 4
 CLUSTERED_COMPONENTS = 2  # with more, the test rejects 12 % at 40 clusters; with two, 5.5 %

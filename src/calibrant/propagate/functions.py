@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, proportion, sample_count
-from calibrant._rng import Seed, generator_of, number
 from calibrant.exceptions import InputError
-from calibrant.measure._tails import quantile
+from calibrant.measure.tails import quantile
 from calibrant.results.propagation import Exceedance, Propagated
+from calibrant.seeds import Seed, generator_of, number
 
 Structure = Any
 FEWEST = 2

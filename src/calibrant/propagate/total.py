@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_dimensional, positive_integer, proportion
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.propagate.counts import CountDistribution, Interval, count_interval, probabilities_of
 from calibrant.propagate.drift import estimate_drift, given_drift, shifts_of
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, check_recalibrator, checked
 from calibrant.results.propagation import CountInterval, Drift
+from calibrant.seeds import Seed, generator
 
 REFITS = 200
 FEWEST_REFITS = 20

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._checks import Floats, sample_count
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure._class_scores import Arguments, Recipe, Subject, error_of, subjects
-from calibrant.measure._classes import Groups
-from calibrant.measure._tails import FEW_CLUSTERS, quantile, two_sided_p_value
+from calibrant.measure.classes import Groups
 from calibrant.measure.groups import BIN_COUNT, THRESHOLD, calibration_changes
+from calibrant.measure.tails import FEW_CLUSTERS, quantile, two_sided_p_value
 from calibrant.recalibrate._labelled import (
     LabelledScores,
     Rows,
@@ -26,6 +25,7 @@ from calibrant.recalibrate._labelled import (
 )
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
+from calibrant.seeds import Seed, generator
 
 Progress = Callable[[str, int, int | None], None]
 

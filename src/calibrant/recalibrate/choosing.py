@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.base import clone
 
 from calibrant._checks import Floats, Integers, Pairs, one_of, positive_integer, proportion
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
-from calibrant.measure._tails import quantile
 from calibrant.measure.compare import error_difference
 from calibrant.measure.debiased import debiased_squared_error_of
 from calibrant.measure.groups import by_frequency
+from calibrant.measure.tails import quantile
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.records import Quantity
 from calibrant.records.table import warnings_of
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+from calibrant.seeds import Seed, generator
 
 Objective = Literal["brier", "log-loss", "calibration"]
 Progress = Callable[[str, int, int | None], None]

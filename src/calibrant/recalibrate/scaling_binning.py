@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 from calibrant import _checks
 from calibrant._checks import Check, Floats, optional, proportion
-from calibrant._rng import Seed, generator
 from calibrant.exceptions import InputError
 from calibrant.measure.intervals import error_interval
 from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
@@ -18,6 +17,7 @@ from calibrant.recalibrate._split import halves, with_scores
 from calibrant.recalibrate.histogram import check_steps
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.results.intervals import ErrorInterval
+from calibrant.seeds import Seed, generator
 
 
 class ScalingBinning(BinaryRecalibrator):

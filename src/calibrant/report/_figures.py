@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibrant import plots
-from calibrant.plots._style import figure_of, score_names
+from calibrant.plots.style import figure_of, score_names
 from calibrant.report._sections import ClassTable, Section
 from calibrant.results.drawing import Drawing, bin_limits
 from calibrant.results.measurement import Measurement

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 
 from calibrant import plots
-from calibrant.plots._style import figure_of
+from calibrant.plots.style import figure_of
 from calibrant.report._figures import Picture
 from calibrant.results.groups import GroupedChanges
 

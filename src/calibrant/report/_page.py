@@ -188,7 +188,7 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
     ...     (Path(folder) / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    from calibrant.io._atomic import writing
+    from calibrant.io.atomic import writing
 
     _check_name(path)
     html = page.to_html().encode("utf-8")
@@ -210,7 +210,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: report.pdf: a report is an HTML file: end its name in .html; ...
     """
-    from calibrant.io._atomic import check_place
+    from calibrant.io.atomic import check_place
 
     _check_name(path)
     check_place(path)

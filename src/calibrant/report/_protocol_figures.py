@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant import plots
-from calibrant.plots._style import figure_of
+from calibrant.plots.style import figure_of
 from calibrant.report._figures import Picture
 from calibrant.report._protocol_text import metric_name
 from calibrant.results.protocol import Protocol

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from calibrant import plots
-from calibrant.plots._style import figure_of
+from calibrant.plots.style import figure_of
 from calibrant.report._figures import Picture
 from calibrant.results.drawing import bin_limits
 from calibrant.results.events import EventTable

@@ -9,10 +9,10 @@ from threading import Lock
 from typing import Any, Literal
 from uuid import uuid4
 
-from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.io.coreference_posteriors import line_of, posterior_documents
 from calibrant.posterior import AntecedentPosterior, probable_entities
+from calibrant.seeds import Seed
 from calibrant.workflow._coreference_source import Mentions, asked_mentions, check_trees, open_model
 
 Clustering = Literal["probable", "expected", "antecedents"]

@@ -12,8 +12,8 @@ from calibrant.events.lexicon import default_lexicon
 from calibrant.exceptions import InputError
 from calibrant.io._dated_pieces import Item, Unread
 from calibrant.io.store import Manifest, StoredDocument
-from calibrant.workflow._event_settings import store_settings
-from calibrant.workflow._event_worker import Extraction, Extractor
+from calibrant.workflow.event_settings import store_settings
+from calibrant.workflow.event_worker import Extraction, Extractor
 
 SHOWN = 5
 

@@ -10,9 +10,7 @@ import numpy as np
 from msgspec.structs import replace as struct_replace
 
 from calibrant._checks import positive_integer, proportion, sample_count
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
-from calibrant.measure._residuals import Residuals, residuals
 from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
 from calibrant.measure.calibration_error import plug_in_errors
@@ -20,6 +18,7 @@ from calibrant.measure.decompositions import brier_decomposition
 from calibrant.measure.intervals import calibration_test, error_interval
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.measure.residuals import Residuals, residuals
 from calibrant.measure.scores import scores_of
 from calibrant.measure.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity
@@ -28,6 +27,7 @@ from calibrant.results.drawing import BinIntervals
 from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, Measurement
+from calibrant.seeds import Seed
 from calibrant.workflow._sources import EventSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]

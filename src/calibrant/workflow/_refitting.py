@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant._checks import Pairs
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
-from calibrant.measure._classes import Groups
+from calibrant.measure.classes import Groups
 from calibrant.measure.intervals import error_interval
 from calibrant.recalibrate import LabelledScores, resampled_changes
 from calibrant.recalibrate._labelled import effective_clusters
 from calibrant.recalibrate.changes import DRAWS, with_map_error
 from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
 from calibrant.workflow._class_parts import Labelled, labelled_scores
 from calibrant.workflow._mending import view_of
 from calibrant.workflow._sources import Progress

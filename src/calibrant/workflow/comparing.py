@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.measure.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
 from calibrant.workflow._events import CLASS
 from calibrant.workflow._sources import EventSource, Rows
 

@@ -14,17 +14,17 @@ from uuid import uuid4
 from calibrant import __version__
 from calibrant._checks import one_of
 from calibrant._parallel import check_threads
-from calibrant._rng import Seed
 from calibrant.documents import Document
 from calibrant.evaluate import coreference_scores
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import check_place, keep_sources
+from calibrant.io.atomic import check_place, keep_sources
 from calibrant.io.coreference_posteriors import PosteriorWriter
 from calibrant.io.writing_coreference import write_coreference
 from calibrant.posterior import AntecedentPosterior
 from calibrant.posterior.coreference_queries import mention_pairs
 from calibrant.results.coreference import CoreferenceEvaluation, WrittenPosteriors
 from calibrant.results.measured import Measured, Recipe
+from calibrant.seeds import Seed
 from calibrant.workflow._batches import batches_of, named_source, span
 from calibrant.workflow._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
 from calibrant.workflow._coreference_batches import predicted as predicted_batch

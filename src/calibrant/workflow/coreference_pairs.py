@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import positive_integer, sample_count
-from calibrant._rng import number
 from calibrant.exceptions import InputError
 from calibrant.io import PairWriter
-from calibrant.io._atomic import keep_sources
+from calibrant.io.atomic import keep_sources
 from calibrant.io.coreference_posteriors import PosteriorDocument, read_posteriors
 from calibrant.posterior.coreference_queries import each_pair
 from calibrant.results.coreference import WrittenPairs
+from calibrant.seeds import number
 from calibrant.workflow._coreference_source import Progress
 
 NONE = -1  # the code of a mention without a gold entity

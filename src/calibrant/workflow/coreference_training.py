@@ -16,7 +16,7 @@ from calibrant._checks import one_of
 from calibrant.documents import Document
 from calibrant.evaluate import coreference_scores
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import keep_sources
+from calibrant.io.atomic import keep_sources
 from calibrant.io.saved_models import check_model_place, save_model
 from calibrant.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.posterior import antecedent_losses, fit_antecedent_temperature

@@ -8,7 +8,6 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._checks import pairs
-from calibrant._rng import Seed
 from calibrant.data import event_labels, event_reading, event_store, tag_counts, tagger_predictions
 from calibrant.io import Predictions, open_predictions
 from calibrant.measure.bin_intervals import bin_intervals
@@ -17,6 +16,7 @@ from calibrant.measure.tally import Tally
 from calibrant.recalibrate.methods import Name
 from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.measurement import Measurement
+from calibrant.seeds import Seed
 from calibrant.workflow._measurement import Settings, bins_of, measurement_of
 from calibrant.workflow._mending import mended
 from calibrant.workflow._sources import EventSource, Progress

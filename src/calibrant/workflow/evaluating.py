@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calibrant._rng import Seed
-from calibrant.evaluate._pair_agreement import Weights
-from calibrant.evaluate._resampling import SAMPLES
-from calibrant.evaluate._student import Alternative
 from calibrant.evaluate.agreement import Distance, agreement
 from calibrant.evaluate.comparison import compare_systems
+from calibrant.evaluate.pair_agreement import Weights
 from calibrant.evaluate.ratings import Ratings
+from calibrant.evaluate.resampling import SAMPLES
+from calibrant.evaluate.student import Alternative
 from calibrant.exceptions import InputError
 from calibrant.io.evaluation_tables import RatingTable, read_ratings, read_results
 from calibrant.io.predictions import listed
 from calibrant.results.agreement import Agreement
 from calibrant.results.significance import Comparison
+from calibrant.seeds import Seed
 
 
 def agree(

@@ -11,7 +11,6 @@ from functools import partial
 from uuid import uuid4
 
 from calibrant._checks import one_of, sample_count
-from calibrant._rng import number
 from calibrant.events.rules import RULES, Rules
 from calibrant.io._dated_pieces import Item, iter_unread
 from calibrant.io.dated import check_dated
@@ -19,11 +18,12 @@ from calibrant.io.store import StoredDocument
 from calibrant.io.store_writing import PART, StoreWriter
 from calibrant.io.verbs import read_verbs
 from calibrant.results.events import ExtractedEvents
+from calibrant.seeds import number
 from calibrant.workflow._batches import batches_of, same_paths, span
 from calibrant.workflow._event_batches import Prepared, prepare, work
-from calibrant.workflow._event_settings import store_sources
-from calibrant.workflow._event_worker import Extraction
 from calibrant.workflow._executors import Workers, workers_of
+from calibrant.workflow.event_settings import store_sources
+from calibrant.workflow.event_worker import Extraction
 
 Progress = Callable[[str, int, int | None], None]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import check_place, writing
+from calibrant.io.atomic import check_place, writing
 from calibrant.results.drawing import Report
 from calibrant.workflow.reporting import report
 
 if TYPE_CHECKING:
     from calibrant.plots._predictions import What
-    from calibrant.plots._style import Drawn
     from calibrant.plots._svg import Kind
+    from calibrant.plots.style import Drawn
 
 KINDS: tuple[Kind, ...] = ("svg", "pdf", "png")
 WIDEST = 40.0  # inches
@@ -101,7 +101,7 @@ def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float |
     ...     save_figure(Figure(), f"{folder}/empty.pdf", width=3.3)
     """
     from calibrant.plots import render
-    from calibrant.plots._style import figure_of
+    from calibrant.plots.style import figure_of
 
     kind = figure_kind(output)
     if width is not None and not 1 <= width <= WIDEST:

@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
-from calibrant.measure._classes import Groups, named_groups
+from calibrant.measure.classes import Groups, named_groups
 from calibrant.measure.groups import by_frequency, calibration_changes, with_verdicts
 from calibrant.recalibrate.changes import DRAWS
 from calibrant.results.groups import GroupChange, GroupedChanges, ResampledChange
+from calibrant.seeds import Seed
 from calibrant.workflow._class_parts import Labelled, labelled_scores
 from calibrant.workflow._mending import Mending
 from calibrant.workflow._methods import (

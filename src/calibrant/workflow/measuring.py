@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from calibrant import __version__
 from calibrant._parallel import check_threads
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
 from calibrant.io._log_rows import Normalise
@@ -20,6 +19,7 @@ from calibrant.measure.tally import Tally
 from calibrant.records import Quantity
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Measurement
+from calibrant.seeds import Seed
 from calibrant.workflow._events import CLASS, asked_events, asked_names
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.workflow._sources import EventSource, Progress, event_sources

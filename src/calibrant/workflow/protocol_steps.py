@@ -10,7 +10,7 @@ from calibrant import __version__
 from calibrant.data import example
 from calibrant.evaluate import agreement
 from calibrant.exceptions import InputError
-from calibrant.io._atomic import writing
+from calibrant.io.atomic import writing
 from calibrant.io.protocol_file import ProtocolFile, read_protocol_file
 from calibrant.results.agreement import Agreement
 from calibrant.results.protocol import ControlTask, Protocol, Reference, SystemEvaluation

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from calibrant._checks import Pairs
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
 from calibrant.measure.multiplicity import adjusted_p_values
@@ -19,6 +18,7 @@ from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
 from calibrant.workflow._events import CLASS, asked_names
 from calibrant.workflow._log_models import by_model, task_errors
 from calibrant.workflow._measurement import IntervalMethod, Settings, bins_of, measurement_of

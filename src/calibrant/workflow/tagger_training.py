@@ -14,7 +14,7 @@ from typing import Any, Literal
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import TaggedText
-from calibrant.io._atomic import keep_sources
+from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import listed
 from calibrant.io.saved_models import check_model_place, save_model
 from calibrant.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose

@@ -13,18 +13,18 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant._parallel import check_threads
-from calibrant._rng import Seed
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, TaggedText, read_tagged
-from calibrant.io._atomic import keep_sources
+from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import Form
 from calibrant.io.saved_models import load_tagger, model_column
-from calibrant.measure._tails import quantile
 from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.logistic import calibration_in_the_large
+from calibrant.measure.tails import quantile
 from calibrant.records import Quantity
 from calibrant.results.measured import Recipe
 from calibrant.results.tagging import TagEvaluation, WrittenPredictions
+from calibrant.seeds import Seed
 from calibrant.workflow._events import asked_events, asked_names
 from calibrant.workflow._executors import workers_of
 from calibrant.workflow._measurement import IntervalMethod, Settings

@@ -1,0 +1,175 @@
+"""The group of commands: loads a command when it is called, and turns errors into one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from calibrant import __version__
+
+DEBUG = "CALIBRANT_DEBUG"
+
+# Packages that calibrant does without, and how to get them.
+MISSING = {"calibrant_studies": "pip install calibrant-studies"}
+
+
+class CommandGroup(click.Group):
+    """A group whose commands are modules, each with an attribute ``command``.
+
+    Parameters
+    ----------
+    commands
+        Module by command name.
+    name, help, short_help, epilog
+        As click has them.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        help: str,
+        commands: Mapping[str, str],
+        short_help: str | None = None,
+        epilog: str | None = None,
+    ) -> None:
+        version = click.version_option(__version__, prog_name="calibrant", message="%(prog)s %(version)s")
+        names = {"help_option_names": ["-h", "--help"]}
+        super().__init__(name=name, help=help, short_help=short_help, epilog=epilog, context_settings=names)
+        version(self)
+        self._modules = dict(commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; the name alone shows the help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands, in order."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in self._modules:
+            return None
+        try:
+            command: click.Command = import_module(self._modules[cmd_name]).command
+        except ModuleNotFoundError as error:
+            missing = MISSING.get(error.name or "")
+            if missing is None:
+                raise
+            return _not_here(cmd_name, missing)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else, 130 or 143 stopped."""
+        extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
+        if not standalone_mode:
+            return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+        received: list[int] = []
+        try:
+            with _stoppable(received):
+                code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader has had enough; what the interpreter flushes at exit must go somewhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except (Exception, KeyboardInterrupt) as error:
+            # A library that a signal interrupts while it is imported or compiles may raise any error.
+            if received or isinstance(error, (KeyboardInterrupt, click.Abort)):
+                _say("stopped")
+                sys.exit(128 + (received[0] if received else signal.SIGINT))
+            _fail(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _not_here(name: str, hint: str) -> click.Command:
+    """Return a command in the place of one whose package is not installed: it says how to get it."""
+
+    def say() -> NoReturn:
+        from calibrant.exceptions import MissingExtraError
+
+        raise MissingExtraError(f"calibrant {name} is not installed", hint)
+
+    takes_all = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
+    return click.Command(name, callback=say, context_settings=takes_all, short_help=f"Not installed: {hint}.")
+
+
+@contextmanager
+def _stoppable(received: list[int]) -> Iterator[None]:
+    """Let SIGTERM end the command as Ctrl-C does, so that half-written files are removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        received.append(number)
+        sys.unraisablehook = lambda unraisable: None  # of objects that the signal left half made
+        raise KeyboardInterrupt
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: each for number, each in handlers.items() if each not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fail(error: Exception) -> NoReturn:
+    """Say in one line what is wrong, and exit."""
+    from calibrant.exceptions import CalibrantError, InputError
+
+    if os.environ.get(DEBUG):
+        import traceback
+
+        traceback.print_exc()
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx is not None else "calibrant"
+        _say(f"{error.format_message()} (see `{command} --help`)")
+        sys.exit(2)
+    if isinstance(error, click.ClickException):
+        _say(error.format_message())
+        sys.exit(2)
+    if isinstance(error, CalibrantError):
+        _say(str(error))
+        sys.exit(2 if isinstance(error, InputError) else 1)
+    if isinstance(error, MemoryError):
+        _say("not enough memory for this")
+    elif isinstance(error, OSError):
+        _say(str(error))
+    else:
+        _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
+    sys.exit(1)
+
+
+def _say(message: str) -> None:
+    from calibrant.exceptions import printable
+
+    click.echo(f"calibrant: {printable(' '.join(message.split()))}", err=True)

@@ -1,0 +1,275 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from calibrant.records import Printed
+    from calibrant.workflow import Columns
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+LEVEL = click.option(
+    "--level",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Coverage of every interval, between 0 and 1.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of everything that is drawn.",
+)
+EXECUTOR = click.option(
+    "--executor",
+    metavar="ADDRESS",
+    default="processes",
+    show_default=True,
+    callback=lambda context, parameter, value: None if value == "processes" else value,
+    help="processes of this machine, or the address of a Dask scheduler (tcp://HOST:PORT), whose workers "
+    "find models under the same paths.",
+)
+WORKERS = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes. More than one pay off for long texts and slow models, such as spaCy's: each loads its "
+    "own.",
+)
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to use.  [default: all processors]"
+)
+
+
+WIDTH = click.option(
+    "--width",
+    type=click.FloatRange(min=1, max=40),
+    metavar="INCHES",
+    help="Width of the figure; 3.3 fits a column of a page with two, 6.9 the page.",
+)
+PLOT = (
+    click.option(
+        "--plot",
+        metavar="FIGURE",
+        help="Also draw the calibration curve: a name in .pdf, .svg or .png.",
+    ),
+    WIDTH,
+)
+
+
+def drawn_as(function: Function) -> Function:
+    """Add where a command's own figure goes; ``-o`` and ``--output`` are other names of ``--plot``."""
+    names = "-o", "--output", "--plot"
+    text = "Also draw the result: a name that ends in .pdf, .svg or .png."
+    return added(function, (click.option(*names, "output", metavar="FIGURE", help=text), WIDTH))
+
+
+FORMATS = ("text", "md", "latex", "tabular", "csv", "json")
+_PRINTING = (
+    click.option(
+        "--format",
+        "shape",
+        type=click.Choice(FORMATS),
+        help="How to print the result. md, latex: tables for a paper; tabular: the same for a LaTeX table of "
+        "your own; csv: one table with all digits; json: everything.  [default: text]",
+    ),
+    click.option(
+        "--table",
+        metavar="NAME",
+        help="Print one table alone, with md, latex, tabular or csv; a wrong name tells those there are.  "
+        "[default: all; csv: the first]",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+)
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How a command prints its result.
+
+    Attributes
+    ----------
+    shape
+        One of `FORMATS`.
+    table
+        Name of a table to print alone; None for all (in CSV, the first).
+    """
+
+    shape: str
+    table: str | None = None
+
+    def show(
+        self, found: Printed, lines: Callable[[], Sequence[str]] | None = None, *, err: bool = False
+    ) -> None:
+        """Print a result; ``lines`` words it as text, its tables do if there are none.
+
+        With ``err``, standard output has something else.
+        """
+        if self.shape == "text":
+            from calibrant.cli.text import show
+
+            show(found.to_text().splitlines() if lines is None else lines(), err=err)
+            return
+        click.echo(self._written(found).encode(), nl=False, err=err)
+
+    def _written(self, found: Printed) -> str:
+        if self.shape == "json":
+            return f"{found.to_json(indent=2)}\n"
+        if self.shape == "md":
+            return found.to_markdown(self.table)
+        if self.shape == "csv":
+            return found.to_csv(self.table)
+        return found.to_latex(self.table, tabular=self.shape == "tabular")
+
+
+def printing(function: Callable[..., None]) -> Callable[..., None]:
+    """Add how the result is printed; the command gets it as ``printing``."""
+
+    @wraps(function)
+    def command(*args: Any, shape: str | None, table: str | None, as_json: bool, **options: Any) -> None:
+        if as_json and shape not in (None, "json"):
+            raise click.UsageError(f"--json and --format {shape} ask for different things: leave one out.")
+        shape = "json" if as_json else shape or "text"
+        if table is not None and shape in ("text", "json"):
+            raise click.UsageError("--table goes with --format md, latex, tabular or csv.")
+        function(*args, printing=Printing(shape, table), **options)
+
+    return added(command, _PRINTING)
+
+
+def columns(function: Function) -> Function:
+    """Add the options that say which column is which."""
+    for name, parameter, text in reversed(
+        (
+            ("--score", "score", "Column of predicted probabilities."),
+            ("--label", "label", "Column of outcomes: 0 / 1, or class names in a wide table."),
+            ("--class", "class_column", "Column that names the class of a pair in a long table."),
+            ("--cluster", "cluster", "Column of what is dependent: a sentence, a document."),
+            ("--weight", "weight", "Column of weights."),
+            ("--item", "item", "Column that names the item, to pair models."),
+        )
+    ):
+        default = name.removeprefix("--")
+        help_text = f"{text}  [default: {default}]"
+        function = click.option(name, parameter, metavar="NAME", help=help_text)(function)
+    form = click.option(
+        "--form", type=click.Choice(["long", "wide"]), help="Form of the table, where its columns fit both."
+    )
+    return form(added(function, LOGS))
+
+
+# What `calibrant.io` writes, for options of outputs; a test holds it against the list of formats.
+WRITES = "The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz)."
+WRITES_OR_PRINTS = f"{WRITES} -: CSV on standard output; what else is said goes to standard error."
+
+
+def added(function: Function, options: Sequence[Callable[[Function], Function]]) -> Function:
+    """Add options, in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+LOGS = (
+    click.option(
+        "--normalise",
+        type=click.Choice(["none", "characters", "bytes"]),
+        default="none",
+        show_default=True,
+        help="Of a log: divide the log-likelihoods of options by their lengths (as acc_norm does).",
+    ),
+    click.option(
+        "--gold",
+        metavar="FILE",
+        help="Of a log of responses: their right answers, a line each: custom_id, a tab, the answer.",
+    ),
+)
+
+
+EVENT = click.option(
+    "--event",
+    "events",
+    multiple=True,
+    metavar="EVENT",
+    help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
+    "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
+    "pooled and classwise for a long table with classes; top and classwise for a wide one]",
+)
+MEASURING = (
+    click.option(
+        "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
+    ),
+    click.option("--bins", "bin_count", type=int, help="Number of plotted bins, instead of their size."),
+    click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
+    LEVEL,
+    click.option(
+        "--interval",
+        type=click.Choice(["inverted", "sampling", "bootstrap"]),
+        default="inverted",
+        show_default=True,
+        help="inverted: covers the error itself. sampling: Algorithm 2 of the papers, of the binned "
+        "error. bootstrap: of the debiased error, for comparison.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=2),
+        help="Draws of sampling and bootstrap.  [default: 10000 and 2000]",
+    ),
+    SEED,
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Exact bins for a file of more than 10 million rows too, in two passes instead of one.",
+    ),
+    THREADS,
+)
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(["kernel", "duckdb"]),
+    default="kernel",
+    show_default=True,
+    help="What sums .parquet files: the loops of this package, or DuckDB.",
+)
+SMOOTH = click.option(
+    "--smooth", is_flag=True, help="Also the smooth calibration error (Blasiok and Nakkiran)."
+)
+
+
+def measuring(function: Function) -> Function:
+    """Add the options that say what is measured and how."""
+    return added(columns(function), (EVENT, *MEASURING))
+
+
+def settings_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Turn parsed options into arguments of `calibrant.workflow.measure`."""
+    events = options.pop("events")
+    columns = columns_of(options)
+    return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
+
+
+def columns_of(options: dict[str, Any]) -> Columns:
+    """Take the names of columns out of parsed options."""
+    from calibrant.workflow import Columns
+
+    names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
+    engine = options.pop("engine", "kernel")
+    return Columns(**{name: options.pop(name) for name in names}, engine=engine)
+
+
+def command_line() -> str:
+    """The command that runs now, as it would be typed."""
+    import shlex
+    import sys
+
+    return shlex.join(["calibrant", *sys.argv[1:]])

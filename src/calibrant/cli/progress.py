@@ -1,0 +1,101 @@
+"""A line on the terminal that says how far long work has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+PATIENCE = 2.0  # seconds before anything is shown
+INTERVAL = 0.2
+WIDTH = 20
+
+
+class Progress:
+    """Shows a stage and how much of it is done, on stderr, if that is a terminal and work takes long.
+
+    Used as a context manager; on leaving, the line is wiped.
+
+    Examples
+    --------
+    >>> with Progress() as progress:
+    ...     progress("reading", 5, 10)
+    """
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+        self._shown = False
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Show how far a stage is, where somebody watches."""
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
+            return
+        self._last = now
+        self._shown = True
+        amount = f"{done:,}" if total is None else f"{done:,} of {total:,} ({done / max(total, 1):.0%})"
+        sys.stderr.write(f"\r\033[K{stage}: {amount}" if done else f"\r\033[K{stage}")
+        sys.stderr.flush()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+
+class Bar(Progress):
+    """A bar for a known amount of work, with the rate and the time left.
+
+    Examples
+    --------
+    >>> with Bar() as progress:
+    ...     progress("extracting", 5, 10)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun: tuple[str, float, int] = ("", self._start, 0)
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Show how far a stage is, and how long the rest takes."""
+        now = time.monotonic()
+        if stage != self._begun[0]:
+            self._begun = (stage, now, done)  # what was there before is no work done now
+        if not sys.stderr.isatty() or now - self._start < PATIENCE or now - self._last < INTERVAL:
+            return
+        self._last = now
+        self._shown = True
+        rate = (done - self._begun[2]) / max(now - self._begun[1], INTERVAL)
+        sys.stderr.write(f"\r\033[K{bar_text(stage, done, total, rate)}")
+        sys.stderr.flush()
+
+
+def bar_text(stage: str, done: int, total: int | None, rate: float) -> str:
+    """Word how far work has come.
+
+    Examples
+    --------
+    >>> bar_text("extracting", 300, 1200, 10.0)
+    'extracting [#####---------------] 300 of 1,200 (25 %), 10 a second, 1:30 left'
+    >>> bar_text("reading", 300, None, 0.0)
+    'reading: 300'
+    """
+    speed = f", {rate:,.0f} a second" if rate >= 1 else ""
+    if total is None:
+        return f"{stage}: {done:,}{speed}"
+    share = min(1.0, done / max(total, 1))
+    filled = int(WIDTH * share)
+    left = f", {_clock((total - done) / rate)} left" if rate > 0 else ""
+    bar = "#" * filled + "-" * (WIDTH - filled)
+    return f"{stage} [{bar}] {done:,} of {total:,} ({100 * share:.0f} %){speed}{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

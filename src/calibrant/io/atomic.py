@@ -1,0 +1,113 @@
+"""Write files whole or not at all: to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from calibrant.exceptions import InputError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open ``path`` for bytes; it appears under its name only when the block ends well.
+
+    A name that ends in ``.gz`` is compressed, without a time stamp, so that equal content gives
+    equal files. What is no regular file (``/dev/null``, a pipe) is written directly.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written, or its disk is full.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with writing(Path(folder) / "a.txt") as file:
+    ...         _ = file.write(b"whole")
+    ...     (Path(folder) / "a.txt").read_bytes()
+    b'whole'
+    """
+    target, temporary, raw = _open(path)
+    direct = target == temporary
+    try:
+        with raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield raw
+            if not direct:
+                raw.flush()
+                os.fsync(raw.fileno())
+        if not direct:
+            os.replace(temporary, target)
+    except BaseException as error:
+        if not direct:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise not_writable(path, error) from error
+        raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raise at once if `writing` would: before work that takes minutes.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> check_place("no/such/folder/model")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: no/such/folder/model: cannot write: ...
+    """
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        return  # the reader of a pipe would take this for the end
+    _, temporary, raw = _open(path)
+    raw.close()
+    temporary.unlink()
+
+
+def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise if an output would replace a file that is read."""
+    for source in sources:
+        paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
+        if paths and os.path.isfile(output) and os.path.samefile(source, output):
+            hint = "name another file for the output (--output)"
+            message = "the output would replace this file"
+            raise InputError(message, hint, code="output", file=os.fspath(source))
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[Path, Path, IO[bytes]]:
+    """Open what is written to: a temporary file beside the target, or the target if it is no regular file."""
+    if not os.fspath(path):
+        raise InputError("the output has no name", "name a file", code="output")
+    target = Path(path)
+    direct = target.exists() and not target.is_file()
+    if target.is_dir():
+        raise InputError("this is a folder", "name a file", code="output", file=str(path))
+    target = target.resolve()
+    temporary = target if direct else target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        return target, temporary, temporary.open("wb" if direct else "xb")
+    except OSError as error:
+        raise not_writable(path, error) from error
+
+
+def not_writable(path: str | os.PathLike[str], error: OSError) -> InputError:
+    """Return the error that says why a file cannot be written, and what to do."""
+    reason = (error.strerror or str(error)).lower()
+    hint = "make room there, or choose another place" if error.errno in FULL else "choose another place"
+    return InputError(f"cannot write: {reason}", hint, code="output", file=str(path))

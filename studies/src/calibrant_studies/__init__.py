@@ -1,0 +1,126 @@
+"""The papers' experiments: each a function from data to a record, "paper" beside "here".
+
+`run` runs a study by name, `figures` draws its record, `write` saves both and fills the study's page.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from calibrant.exceptions import InputError
+from calibrant_studies._base import Finding, Study, fill, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
+
+NAMES = (
+    "agreement",
+    "coreference",
+    "counts",
+    "coverage",
+    "events",
+    "monitoring",
+    "sentiment",
+    "significance",
+    "sparse",
+    "synthetic",
+    "tagging",
+)
+
+
+def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
+    """Run a study.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+    data
+        Folder of real data. None: what ships with the package.
+    seed
+        None: the study's own, fixed seed.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        If there is no such study, or the folder lacks a file.
+
+    Examples
+    --------
+    >>> run("sentimental")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: there is no study 'sentimental': the studies are agreement, ...
+    """
+    module = _module(name)
+    found: Study = module.run(data=data, seed=module.SEED if seed is None else seed)
+    return found
+
+
+def figures(study: Study) -> dict[str, Figure]:
+    """Draw the figures of a study's record.
+
+    Parameters
+    ----------
+    study
+        As `run` returns it.
+
+    Returns
+    -------
+    dict of str to matplotlib.figure.Figure
+        By name.
+
+    Examples
+    --------
+    >>> sorted(figures(run("sentiment")))
+    ['curves-100k', 'curves-dated', 'sizes']
+    """
+    drawn: dict[str, Figure] = _module(study.name).figures(study)
+    return drawn
+
+
+def write(study: Study, folder: Path) -> list[Path]:
+    """Save a study's record as ``NAME.json`` and its figures beside it, and fill the tables of ``NAME.md``.
+
+    Parameters
+    ----------
+    study
+        As `run` returns it.
+    folder
+        An existing folder. A page ``NAME.md`` in it keeps its prose; see `fill`.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write(run("sentiment"), Path(folder))
+    >>> written[0].name
+    'sentiment.json'
+    """
+    return save(study, figures(study), folder)
+
+
+def _module(name: str) -> ModuleType:
+    if name not in NAMES:
+        raise InputError(
+            f"there is no study {name!r}", f"the studies are {', '.join(NAMES)}", code="parameter"
+        )
+    return import_module(f"calibrant_studies.{name}")

@@ -1,0 +1,243 @@
+"""What every study records, and how a study's record becomes its page.
+
+A study is a function from data to a `Study`. `save` writes the record as ``NAME.json`` and its
+figures beside it, and fills the tables of ``NAME.md``, whose prose is written by hand, between
+``<!-- table: KEY -->`` and ``<!-- end -->``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import writing
+from calibrant.records.table import Column, Table, between, interval_heading, table_of
+from calibrant.results._base import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Verdict = Literal["agrees", "differs", "not comparable"]
+Row = dict[str, Any]
+KINDS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
+TABLE = re.compile(r"(<!-- table: (?P<key>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Finding(Result):
+    """One number of a study, beside the paper's.
+
+    Attributes
+    ----------
+    name
+        Identifier, unique in its study.
+    text
+        What the number is, for a reader.
+    value, low, high
+        The number and its 95 % interval; None where there is none.
+    paper
+        The paper's number or statement; None where the paper has none.
+    verdict
+        Whether they agree; None where the paper has nothing to compare with.
+    note
+        What the interval is, or why the verdict.
+    """
+
+    name: str
+    text: str
+    value: float | str | None
+    low: float | None = None
+    high: float | None = None
+    paper: float | str | None = None
+    verdict: Verdict | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Study(Result):
+    """The record of one run of a study.
+
+    Attributes
+    ----------
+    name, title
+        The study's name on the command line, and what it reproduces.
+    command
+        The command that makes this record.
+    seed
+        Of everything random in it.
+    wall_seconds
+        How long it took.
+    data
+        SHA-256 of every file read (unpacked), by name.
+    parameters
+        What was chosen, by name.
+    findings
+        The numbers beside the paper's.
+    tables
+        Further numbers, and the points of the figures: rows by table name.
+    """
+
+    name: str
+    title: str
+    command: str
+    seed: int
+    wall_seconds: float
+    data: dict[str, str]
+    parameters: dict[str, Any]
+    findings: tuple[Finding, ...]
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+
+    def to_rows(self) -> list[Row]:
+        """One row a finding."""
+        return [finding.to_dict() for finding in self.findings]
+
+    def to_tables(self) -> tuple[Table, ...]:
+        """Return the findings beside the paper's numbers, then the study's own tables."""
+        columns = (
+            Column("number", "number", "name"),
+            Column("paper", "paper"),
+            Column("value", "here"),
+            Column("value", interval_heading(0.95), "interval"),
+            Column("verdict", "verdict", "text"),
+        )
+        rows = tuple(
+            (each.text, each.paper, each.value, between(each.low, each.high, {}), each.verdict)
+            for each in self.findings
+        )
+        first = Table("findings", columns, rows, f"{self.title}: paper and here; seed {self.seed}")
+        others = (table_of(found, name=name, caption=name) for name, found in self.tables.items() if found)
+        return (first, *others)
+
+    def finding(self, name: str) -> Finding:
+        """Return the finding of that name."""
+        return {finding.name: finding for finding in self.findings}[name]
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of what a file holds, in hexadecimal; unpacked, since packers differ."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+    """Write a study's record and figures (SVG and PNG) to a folder, and fill the tables of its page.
+
+    The page ``NAME.md`` is only touched if the folder has one.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", "make it, or name another", code="output")
+    record = folder / f"{study.name}.json"
+    with writing(record) as file:
+        file.write((study.to_json(indent=1) + "\n").encode())
+    written = [record]
+    for key, figure in figures.items():
+        from calibrant.plots import render
+
+        for kind in KINDS:
+            path = folder / f"{study.name}-{key}.{kind}"
+            with writing(path) as file:
+                file.write(render(figure, kind, dpi=90))
+            written.append(path)
+    page = folder / f"{study.name}.md"
+    if page.exists():
+        filled = fill(page.read_text(encoding="utf-8"), json.loads(record.read_text(encoding="utf-8")))
+        with writing(page) as file:
+            file.write(filled.encode())
+        written.append(page)
+    return written
+
+
+def shared_legend(figure: Figure, ax: Axes, columns: int = 2) -> None:
+    """Put one legend, that of ``ax``, above all panels of a figure."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
+
+
+def fill(page: str, record: dict[str, Any]) -> str:
+    r"""Fill the tables of a study's page from its record.
+
+    Parameters
+    ----------
+    page
+        Markdown with ``<!-- table: KEY -->`` and ``<!-- end -->`` around each table; what is between them is
+        replaced. KEY is ``run`` (how the record was made), ``findings``, or one of the record's tables.
+    record
+        The content of ``NAME.json``.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> page = "<!-- table: sizes -->\n<!-- end -->"
+    >>> print(fill(page, {"tables": {"sizes": [{"b": 50, "error": 0.25}]}}))
+    <!-- table: sizes -->
+    | b | error |
+    | ---: | ---: |
+    | 50 | 0.2500 |
+    <!-- end -->
+    """
+
+    def table(match: re.Match[str]) -> str:
+        key = match["key"]
+        if key == "run":
+            body = _run_lines(record)
+        elif key == "findings":
+            body = _findings_table(record["findings"])
+        else:
+            body = markdown(record["tables"][key])
+        return f"{match[1]}{body}\n{match[3]}"
+
+    return TABLE.sub(table, page)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Rows as a Markdown table; a row's keys are the header."""
+    header = list(rows[0])
+    numeric = [all(isinstance(row[key], (int, float, type(None))) for row in rows) for key in header]
+    lines = [header, [("---:" if right else "---") for right in numeric]]
+    lines += [[number(row[key]) for key in header] for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: Any) -> str:
+    """A value as a page shows it: four decimals, three digits if it is small, an en dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 0.1 else f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"
+    return str(value).replace("|", "\\|")
+
+
+def _findings_table(findings: Sequence[Row]) -> str:
+    rows = []
+    for finding in findings:
+        here = number(finding["value"])
+        if finding["low"] is not None:
+            here += f" [{number(finding['low'])}, {number(finding['high'])}]"
+        row = {"number": finding["text"], "paper": number(finding["paper"]), "here": here}
+        rows.append({**row, "verdict": number(finding["verdict"]), "note": finding["note"]})
+    return markdown(rows)
+
+
+def _run_lines(record: dict[str, Any]) -> str:
+    parameters = "; ".join(f"{name} {value}" for name, value in record["parameters"].items())
+    files = "".join(f"\n- `{name}`: `{value[:16]}`" for name, value in record["data"].items())
+    return (
+        f"Command: `{record['command']}`. Seed {record['seed']}. {record['wall_seconds']:.0f} seconds.\n"
+        f"Chosen: {parameters}."
+        + (f"\n\nData (first digits of the SHA-256, unpacked):\n{files}" if files else "")
+    )

@@ -1,0 +1,139 @@
+"""The coreference study's texts: two corpora, with gold or detected mentions, gold or predicted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from calibrant.documents import Document, Mention
+from calibrant.exceptions import InputError
+from calibrant.io.coreference import read_documents
+from calibrant.models.coreference import FeatureSet
+from calibrant.models.mentions import detect_mentions, mention_recall
+from calibrant_studies._base import Row
+from calibrant_studies.datasets._folders import required
+
+FILES = {
+    "gum": "ud-english-gum/en_gum-ud-{}.conllu.gz",
+    "litbank": "litbank-coref/litbank-coref.{}.conll.gz",
+}
+FOLDS = "litbank-coref/folds.tsv"
+SPLITS = ("train", "dev", "test")
+TITLE = {"gum": "GUM", "litbank": "LitBank"}
+PIPELINE = "en_ud_ewt_gum"
+FOLD_COUNT = 10
+Documents = list[Document]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A corpus under one condition.
+
+    Attributes
+    ----------
+    corpus
+        ``gum`` or ``litbank``.
+    mentions
+        ``gold`` or ``detected``.
+    trees
+        ``gold``, ``predicted`` or ``none``: where heads, traits and detected mentions come from.
+    features
+        Of the model.
+    split
+        The documents of ``train``, ``dev`` and ``test``. A detected mention that gold has not has no cluster.
+    gold
+        The same with gold mentions.
+    """
+
+    corpus: str
+    mentions: str
+    trees: str
+    features: FeatureSet
+    split: Mapping[str, Documents]
+    gold: Mapping[str, Documents]
+
+    @property
+    def name(self) -> Row:
+        """What the condition is called, as the first columns of a table."""
+        return {"set": TITLE[self.corpus], "mentions": self.mentions, "trees": self.trees}
+
+
+def sources(data: Path) -> list[Path]:
+    """Every file that the study reads."""
+    return [data / FILES[corpus].format(part) for corpus in FILES for part in SPLITS] + [data / FOLDS]
+
+
+def read(data: Path, corpus: str) -> Texts:
+    """Read a corpus, with gold mentions and what trees it has."""
+    split = {part: list(read_documents(required(data, FILES[corpus].format(part)))) for part in SPLITS}
+    if corpus == "gum":
+        return Texts(corpus, "gold", "gold", "syntax", split, split)
+    return Texts(corpus, "gold", "none", "surface", split, split)
+
+
+def parsed(texts: Texts, pipeline: Path) -> Texts:
+    """The same with predicted trees."""
+    from calibrant.models.parsing import parse
+
+    split = {part: list(parse(documents, pipeline)) for part, documents in texts.split.items()}
+    return replace(texts, trees="predicted", features="syntax", split=split)
+
+
+def detected(texts: Texts) -> Texts:
+    """The same with the mentions that are found in its trees."""
+    split = {
+        part: [_with_detected(document, possessive_endings=texts.corpus == "gum") for document in documents]
+        for part, documents in texts.split.items()
+    }
+    return replace(texts, mentions="detected", split=split)
+
+
+def _with_detected(document: Document, *, possessive_endings: bool) -> Document:
+    known: dict[Mention, str | None] = dict(
+        zip(document.mentions or (), document.clusters or (), strict=True)
+    )
+    mentions = detect_mentions(document, possessive_endings=possessive_endings)
+    return replace(document, mentions=mentions, clusters=[known.get(mention) for mention in mentions])
+
+
+def recall_rows(texts: Texts) -> list[Row]:
+    """How many gold mentions the detected ones have, split by split."""
+    rows = []
+    for part in SPLITS:
+        found = mention_recall(texts.gold[part], [document.mentions or () for document in texts.split[part]])
+        rows.append(
+            {
+                "set": TITLE[texts.corpus],
+                "trees": texts.trees,
+                "split": part,
+                "gold": found.gold,
+                "detected": found.detected,
+                "recall": found.recall,
+                "precision": found.precision,
+            }
+        )
+    return rows
+
+
+def folds(data: Path, texts: Texts) -> list[Texts]:
+    """Ten splits of LitBank: fold k is the test set, the fold before it the dev set."""
+    documents = [document for part in SPLITS for document in texts.split[part]]
+    lines = required(data, FOLDS).read_text(encoding="utf-8").splitlines()
+    fold = {name: int(number) for name, number in (line.split("\t")[:2] for line in lines[1:])}
+    missing = [document.name for document in documents if document.name not in fold]
+    if missing:
+        raise InputError(f"{FOLDS} lacks {missing[0]!r}", "take the data's own files", code="file-broken")
+    found = []
+    for test in range(FOLD_COUNT):
+        of = {test: "test", (test - 1) % FOLD_COUNT: "dev"}
+        split: dict[str, Documents] = {part: [] for part in SPLITS}
+        for document in documents:
+            split[of.get(fold[document.name], "train")].append(document)
+        found.append(replace(texts, split=split, gold=split))
+    return found
+
+
+def clusters_of(documents: Sequence[Document]) -> list[Sequence[str | None]]:
+    """The gold entity of each mention, document by document."""
+    return [document.clusters or () for document in documents]

@@ -1,0 +1,37 @@
+"""Calibration curves from the rows of a record, that is, without the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calibrant.results import Bins
+from calibrant.results.drawing import BinIntervals
+from calibrant_studies._base import Row
+
+COLUMNS = ("n", "positives", "score", "edge_low", "edge_high", "low", "high")
+
+
+def drawable(rows: Sequence[Row], method: str) -> tuple[Bins, BinIntervals]:
+    """The bins of a curve and their intervals by a method, from the record's rows."""
+    column = {key: np.array([row[key] for row in rows]) for key in COLUMNS}
+    n, positives = column["n"], column["positives"]
+    bins = Bins(
+        kind="adaptive",
+        size=None,
+        asked=None,
+        used=len(rows),
+        edge_low=column["edge_low"],
+        edge_high=column["edge_high"],
+        n=n,
+        positives=positives,
+        weight=n,
+        weight_positives=positives,
+        weight2=n,
+        weight2_positives=positives,
+        sum_score=n * column["score"],
+        sum_score2=n * column["score"] ** 2,
+        sum_score_positive=positives * column["score"],
+    )
+    return bins, BinIntervals(column["low"], column["high"], 0.95, method)

@@ -1,0 +1,172 @@
+"""Simulations behind the significance study: tests where nothing differs, intervals whose truth is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluate.scores import f_of, f_sums
+from calibrant.evaluate.selective import risk_coverage
+from calibrant.evaluate.significance import paired_t_test
+from calibrant.evaluate.student import tail
+from calibrant_studies.agreement import alike_in_clusters, cluster_sizes
+from calibrant_studies.arrays import Floats, Integers
+
+SIZE = 0.05
+SAMPLES = 500
+ITEMS = 200
+CELLS = (0.7, 0.1, 0.1, 0.1)  # both right, the first alone, the second alone, neither
+_DATASETS_A_CHUNK = 250
+
+
+def fold_differences(
+    rng: np.random.Generator, datasets: int, *, items: int, features: int, repeats: int, folds: int
+) -> Floats:
+    """Differences in accuracy (datasets, repeats * folds) of two learners of equal expected error.
+
+    Items are two Gaussian classes in 2 * ``features`` dimensions that are all alike. Each learner is the
+    nearest mean on its half of the dimensions, so that by symmetry neither is better over all datasets.
+    """
+    label = rng.choice([-1.0, 1.0], (datasets, items))
+    signed = rng.standard_normal((datasets, items, 2 * features)) * label[:, :, None] + 0.35
+    total = signed.sum(axis=1)
+    found = []
+    for _ in range(repeats):
+        order = rng.permuted(np.tile(np.arange(items), (datasets, 1)), axis=1)
+        for fold in range(folds):
+            test = np.take_along_axis(signed, order[:, fold::folds, None], axis=1)
+            products = test * (total - test.sum(axis=1))[:, None]
+            first, second = (products[..., :features], products[..., features:])
+            right = [half.sum(axis=2) > 0 for half in (first, second)]
+            found.append(right[0].mean(axis=1) - right[1].mean(axis=1))
+    return np.stack(found, axis=1)
+
+
+def fold_error_rates(
+    seed: int, replications: int, *, repeats: int, folds: int, items: int = 100, features: int = 5
+) -> tuple[float, float]:
+    """How often the plain and the corrected t-test find a difference at 5 % where there is none."""
+    rng = np.random.default_rng(seed)
+    plain = corrected = 0
+    for start in range(0, replications, _DATASETS_A_CHUNK):
+        some = min(_DATASETS_A_CHUNK, replications - start)
+        gaps = fold_differences(rng, some, items=items, features=features, repeats=repeats, folds=folds)
+        for gap in gaps:
+            test = paired_t_test(gap, np.zeros_like(gap), test_train_ratio=1 / (folds - 1))
+            plain += test.p_value is not None and test.p_value <= SIZE
+            p_value = None if test.corrected is None else test.corrected.p_value
+            corrected += p_value is not None and p_value <= SIZE
+    return plain / replications, corrected / replications
+
+
+def item_outcomes(rng: np.random.Generator, cluster_size: int) -> tuple[Floats, Floats, Integers | None]:
+    """Whether each of two systems of equal accuracy is right (items,), and the items' clusters.
+
+    In a cluster an item does, with probability 0.5, as the cluster's first one.
+    """
+    cell = rng.choice(4, ITEMS, p=CELLS)
+    cluster: Integers | None = None
+    if cluster_size > 1:
+        cluster = np.arange(ITEMS, dtype=np.int64) // cluster_size
+        cell = np.where(rng.random(ITEMS) < 0.5, cell[cluster * cluster_size], cell)
+    second = (cell == 0) | (cell == 2)
+    return (cell <= 1).astype(np.float64), second.astype(np.float64), cluster
+
+
+def item_error_rates(seed: int, replications: int, *, cluster_size: int = 1) -> dict[str, float]:
+    """How often each test on items finds a difference at 5 % where there is none."""
+    rng = np.random.default_rng(seed)
+    p_values: dict[str, list[float | None]] = {}
+    reference = np.arange(ITEMS) % 2 == 0
+    for replication in range(replications):
+        first, second, cluster = item_outcomes(rng, cluster_size)
+        drawn: dict[str, Any] = {"clusters": cluster, "samples": SAMPLES, "seed": replication}
+        flags = [f_sums(reference, reference == (right > 0)) for right in (first, second)]
+        found = {
+            "t-test": paired_t_test(first, second, clusters=cluster).p_value,
+            "bootstrap": paired_bootstrap(first, second, **drawn).p_value,
+            "permutation": paired_permutation(first, second, **drawn).p_value,
+            "bootstrap of F": paired_bootstrap(*flags, statistic=f_of, **drawn).p_value,
+            "permutation of F": paired_permutation(*flags, statistic=f_of, **drawn).p_value,
+        }
+        if cluster is None:
+            found["McNemar"] = mcnemar(first, second).p_value
+        else:
+            found["t-test without the clusters"] = paired_t_test(first, second).p_value
+        for name, p_value in found.items():
+            p_values.setdefault(name, []).append(p_value)
+    return {
+        name: float(np.mean([p is not None and p <= SIZE for p in found])) for name, found in p_values.items()
+    }
+
+
+def cluster_error_rates(
+    seed: int, replications: int, *, clusters: int, sizes: str, effect: float = 0.0
+) -> dict[str, float]:
+    """How often each test of clusters finds a difference at 5 %; accuracies differ by ``effect``.
+
+    The last two tests are those of other software: `statsmodels` with a covariance that is robust to clusters
+    (``OLS(...).fit(cov_type="cluster", use_t=True)``), and a bootstrap of clusters.
+    """
+    rng = np.random.default_rng(seed)
+    shares = np.array(CELLS) + np.array([0.0, 0.5, -0.5, 0.0]) * effect
+    found: dict[str, list[float | None]] = {}
+    for replication in range(replications):
+        cluster = np.repeat(np.arange(clusters), cluster_sizes(rng, sizes, clusters))
+        cell = alike_in_clusters(rng, rng.choice(4, len(cluster), p=shares), cluster)
+        first, second = (cell <= 1).astype(np.float64), ((cell == 0) | (cell == 2)).astype(np.float64)
+        reference = np.arange(len(cell)) % 2 == 0
+        flags = [f_sums(reference, reference == (right > 0)) for right in (first, second)]
+        drawn: dict[str, Any] = {"clusters": cluster, "samples": SAMPLES, "seed": replication}
+        size = np.bincount(cluster).astype(np.float64)
+        total = np.bincount(cluster, first - second).astype(np.float64)
+        p_values = {
+            "t-test": paired_t_test(first, second, clusters=cluster).p_value,
+            "permutation": paired_permutation(first, second, **drawn).p_value,
+            "bootstrap or t of F": paired_bootstrap(*flags, statistic=f_of, **drawn).p_value,
+            "permutation of F": paired_permutation(*flags, statistic=f_of, **drawn).p_value,
+            "statsmodels": robust_p_value(size, total),
+            "cluster bootstrap": _bootstrap_p_value(rng, size, total),
+        }
+        for name, p_value in p_values.items():
+            found.setdefault(name, []).append(p_value)
+    return {name: float(np.mean([p is not None and p <= SIZE for p in each])) for name, each in found.items()}
+
+
+def robust_p_value(size: Floats, total: Floats) -> float | None:
+    """p-value of a mean from its sums over clusters, as statsmodels computes it."""
+    number, mean = len(size), total.sum() / size.sum()
+    residual = total - mean * size
+    variance = float(residual @ residual) * number / (number - 1)
+    return None if variance == 0 else tail(float(total.sum()) / variance**0.5, number - 1, "two-sided")
+
+
+def _bootstrap_p_value(rng: np.random.Generator, size: Floats, total: Floats) -> float:
+    drawn = rng.multinomial(len(size), np.full(len(size), 1 / len(size)), size=SAMPLES)
+    mean = total.sum() / size.sum()
+    gap = (drawn @ total) / (drawn @ size) - mean
+    return float((np.sum(np.abs(gap) >= abs(mean) - 1e-12) + 1) / (SAMPLES + 1))
+
+
+def selective_coverage(
+    seed: int, replications: int, *, items: int, cluster_size: int = 1
+) -> dict[str, float]:
+    """How often the intervals of area and accuracies hold the truth; confidence is calibrated."""
+    rng = np.random.default_rng(seed)
+    # Of the top share c, q is uniform on [1 - c, 1], and so the error rate c / 2.
+    truth: dict[str, float] = {"area": 0.25, "accuracy at 50 %": 0.75, "accuracy at 80 %": 0.6}
+    inside: dict[str, list[bool]] = {name: [] for name in truth}
+    for _ in range(replications):
+        confidence, uniform = rng.random(items), rng.random(items)
+        cluster = None
+        if cluster_size > 1:
+            cluster = np.arange(items) // cluster_size
+            uniform = np.where(rng.random(items) < 0.5, uniform[cluster * cluster_size], uniform)
+        found = risk_coverage(uniform < confidence, confidence, coverages=(0.5, 0.8), clusters=cluster)
+        estimates = [found.area, *(point.accuracy for point in found.points)]
+        for name, each in zip(truth, estimates, strict=True):
+            if each.low is not None and each.high is not None:
+                inside[name].append(each.low <= truth[name] <= each.high)
+    return {name: float(np.mean(found)) for name, found in inside.items()}

@@ -1,0 +1,128 @@
+"""The events study's corpora and stores: what is slow, made once and taken up again where it was left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from calibrant.io.atomic import writing
+from calibrant.io.store import EventStore
+from calibrant.propagate.periods import By
+from calibrant.workflow.coreference_training import train_coreference
+from calibrant.workflow.event_extraction import extract_events
+from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
+from calibrant_studies.datasets._folders import required
+
+MODEL = "gum.model"
+SAMPLES = 100
+SEED = 0  # of samples and training: the commands' own, so that a store made by hand is the study's
+RULES = ("default", "paper")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A dated corpus.
+
+    Attributes
+    ----------
+    name
+        Of its folder, and of its store.
+    title
+        For people.
+    by
+        The period of its figures and comparisons.
+    """
+
+    name: str
+    title: str
+    by: By
+
+    def file(self, data: Path) -> Path:
+        """Its documents."""
+        return required(data, f"{self.name}/documents.jsonl.gz")
+
+
+CORPORA = (
+    Corpus("socialist-worker", "Socialist Worker", "quarter"),
+    Corpus("current-events", "Current events", "year"),
+    Corpus("reuters-21578", "Reuters", "month"),
+)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What was extracted from a corpus by some rules.
+
+    Attributes
+    ----------
+    corpus, rules
+        From what, and how.
+    store
+        The events.
+    seconds
+        What extraction took, in all runs.
+    """
+
+    corpus: Corpus
+    rules: str
+    store: EventStore
+    seconds: float
+
+
+def store_name(corpus: str, rules: str) -> str:
+    """The folder of a store."""
+    return corpus if rules == "default" else f"{corpus}-{rules}"
+
+
+def trained_model(data: Path, folder: Path) -> Path:
+    """The coreference model, trained on GUM's detected mentions unless it is there."""
+    file = folder / MODEL
+    if not file.exists():
+        train, dev = (required(data, COREFERENCE_FILES["gum"].format(part)) for part in ("train", "dev"))
+        _, record = train_coreference(
+            train, dev, features="syntax", mentions="detected", output=file, seed=SEED
+        )
+        _write_seconds(file, record.seconds)
+    return file
+
+
+def extractions(data: Path, pipeline: Path, folder: Path) -> Iterator[Extracted]:
+    """Extract from each corpus by each rules, or take what is there."""
+    model = trained_model(data, folder)
+    for corpus in CORPORA:
+        for rules in RULES:
+            yield _extracted(corpus, rules, data, pipeline, model, folder)
+
+
+def _extracted(
+    corpus: Corpus, rules: str, data: Path, pipeline: Path, model: Path, folder: Path
+) -> Extracted:
+    """Extract, or finish what was begun; the time of earlier runs stands beside the store."""
+    place = folder / store_name(corpus.name, rules)
+    before = seconds_of(place)
+    found = extract_events(
+        corpus.file(data),
+        place,
+        coref=model,
+        parser=pipeline,
+        rules=rules,
+        samples=SAMPLES,
+        seed=SEED,
+    )
+    if found.documents > found.kept:
+        before += found.seconds
+        _write_seconds(place, before)
+    return Extracted(corpus, rules, EventStore(place), before)
+
+
+def seconds_of(made: Path) -> float:
+    """What a model or a store took, in all runs; 0 if it is not there."""
+    times = made.with_suffix(".json")
+    return float(json.loads(times.read_text(encoding="utf-8"))["seconds"]) if times.exists() else 0.0
+
+
+def _write_seconds(made: Path, seconds: float) -> None:
+    with writing(made.with_suffix(".json")) as out:
+        out.write(json.dumps({"seconds": seconds}).encode())

@@ -1,0 +1,57 @@
+"""The events study's figures, drawn from its record alone: countries over time, as the paper's figure 6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from calibrant.plots import event_series
+from calibrant.results.events import EventCount, EventTable
+from calibrant_studies._base import Row, Study
+from calibrant_studies._events_data import CORPORA, SAMPLES
+from calibrant_studies._events_numbers import LEVEL, MOST
+
+COLUMNS = 4
+RATES = "current-events"
+
+
+def draw(study: Study) -> dict[str, Figure]:
+    """A figure a corpus, one of rates, and one by the paper's rules."""
+    series = study.tables["series"]
+    found = {}
+    for corpus in CORPORA:
+        rows = [row for row in series if row["corpus"] == corpus.title and row["rules"] == "default"]
+        table = _table(rows, corpus.by, named=False)
+        found[corpus.name] = event_series(table, columns=COLUMNS, most=MOST)
+        if corpus.name == RATES:
+            found[f"{corpus.name}-rates"] = event_series(table, columns=COLUMNS, most=8, rates=True)
+    paper = [row for row in series if row["rules"] == "paper"]
+    found["paper"] = event_series(_table(paper, "year", named=True), columns=COLUMNS, most=MOST)
+    return found
+
+
+def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
+    """A table as the figures of event stores take it; ``named``: with the corpus after the country.
+
+    Periods without documents are left out: a count of 0 would say what is not known.
+    """
+    counts = tuple(
+        EventCount(
+            country=f"{row['country']}, {row['corpus']}" if named else row["country"],
+            period=row["period"],
+            documents=row["documents"],
+            matched=row["matched"],
+            mean=row["mean"],
+            sd=0.0,
+            low=row["low"],
+            high=row["high"],
+            low_total=row["low_total"],
+            high_total=row["high_total"],
+            rate=None,
+            best=row["best"],
+        )
+        for row in rows
+        if row["documents"]
+    )
+    return EventTable("", by, "poisson-binomial", LEVEL, SAMPLES, True, True, (), counts)

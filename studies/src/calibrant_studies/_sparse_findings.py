@@ -1,0 +1,263 @@
+"""The sparse study's numbers beside those of Kranzlein, Liu & Schneider (2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from calibrant_studies._base import Finding, Row, Verdict
+from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES
+from calibrant_studies._sparse_scores import GROUPS, Tagset
+from calibrant_studies._tagging_compare import holm
+
+LEVEL = 0.05
+RAREST = f"GMCE {GROUPS}"
+Three = tuple[float, float, float]
+# Table 1 of the paper: SMCE, GMCE of group 1 and of group 5, and their changes in per cent.
+PAPER: Mapping[str, Mapping[tuple[str, str], tuple[Three, Three]]] = {
+    "CCG": {
+        ("none", ""): ((0.0167, 0.0183, 0.0396), (0.0, 0.0, 0.0)),
+        ("scaling binning", "SCW"): ((0.0065, 0.0225, 0.0390), (-61.0, 22.89, -1.47)),
+        ("scaling binning", "TFG"): ((0.0019, 0.0049, 0.0114), (-88.87, -73.09, -71.19)),
+        ("isotonic regression", "SCW"): ((0.0024, 0.0226, 0.0276), (-85.54, 23.72, -30.35)),
+        ("isotonic regression", "TFG"): ((0.0032, 0.0230, 0.0228), (-80.93, 25.58, -42.37)),
+        ("histogram binning", "SCW"): ((0.0047, 0.0286, 0.0422), (-72.06, 56.49, 6.54)),
+        ("histogram binning", "TFG"): ((0.0028, 0.0254, 0.0218), (-83.42, 38.69, -44.93)),
+    },
+    "LSR": {
+        ("none", ""): ((0.0330, 0.0356, 0.0553), (0.0, 0.0, 0.0)),
+        ("scaling binning", "SCW"): ((0.0144, 0.0105, 0.0534), (-56.36, -70.48, -3.48)),
+        ("scaling binning", "TFG"): ((0.0159, 0.0269, 0.0153), (-51.83, -24.42, -72.27)),
+        ("isotonic regression", "SCW"): ((0.0130, 0.0161, 0.0374), (-60.74, -54.95, -32.49)),
+        ("isotonic regression", "TFG"): ((0.0124, 0.0132, 0.0142), (-62.57, -62.93, -74.34)),
+        ("histogram binning", "SCW"): ((0.0086, 0.0298, 0.0409), (-73.94, -16.4, -26.15)),
+        ("histogram binning", "TFG"): ((0.0110, 0.0222, 0.0145), (-66.76, -37.78, -73.71)),
+    },
+}
+PAPER_MEASURES = ("SMCE", "GMCE 1", RAREST)
+
+
+def paper_value(task: str, technique: str, sharing: str, measure: str) -> tuple[float, float]:
+    """Return an error of the paper's table 1, and its change in per cent."""
+    errors, changes = PAPER[task][technique, sharing]
+    place = PAPER_MEASURES.index(measure)
+    return errors[place], changes[place]
+
+
+def find(tagsets: Sequence[Tagset], tables: Mapping[str, list[Row]]) -> Iterator[Finding]:
+    """All findings, tagger by tagger."""
+    for tagset in tagsets:
+        own = {name: [row for row in rows if row["tagger"] == tagset.title] for name, rows in tables.items()}
+        yield from _about(tagset)
+        yield from _falls(tagset, own["errors"])
+        yield from _rarest(tagset, own["rivals"])
+        yield _others_close(tagset, own["rivals"])
+        yield _increases(tagset, own["errors"])
+        yield from _initial(tagset, own["groups"])
+        yield _most_improved(tagset, own["errors"])
+        yield _renormalised(tagset, own["renormalised"])
+        yield from _directions(tagset, own["groups"])
+
+
+def _verdict(holds: bool) -> Verdict:
+    return "agrees" if holds else "differs"
+
+
+def _about(tagset: Tagset) -> Iterator[Finding]:
+    paper = "0.811 on dev (LSR)" if tagset.kind == "lextag" else "0.961 on dev (CCG)"
+    note = "another tagger; normal interval by sentence"
+    text = f"{tagset.title}: accuracy on test"
+    yield Finding(f"{tagset.kind}/accuracy", text, *tagset.accuracy, paper, "not comparable", note)
+    text = f"{tagset.title}: share of all scores below 0.0001"
+    share = tagset.near_zero
+    yield Finding(
+        f"{tagset.kind}/near-zero",
+        text,
+        share,
+        paper="more than 0.98",
+        verdict=_verdict(share > 0.98),
+        note="no interval: a count of these scores",
+    )
+
+
+def _pick(rows: Sequence[Row], **wanted: str) -> Row:
+    return next(row for row in rows if all(row[key] == value for key, value in wanted.items()))
+
+
+def _percent(change: float) -> str:
+    return f"{100 * change:+.0f} %"
+
+
+def _squared(row: Row) -> str:
+    return f"{row['mse_difference']:.5f} [{row['mse_low']:.5f}, {row['mse_high']:.5f}]"
+
+
+def _falls(tagset: Tagset, errors: Sequence[Row]) -> Iterator[Finding]:
+    """Whether every technique reduces SMCE, and by as much as in the paper."""
+    found = []
+    for technique in TECHNIQUES:
+        for sharing in PAPER_SHARING:
+            row = _pick(errors, technique=technique, sharing=sharing, measure="SMCE")
+            found.append(row["change"])
+            lsr, ccg = (paper_value(task, technique, sharing, "SMCE")[1] for task in ("LSR", "CCG"))
+            yield Finding(
+                f"{tagset.kind}/{technique.replace(' ', '-')}/{sharing}/smce",
+                f"{tagset.title}, {technique}, {sharing}: fall of the squared shared error",
+                row["mse_difference"],
+                row["mse_low"],
+                row["mse_high"],
+                f"falls (SMCE {lsr:+.0f} % LSR, {ccg:+.0f} % CCG)",
+                _verdict(row["mse_low"] > 0),
+                f"debiased, paired; SMCE {row['plug-in before']:.4f} to {row['plug-in after']:.4f}, "
+                f"{_percent(row['change'])}" + ("" if row["mse_low"] > 0 else "; not settled"),
+            )
+    yield Finding(
+        f"{tagset.kind}/smce-range",
+        f"{tagset.title}: change of SMCE over techniques",
+        f"{_percent(min(found))} to {_percent(max(found))}",
+        paper="-89 % to -52 %",
+        verdict=_verdict(all(-0.89 <= change <= -0.515 for change in found)),
+        note="plug-in errors, as in the paper; see the intervals above",
+    )
+
+
+def _rarest(tagset: Tagset, rivals: Sequence[Row]) -> Iterator[Finding]:
+    for technique in TECHNIQUES:
+        row = _pick(rivals, technique=technique, measure=RAREST)
+        there = []
+        for task in PAPER:
+            shared, grouped = (paper_value(task, technique, name, RAREST)[0] for name in PAPER_SHARING)
+            there.append(f"{shared:.3f} and {grouped:.3f} {task}")
+        settled = row["mse_low"] > 0 or row["mse_high"] < 0
+        yield Finding(
+            f"{tagset.kind}/{technique.replace(' ', '-')}/rarest",
+            f"{tagset.title}, {technique}, rarest group: squared error, SCW minus TFG",
+            row["mse_difference"],
+            row["mse_low"],
+            row["mse_high"],
+            f"TFG far better ({'; '.join(there)})",
+            _verdict(row["mse_low"] > 0),
+            f"debiased, paired; GMCE {row['plug-in before']:.4f} and {row['plug-in after']:.4f}"
+            + ("" if settled else "; not settled"),
+        )
+
+
+def _others_close(tagset: Tagset, rivals: Sequence[Row]) -> Finding:
+    rows = [row for row in rivals if row["measure"].startswith("GMCE") and row["measure"] != RAREST]
+    adjusted = holm(np.array([row["p_value"] for row in rows]))
+    better = {
+        "TFG": sum(p < LEVEL and row["mse_difference"] > 0 for p, row in zip(adjusted, rows, strict=True)),
+        "SCW": sum(p < LEVEL and row["mse_difference"] < 0 for p, row in zip(adjusted, rows, strict=True)),
+    }
+    signs = sum(row["mse_difference"] > 0 for row in rows)
+    close = len(rows) - sum(better.values())
+    return Finding(
+        f"{tagset.kind}/other-groups",
+        f"{tagset.title}: the other groups, all techniques, after Holm's correction",
+        f"TFG better in {better['TFG']}, SCW in {better['SCW']} of {len(rows)}",
+        paper="close in most cases",
+        verdict=_verdict(2 * close > len(rows)),
+        note=f"by sign TFG in {signs}; undecided is not the same as close",
+    )
+
+
+def _increases(tagset: Tagset, errors: Sequence[Row]) -> Finding:
+    counts, sure = {}, 0
+    for technique in TECHNIQUES:
+        rows = [
+            row
+            for row in errors
+            if (row["technique"], row["sharing"] in PAPER_SHARING) == (technique, True)
+            and row["measure"].startswith("GMCE")
+        ]
+        counts[technique] = sum(row["change"] > 0 for row in rows)
+        sure += sum(row["mse_high"] < 0 for row in rows)
+    fewest = counts["isotonic regression"] == min(counts.values())
+    return Finding(
+        f"{tagset.kind}/increases",
+        f"{tagset.title}: groups whose GMCE a technique raises, of {2 * GROUPS} (SCW and TFG)",
+        ", ".join(f"{name} {count}" for name, count in counts.items()),
+        paper="isotonic regression fewest (CCG: group 1; LSR: none)",
+        verdict=_verdict(fewest),
+        note=f"plug-in errors; {sure} of {3 * 2 * GROUPS} squared errors rise beyond their paired interval",
+    )
+
+
+def _initial(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
+    """Which group is worst and which is best before anything is mended."""
+    rows = [row for row in groups if row["measure"].startswith("GMCE")]
+    listed = "; ".join(
+        f"{r['measure'][5:]}: {r['debiased']:.3f} [{r['low']:.3f}, {r['high']:.3f}]" for r in rows
+    )
+    for word, choose, paper in (("lowest", min, "group 2"), ("highest", max, "group 5")):
+        best = choose(rows, key=lambda row: float(row["debiased"]))
+        value = f"group {best['measure'][5:]}"
+        yield Finding(
+            f"{tagset.kind}/{word}",
+            f"{tagset.title}: the group with the {word} error before",
+            value,
+            paper=paper,
+            verdict=_verdict(value == paper),
+            note=f"debiased: {listed}",
+        )
+
+
+def _most_improved(tagset: Tagset, errors: Sequence[Row]) -> Finding:
+    """The group whose error falls most by TFG, over the techniques' mean relative changes."""
+    changes = {
+        group: float(
+            np.mean(
+                [
+                    row["change"]
+                    for row in errors
+                    if (row["sharing"], row["measure"]) == ("TFG", f"GMCE {group}")
+                ]
+            )
+        )
+        for group in range(1, GROUPS + 1)
+    }
+    best = min(changes, key=lambda group: changes[group])
+    listed = ", ".join(f"{group}: {_percent(change)}" for group, change in changes.items())
+    return Finding(
+        f"{tagset.kind}/most-improved",
+        f"{tagset.title}: the group with the largest fall by TFG",
+        f"group {best}",
+        paper="group 5",
+        verdict=_verdict(best == GROUPS),
+        note=f"mean change of GMCE over techniques; {listed}",
+    )
+
+
+def _directions(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
+    """Whether frequent tags get scores that are too high, and rare ones too low."""
+    for group, word in ((1, "below 0 (overconfident)"), (GROUPS, "above 0 (underconfident)")):
+        row = _pick(groups, measure=f"GMCE {group}")
+        holds = row["gap, high"] < 0 if group == 1 else row["gap, low"] > 0
+        settled = row["gap, high"] < 0 or row["gap, low"] > 0
+        yield Finding(
+            f"{tagset.kind}/gap-{group}",
+            f"{tagset.title}: frequency minus score, {'most frequent' if group == 1 else 'rarest'} group",
+            row["gap"],
+            row["gap, low"],
+            row["gap, high"],
+            f"often {word}",
+            _verdict(holds),
+            "interval by sentence" + ("" if settled else "; not settled: it holds 0"),
+        )
+
+
+def _renormalised(tagset: Tagset, rows: Sequence[Row]) -> Finding:
+    shared = [row for row in rows if row["measure"] == "SMCE"]
+    counts = []
+    for treatment in ("kept", "mended"):
+        own = [row for row in shared if row["below the threshold"] == treatment]
+        beyond = sum(row["mse_high"] < 0 for row in own)
+        worse = sum(row["mse_difference"] < 0 for row in own)
+        counts.append(f"{worse} of {len(own)} ({beyond} beyond the interval) with the rest {treatment}")
+    return Finding(
+        f"{tagset.kind}/renormalised",
+        f"{tagset.title}: maps after which dividing by sums raises the shared error",
+        "; ".join(counts),
+        note="debiased, paired; the paper leaves this open",
+    )

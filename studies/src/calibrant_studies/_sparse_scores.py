@@ -1,0 +1,124 @@
+"""The sparse tagsets' scores: those of every token and tag that reach the threshold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.io.tagged import TaggedText
+from calibrant.measure.classes import group_of_names
+from calibrant.measure.groups import THRESHOLD, by_frequency
+from calibrant.posterior import ChainPosterior
+from calibrant_studies.arrays import Floats, Integers
+
+GROUPS = 5
+NEAR_ZERO = 1e-4
+KINDS = ("lextag", "hmm", "spacy")
+TITLE = {
+    "lextag": "LEXTAG, CRF",
+    "hmm": "UPOS and features, HMM",
+    "spacy": "UPOS and features, network",
+}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores that reach the threshold, one row a token and tag.
+
+    Attributes
+    ----------
+    score, label
+        (n,) the probability, and whether the tag is the gold one.
+    code
+        (n,) the tag.
+    token, sentence
+        (n,) where.
+    other
+        (n,) probability of all tags of the row's token that are below the threshold.
+    """
+
+    score: Floats
+    label: NDArray[np.uint8]
+    code: Integers
+    token: Integers
+    sentence: Integers
+    other: Floats
+
+    def part(self, rows: Integers | NDArray[np.bool_]) -> Scores:
+        """Some of the rows."""
+        return Scores(**{name: values[rows] for name, values in vars(self).items()})
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.score)
+
+
+@dataclass(frozen=True)
+class Tagset:
+    """One tagger's scores on dev and test.
+
+    Attributes
+    ----------
+    kind
+        Of `TITLE`.
+    tags
+        The tagger's tags.
+    counts
+        How often each occurs in the training text.
+    dev, test
+        Scores that reach the threshold.
+    tokens
+        Tokens of the test text.
+    near_zero
+        Share of all its scores below `NEAR_ZERO`.
+    accuracy
+        Of its most probable tags on test, and the ends of its interval.
+    """
+
+    kind: str
+    tags: tuple[str, ...]
+    counts: dict[str, int]
+    dev: Scores
+    test: Scores
+    tokens: int
+    near_zero: float
+    accuracy: tuple[float, float, float]
+
+    @property
+    def title(self) -> str:
+        """Its name in tables."""
+        return TITLE[self.kind]
+
+    def groups(self, count: int = GROUPS) -> list[list[str]]:
+        """Tags by frequency in the training text; there can be fewer groups than asked for."""
+        return by_frequency(self.counts, count)
+
+    def homes(self) -> Integers:
+        """The group of each tag, from 0."""
+        return group_of_names(self.tags, self.groups())
+
+
+def scores_of(posterior: ChainPosterior, text: TaggedText, threshold: float = THRESHOLD) -> Scores:
+    """Scores of a posterior that reach the threshold, against the text's tags."""
+    place = {tag: code for code, tag in enumerate(posterior.tags)}
+    gold = np.array([place.get(tag, -1) for sentence in text.tags or [] for tag in sentence], np.int64)
+    marginals = posterior.marginals()
+    kept = marginals >= threshold
+    token, code = np.nonzero(kept)
+    sentence = np.repeat(np.arange(posterior.sentence_count), posterior.lengths)
+    other = np.where(kept, 0.0, marginals).sum(axis=1)
+    label = (gold[token] == code).astype(np.uint8)
+    return Scores(marginals[token, code], label, code, token, sentence[token], other[token])
+
+
+def tag_counts(text: TaggedText) -> dict[str, int]:
+    """How often each tag occurs."""
+    return dict(Counter(tag for sentence in text.tags or [] for tag in sentence))
+
+
+def near_zero(posterior: ChainPosterior) -> float:
+    """Share of all scores that are below `NEAR_ZERO`."""
+    return float(np.mean(posterior.marginals() < NEAR_ZERO))

@@ -1,0 +1,1 @@
+"""The commands that this distribution adds to calibrant: `calibrant study` and `calibrant data`."""

@@ -1,0 +1,87 @@
+"""`calibrant data list`: what data sets there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calibrant.cli.options import Printing, printing
+
+if TYPE_CHECKING:
+    from calibrant_studies.datasets import Entry, Listing
+
+
+@click.command(
+    "list",
+    short_help="Name the data sets, their licences, and which are there.",
+    epilog="Example: calibrant data list ud-english-ewt",
+)
+@click.argument("names", metavar="[NAME ...]", nargs=-1)
+@printing
+def command(names: tuple[str, ...], printing: Printing) -> None:
+    """Say of each data set what it is, how large, under which licence, and whether it is there.
+
+    With NAMES the whole of what is known of them: terms, what to cite, sources, or where to ask for what may
+    not be passed on.
+    """
+    from calibrant_studies.datasets import listing
+
+    found = listing(names)
+    printing.show(found, lambda: _described(found) if names else _table(found))
+
+
+def megabytes(size: int | None) -> str:
+    """Write a size.
+
+    Examples
+    --------
+    >>> megabytes(18_437_023), megabytes(49_692), megabytes(None)
+    ('18.4 MB', '0.1 MB', '-')
+    """
+    return "-" if size is None else f"{max(size / 1e6, 0.1):.1f} MB"
+
+
+def _table(found: Listing) -> list[str]:
+    from calibrant.cli import text
+
+    rows = [["name", "size", "licence", "there", "what"]]
+    rows += [[each.name, _size(each), each.licence, _there(each), each.title] for each in found.data_sets]
+    return [*text.table(rows, left=len(rows[0])), "", f"In {found.folder}"]
+
+
+def _size(each: Entry) -> str:
+    return "ask" if each.ask else megabytes(each.size)
+
+
+def _there(each: Entry) -> str:
+    if each.there:
+        return "yes"
+    return "no" if len(each.missing) == len(each.files) else "partly"
+
+
+def _described(found: Listing) -> list[str]:
+    return [line for each in found.data_sets for line in ["", *_whole(each, Path(found.folder))]][1:]
+
+
+def _whole(each: Entry, folder: Path) -> list[str]:
+    from calibrant.cli import text
+    from calibrant_studies.datasets import data_set
+
+    rows = [
+        ("size", "to be asked for" if each.ask else megabytes(each.size)),
+        ("licence", each.licence),
+        ("studies", ", ".join(each.studies) or "none"),
+        ("there", f"{_there(each)}, in {folder / each.name}" if each.there else _there(each)),
+    ]
+    lines = [each.name, f"  {each.title}", "", *text.table([list(row) for row in rows], left=2)]
+    lines += ["", *(f"  {line}" for line in each.terms.splitlines())]
+    if each.reference:
+        lines += ["", f"  To cite: {each.reference}"]
+    if each.ask:
+        lines += ["", *(f"  {line}" for line in each.ask.splitlines())]
+        lines += ["", f"  What belongs into {folder / each.name}:"]
+        return [*lines, *(f"    {name}" for name in each.files)]
+    places = dict.fromkeys((part.repository, part.commit) for part in data_set(each.name).originals)
+    return [*lines, "", *(f"  From github.com/{place} at {commit}" for place, commit in places)]

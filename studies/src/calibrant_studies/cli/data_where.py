@@ -1,0 +1,19 @@
+"""`calibrant data where`: the folder of the data sets."""
+
+from __future__ import annotations
+
+import click
+
+from calibrant.cli.options import AS_JSON
+
+
+@click.command("where", short_help="Say where the data sets lie.", epilog="Example: calibrant data where")
+@AS_JSON
+def command(as_json: bool) -> None:
+    """Print the folder of the data sets: what CALIBRANT_DATA names, else a cache folder of the system."""
+    import json
+
+    from calibrant_studies.datasets import data_folder
+
+    folder = data_folder()
+    click.echo(json.dumps({"folder": str(folder), "exists": folder.is_dir()}) if as_json else str(folder))

@@ -1,0 +1,105 @@
+"""`calibrant study`: reproduce a paper's experiment."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import click
+
+from calibrant.cli.options import Printing, printing
+
+
+@click.command(
+    "study",
+    short_help='Reproduce a paper\'s experiment: "paper" beside "here".',
+    epilog="Example: calibrant study synthetic",
+)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    envvar="CALIBRANT_DATA",
+    help="Folder of the data that the study reads.  [default: what `calibrant data where` prints]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write NAME.json and the figures there; fill the tables of NAME.md if it is there.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
+)
+@click.option(
+    "--cells",
+    metavar="NAMES",
+    help="Run only these groups of cells, separated by commas (study coverage).  [default: all]",
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(min=1),
+    help="Draws per cell (study coverage).  [default: the cell's own number]",
+)
+@printing
+def command(
+    name: str,
+    data: Path | None,
+    output: Path | None,
+    seed: int | None,
+    cells: str | None,
+    replications: int | None,
+    printing: Printing,
+) -> None:
+    """Run the experiment NAME again and print the paper's numbers beside ours.
+
+    Studies: sentiment, synthetic and others; a wrong name lists them all.
+    """
+    from calibrant_studies.datasets._folders import found_for
+
+    study = _load(name)
+    options: dict[str, Any] = {} if seed is None else {"seed": seed}
+    for option, value in (("cells", cells and cells.split(",")), ("replications", replications)):
+        if value is not None:
+            if option not in signature(study.run).parameters:
+                raise click.UsageError(f"The study {name} has no option --{option}.")
+            options[option] = value
+    if output is not None and not output.is_dir():
+        raise click.UsageError(f"{output} is not a folder: make it, or name another.")
+    if hasattr(study, "plan"):  # of what is slow, what is there already
+        click.echo("\n".join(study.plan(**options)), err=True)
+    found = study.run(data=found_for(name) if data is None else data, **options)
+    if output is not None:
+        from calibrant_studies import _base
+
+        for path in _base.save(found, study.figures(found), output):
+            click.echo(f"wrote {path}", err=True)
+    printing.show(found, lambda: _lines(found))
+
+
+def _load(name: str) -> Any:
+    from calibrant_studies import NAMES
+
+    if name not in NAMES:
+        raise click.UsageError(f"There is no study {name!r}; there are {', '.join(NAMES)}.")
+    return import_module(f"calibrant_studies.{name}")
+
+
+def _lines(found: Any) -> list[str]:
+    from calibrant.cli import text
+    from calibrant_studies._base import number
+
+    rows = [["number", "paper", "here", "interval", "verdict"]]
+    for each in found.findings:
+        limits = f"[{number(each.low)}, {number(each.high)}]" if each.low is not None else ""
+        paper = "" if each.paper is None else number(each.paper)
+        rows.append([each.text, paper, number(each.value), limits, each.verdict or ""])
+    chosen = "; ".join(f"{name} {value}" for name, value in found.parameters.items())
+    how = [
+        f"  seed {found.seed}; {found.wall_seconds:.0f} seconds; {chosen}",
+        *(f"  data {name} (SHA-256 {digest[:16]})" for name, digest in found.data.items()),
+    ]
+    return [found.title, "", *text.table(rows), "", "How", *how, "", "Again", f"  {found.command}"]

@@ -1,0 +1,190 @@
+"""Section 5 of the 2015 paper: how far to trust the probabilities of a coreference model.
+
+A locally normalised model gives each mention a distribution over antecedents, and thereby each two mentions a
+probability of being one entity. The paper samples it; here it is exact, with the samples beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.exceptions import InputError
+from calibrant_studies import _coreference_parts as parts
+from calibrant_studies._base import Row, Study, digest
+from calibrant_studies._coreference_data import PIPELINE, Texts, detected, folds, parsed, read, sources
+from calibrant_studies._coreference_findings import find
+from calibrant_studies._coreference_models import L1_PENALTIES
+from calibrant_studies._coreference_page import arrange
+from calibrant_studies._kept_parts import KeptPart
+from calibrant_studies.datasets._folders import real_data
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SEED = 2015
+MODELS = "CALIBRANT_MODELS"
+Tables = dict[str, list[Row]]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The study's texts, each read or parsed once, when a part asks for it."""
+
+    data: Path
+    pipeline: Path | None
+
+    @cached_property
+    def gum(self) -> Texts:
+        """GUM with gold mentions and trees."""
+        return read(self.data, "gum")
+
+    @cached_property
+    def litbank(self) -> Texts:
+        """LitBank with gold mentions, without trees."""
+        return read(self.data, "litbank")
+
+    @cached_property
+    def gum_parsed(self) -> Texts:
+        """GUM with predicted trees."""
+        return parsed(self.gum, self._needed())
+
+    @cached_property
+    def litbank_parsed(self) -> Texts:
+        """LitBank with predicted trees."""
+        return parsed(self.litbank, self._needed())
+
+    def _needed(self) -> Path:
+        if self.pipeline is None:
+            hint = f"set {MODELS} to a folder that has {PIPELINE}"
+            raise InputError("the study coreference needs a parser", hint, code="file-missing")
+        return self.pipeline
+
+
+PARTS: dict[str, Callable[[Sources, int], Tables]] = {
+    "gum": lambda of, seed: parts.main(of.gum, seed),
+    "litbank": lambda of, seed: parts.main(of.litbank, seed),
+    "costs-gum": lambda of, seed: parts.costs(of.gum, seed),
+    "costs-litbank": lambda of, seed: parts.costs(of.litbank, seed),
+    "detected-gum": lambda of, seed: parts.condition(detected(of.gum), seed),
+    "detected-litbank": lambda of, seed: parts.condition(detected(of.litbank_parsed), seed),
+    "parsed-gum": lambda of, seed: parts.condition(of.gum_parsed, seed),
+    "parsed-litbank": lambda of, seed: parts.condition(of.litbank_parsed, seed),
+    "detected-parsed-gum": lambda of, seed: parts.condition(detected(of.gum_parsed), seed),
+    "folds": lambda of, seed: parts.all_folds(folds(of.data, of.litbank), seed),
+    "ablation-litbank": lambda of, seed: parts.ablation(of.litbank, seed),
+    "ablation-gum": lambda of, seed: parts.ablation(of.gum, seed),
+}
+PARSED = frozenset({"detected-litbank", "parsed-gum", "parsed-litbank", "detected-parsed-gum"})
+
+
+def run(*, data: Path | None = None, seed: int = SEED) -> Study:
+    """Train and measure on GUM and LitBank; about half an hour on two processors.
+
+    The environment variable ``CALIBRANT_MODELS`` names a folder with the parser; without it the parts with
+    predicted trees are left out.
+
+    Parameters
+    ----------
+    data
+        Folder that has ``ud-english-gum/`` and ``litbank-coref/``.
+    seed
+        Of samples, resampled documents, and the search for clusterings.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        If there is no folder, or it lacks a file.
+
+    Examples
+    --------
+    >>> run()
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: the study coreference needs real data: run `calibrant data fetch ...
+    """
+    folder = os.environ.get(MODELS)
+    pipeline = Path(folder) / PIPELINE if folder else None
+    return coreference(data, pipeline=pipeline if pipeline and pipeline.exists() else None, seed=seed)
+
+
+def coreference(
+    data: Path | None,
+    *,
+    pipeline: Path | None = None,
+    names: Sequence[str] = tuple(PARTS),
+    store: Path | None = None,
+    seed: int = SEED,
+) -> Study:
+    """Run some parts of the study; see `run`.
+
+    Parameters
+    ----------
+    data, seed
+        As in `run`.
+    pipeline
+        Folder of the parser. None: without the parts that need it.
+    names
+        Of parts, of `PARTS`.
+    store
+        Folder in which each part's tables are saved, and from which they are taken where they are there
+        already, made with the same seed: an interrupted study goes on where it was.
+
+    Returns
+    -------
+    Study
+    """
+    data = real_data("coreference", data)
+    texts = Sources(data, pipeline)
+    wanted = [name for name in names if pipeline is not None or name not in PARSED]
+    tables: Tables = {}
+    seconds = 0.0
+    for name in wanted:
+        found = _part(name, texts, store, seed)
+        seconds += found["seconds"]
+        for key, rows in found["tables"].items():
+            tables.setdefault(key, []).extend(rows)
+    return Study(
+        name="coreference",
+        title="Coreference: sampled entities, exact pair probabilities (2015 paper, section 5)",
+        command="calibrant study coreference",
+        seed=seed,
+        wall_seconds=seconds,
+        data={path.name: digest(path) for path in sources(data)},
+        parameters={
+            "parts": ", ".join(wanted),
+            "L1 penalty": f"of {', '.join(f'{l1:g}' for l1 in L1_PENALTIES)}, by CoNLL F1 on dev",
+            "bin size of plug-in errors": "min(5000, max(200, n // 20))",
+            "bin size of debiased errors": "n^(1/3), at least 20",
+            "clusters": "documents",
+            "F1": "singletons count, unless said otherwise",
+        },
+        findings=tuple(find(tables)),
+        tables=tables | arrange(tables),
+    )
+
+
+def _part(name: str, texts: Sources, store: Path | None, seed: int) -> dict[str, Any]:
+    """A part's tables and its seconds: made, or taken from where an earlier run has kept them."""
+
+    def make() -> dict[str, Any]:
+        start = time.perf_counter()
+        tables = PARTS[name](texts, seed)
+        return {"tables": tables, "seconds": time.perf_counter() - start}
+
+    return make() if store is None else KeptPart(f"{name}.json", {"seed": seed}).take(store, make)
+
+
+def figures(study: Study) -> dict[str, Figure]:
+    """Draw the study's figures from its record alone."""
+    from calibrant_studies._coreference_figures import draw
+
+    return draw(study)

@@ -1,0 +1,352 @@
+"""Measured coverage of the intervals, size and power of the test, on predictions whose error is known.
+
+The cells are in `calibrant_studies._situations`: each is a design that draws predictions (scores, truth,
+dependence, weights, number of pairs), of which the true error is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import calibrant
+from calibrant.exceptions import InputError
+from calibrant_studies import _coverage_tables as tables
+from calibrant_studies import _peers
+from calibrant_studies._base import Row, Study
+from calibrant_studies._designs import (
+    LEVEL,
+    Design,
+    DifferenceDesign,
+    PairsDesign,
+    SlicesDesign,
+    Target,
+)
+from calibrant_studies._kept_parts import KeptPart
+from calibrant_studies._large import cap_rows
+from calibrant_studies._simulation import Progress, Replications, key_of, simulate
+from calibrant_studies._situations import SITUATIONS, designs
+from calibrant_studies.arrays import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SEED = 20261121
+STORE = "CALIBRANT_STORE"
+_QUANTILE = 1.959963984540054  # of the normal distribution, for a level of 95 %
+
+
+def run(
+    *,
+    data: Path | None = None,
+    seed: int = SEED,
+    cells: Sequence[str] | None = None,
+    replications: int | None = None,
+) -> Study:
+    """Run the whole grid on two processes; about an hour. ``data`` is not used.
+
+    The environment variable ``CALIBRANT_STORE`` names a folder in which finished cells are kept: an
+    interrupted run continues where it was.
+
+    Parameters
+    ----------
+    data
+        Not used.
+    seed
+        As in `coverage`.
+    cells
+        Situations to run; None runs all, and very many pairs.
+    replications
+        As in `coverage`.
+
+    Returns
+    -------
+    Study
+    """
+    folder = os.environ.get(STORE)
+    store = None
+    if folder:
+        store = Path(folder) / "coverage"
+        store.mkdir(parents=True, exist_ok=True)
+    return coverage(
+        *(cells or ()), replications=replications, seed=seed, processes=2, store=store, very_many=not cells
+    )
+
+
+def coverage(
+    *situations: str,
+    replications: int | None = None,
+    seed: int = SEED,
+    processes: int = 1,
+    progress: Progress | None = None,
+    store: Path | None = None,
+    very_many: bool = False,
+) -> Study:
+    """Measure the coverage of the default interval, and size and power of the test, over a grid.
+
+    Parameters
+    ----------
+    situations
+        Names among `calibrant_studies._situations.SITUATIONS`; all if none is given.
+    replications
+        Per cell; None takes each cell's own number, 4 to 400.
+    seed
+        A cell's numbers depend on it and on the cell, not on the grid around it or on ``processes``.
+    processes
+        Processes to run on.
+    progress
+        Called with the number of pieces done and the number there are.
+    store
+        Folder in which the rows of finished cells are kept, and from which they are taken if they were made
+        with the same seed and the same code.
+    very_many
+        Also bins of 10^7 to 10^9 pairs.
+
+    Returns
+    -------
+    Study
+        Table ``cells`` has one row per cell; the other tables arrange it for the page.
+
+    Raises
+    ------
+    InputError
+        If there is no such situation.
+
+    Examples
+    --------
+    >>> study = coverage("sawteeth", replications=1)
+    >>> len(study.tables["cells"])
+    18
+    """
+    started = time.perf_counter()
+    for name in situations:
+        if name not in SITUATIONS:
+            known = ", ".join(SITUATIONS)
+            raise InputError(f"there are no cells {name!r}", f"give some of {known}", code="parameter")
+    chosen = designs(*situations, replications=replications)
+    rows = measured(chosen, seed=seed, processes=processes, progress=progress, store=store)
+    arranged = {"cells": rows, **tables.arrange(rows)}
+    if very_many:
+        arranged["cap"] = cap_rows(seed)
+    return Study(
+        name="coverage",
+        title="Coverage of the intervals for the calibration error",
+        command="calibrant study coverage",
+        seed=seed,
+        wall_seconds=time.perf_counter() - started,
+        data={},
+        parameters={
+            "level": LEVEL,
+            "replications": "4 to 400 per cell" if replications is None else replications,
+            "processes": processes,
+        },
+        findings=tuple(tables.findings(rows)),
+        tables=arranged,
+    )
+
+
+def measured(
+    chosen: Sequence[Design],
+    *,
+    seed: int = SEED,
+    processes: int = 1,
+    progress: Progress | None = None,
+    store: Path | None = None,
+) -> list[Row]:
+    """Rows of the cells, in their order.
+
+    Examples
+    --------
+    >>> rows = measured(designs("rounding", replications=2, peers=False)[:1])
+    >>> rows[0]["cell"], rows[0]["n"]
+    ('Beta(0.5, 0.5), k = 0.1; 1 digit', 2000)
+    """
+    found: dict[int, list[Row]] = {}
+    parts = {place: _part(design, seed) for place, design in enumerate(chosen)} if store else {}
+    for place, part in parts.items():
+        assert store is not None
+        kept = part.there(store)
+        if kept is not None:
+            found[place] = kept["rows"]
+    missing = [place for place in range(len(chosen)) if place not in found]
+    todo = [chosen[place] for place in missing]
+    for index, drawn in simulate(todo, seed=seed, processes=processes, progress=progress):
+        place = missing[index]
+        rows = rows_of(chosen[place], drawn)
+        found[place] = rows if store is None else parts[place].take(store, partial(dict, rows=rows))["rows"]
+    return [row for place in range(len(chosen)) for row in found[place]]
+
+
+def _part(design: Design, seed: int) -> KeptPart:
+    key = key_of(design)
+    peers = design.peers if isinstance(design, PairsDesign) else 0
+    settings = {
+        "design": key,
+        "replications": design.replications,
+        "peers": peers,
+        "seed": seed,
+        "code": _code(),
+    }
+    return KeptPart(f"{design.situation}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json", settings)
+
+
+def _code() -> str:
+    """Digest of the modules that make the intervals: cells of other code are not taken up."""
+    home = Path(calibrant.__file__).parent
+    files = [path for folder in ("measure", "_kernels") for path in sorted((home / folder).glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def rows_of(design: Design, found: Replications) -> list[Row]:
+    """What the study reports of one design, one row per label of its targets; fractions are in percent."""
+    targets = design.targets()
+    places: dict[str, list[int]] = {}
+    for place, target in enumerate(targets):
+        places.setdefault(target.label, []).append(place)
+    rows = [
+        _row(design, found, label, [targets[i] for i in chosen], chosen) for label, chosen in places.items()
+    ]
+    if isinstance(design, SlicesDesign):
+        rows.append(_together(design.name, rows[0], targets, found))
+    return rows
+
+
+def _row(
+    design: Design, found: Replications, label: str, targets: Sequence[Target], places: Sequence[int]
+) -> Row:
+    theta = np.array([[target.theta] for target in targets])
+    values = found.values[places]
+    estimate, low, high, p_value = (values[..., column] for column in range(4))
+    given = ~np.isnan(low)
+    root = not isinstance(design, DifferenceDesign)
+    widths = _width(low, high, root=root)
+    kind = getattr(design, "dependence", None)
+    known = np.ma.masked_invalid(estimate)
+    sd = known.std(axis=1, keepdims=True).filled(np.nan)
+    bias = known.mean(axis=1, keepdims=True).filled(np.nan) - theta
+    oracle = _width(estimate - _QUANTILE * sd, estimate + _QUANTILE * sd, root=root)
+    draws = sum((found.warnings[place] for place in places), Counter[str]())
+    total = len(places) * values.shape[1]
+    return {
+        "situation": design.situation,
+        "cell": label,
+        "n": design.n,
+        "dependence": None if kind is None else kind.name,
+        "replications": values.shape[1],
+        "targets": len(places),
+        "positives": float(np.mean([target.positives for target in targets])),
+        "true_error": float(_root(theta.mean()) if root else theta.mean()),
+        "coverage": _percent(((low <= theta) & (theta <= high))[given]),
+        "standard_error": _standard_error((low <= theta) & (theta <= high), given),
+        "below": _percent((high < theta)[given]),
+        "above": _percent((low > theta)[given]),
+        "undefined": _percent(~given),
+        "low_is_zero": _percent((low <= 0)[given]),
+        "mean_width": _mean(widths[given]),
+        "width_ratio": _ratio(_mean(widths[given]), _mean(oracle[given])),
+        "bias_in_sd": _mean(bias[sd > 0] / sd[sd > 0]),
+        "rejected": _percent((p_value < 0.05)[~np.isnan(p_value)]),
+        "warned": _percent(found.warned[places]),
+        "warnings": {name: 100 * count / total for name, count in sorted(draws.items())},
+        **_extra(design, values, theta),
+        **_peer_coverage(found, theta),
+    }
+
+
+def _together(name: str, row: Row, targets: Sequence[Target], found: Replications) -> Row:
+    """The fraction of draws in which no slice's interval misses."""
+    theta = np.array([[target.theta] for target in targets])
+    low, high = found.values[..., 1], found.values[..., 2]
+    below, above = (np.asarray(miss.any(axis=0)) for miss in (high < theta, low > theta))
+    return {
+        **row,
+        "cell": f"{name}; all at once",
+        "targets": len(targets),
+        "positives": float(np.mean([target.positives for target in targets])),
+        "true_error": _root(float(theta.mean())),
+        "width_ratio": None,
+        "bias_in_sd": None,
+        "rejected": None,
+        "coverage": _percent(~(below | above)),
+        "standard_error": _standard_error(~(below | above)[None], np.ones((1, below.size), np.bool_)),
+        "below": _percent(below),
+        "above": _percent(above),
+        "undefined": _percent(np.isnan(low).all(axis=0)),
+        "warned": _percent(found.warned.any(axis=0)),
+    }
+
+
+def _extra(design: Design, values: Floats, theta: Floats) -> Row:
+    """Wald's interval and the test without skewness, or the interval of the root errors' difference."""
+    extra: Row = {"wald_coverage": None, "rejected_normal": None, "root_coverage": None}
+    if isinstance(design, PairsDesign) and design.wald:
+        low, high, p_value = (values[..., column] for column in (4, 5, 6))
+        extra["wald_coverage"] = _percent((low <= theta) & (theta <= high))
+        extra["rejected_normal"] = _percent(p_value < 0.05)
+    elif isinstance(design, DifferenceDesign):
+        truth = design.root_difference()
+        low, high = values[..., 4], values[..., 5]
+        extra["root_coverage"] = _percent(((low <= truth) & (truth <= high))[~np.isnan(low)])
+    return extra
+
+
+def _peer_coverage(found: Replications, theta: Floats) -> Row:
+    truth = _root(float(theta.mean()))
+    row: Row = {"peer_replications": found.peers.shape[1]}
+    for method, limits in zip(_peers.METHODS, found.peers, strict=True):
+        low, high = limits.T
+        row[method] = _percent(((low <= truth) & (truth <= high))[~np.isnan(low)])
+    return row
+
+
+def _root(value: float) -> float:
+    return math.sqrt(max(0.0, value))
+
+
+def _width(low: Floats, high: Floats, *, root: bool) -> Floats:
+    if not root:
+        return high - low
+    width: Floats = np.sqrt(np.maximum(0, high)) - np.sqrt(np.maximum(0, low))
+    return width
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def _ratio(one: float | None, other: float | None) -> float | None:
+    return one / other if one is not None and other else None
+
+
+def _standard_error(hits: NDArray[np.bool_], given: NDArray[np.bool_]) -> float | None:
+    """Monte Carlo standard error of a percentage of hits, whatever depends within a draw."""
+    if not given.any():
+        return None
+    share = hits[given].mean()
+    deviations = np.where(given, hits - share, 0.0).sum(axis=0)
+    return 100 * float(np.sqrt(np.sum(deviations**2)) / given.sum())
+
+
+def _percent(hits: NDArray[np.bool_] | np.bool_) -> float | None:
+    return 100 * float(np.mean(hits)) if hits.size else None
+
+
+def figures(study: Study) -> dict[str, Figure]:
+    """Coverage of every cell: of the grid by number of pairs, and of all cells by situation."""
+    from calibrant_studies import _coverage_figure as drawing
+
+    cells = study.tables["cells"]
+    drawn = {"situations": drawing.draw_situations(cells)}
+    if any(row["situation"] == "grid" for row in cells):
+        drawn["cells"] = drawing.draw_grid(cells)
+    return drawn

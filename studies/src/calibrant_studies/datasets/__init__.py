@@ -1,0 +1,28 @@
+"""The studies' data sets: what they are, where they lie, and how to get them.
+
+`NAMES` names them, `data_set` says what each is, and under which licence, and `listing` which are there.
+`fetch` gets one from where its authors or others publish it, at a fixed commit, checks it, and writes it in
+the form that the studies read. `data_folder` says where: in the folder that the environment variable
+``CALIBRANT_DATA`` names, else in a cache folder.
+"""
+
+from __future__ import annotations
+
+from calibrant_studies.datasets._catalogue import NAMES, DataFile, DataSet, Original, data_set
+from calibrant_studies.datasets._fetching import Fetched, fetch
+from calibrant_studies.datasets._folders import data_folder
+from calibrant_studies.datasets._listing import Entry, Listing, listing
+
+__all__ = [
+    "NAMES",
+    "DataFile",
+    "DataSet",
+    "Entry",
+    "Fetched",
+    "Listing",
+    "Original",
+    "data_folder",
+    "data_set",
+    "fetch",
+    "listing",
+]

@@ -1,0 +1,202 @@
+"""What data sets there are: one file each, ``sources/NAME.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from calibrant.exceptions import InputError
+from calibrant.results._base import Result
+
+SOURCES = Path(__file__).parent / "sources"
+NAMES = tuple(sorted(path.stem for path in SOURCES.glob("*.toml")))
+
+
+@dataclass(frozen=True)
+class Original(Result):
+    """A file of a public repository, at a fixed commit.
+
+    Attributes
+    ----------
+    repository, commit, path
+        On GitHub: owner and name, the whole id, and the path of the file.
+    size
+        In bytes; None where it is not known beforehand.
+    digest
+        ``sha256:...``, or ``git:...``: what git itself calls this content (a SHA-1), which the commit fixes.
+    """
+
+    repository: str
+    commit: str
+    path: str
+    size: int | None
+    digest: str
+
+    @property
+    def place(self) -> str:
+        """Where it is below a server of such files."""
+        return f"{self.repository}/{self.commit}/{self.path}"
+
+
+@dataclass(frozen=True)
+class DataFile(Result):
+    """A file that the studies read, and what it is made of.
+
+    Attributes
+    ----------
+    name
+        In the data set's folder. What ends in ``.gz`` is compressed.
+    how
+        How it is made of the originals: one of the functions of ``calibrant_studies.datasets._layouts``.
+    options
+        Of that function.
+    content
+        Digest of what the file holds (uncompressed), as in `Original`; empty where anybody's will do.
+    originals
+        Empty in a data set that cannot be fetched.
+    """
+
+    name: str
+    how: str = "joined"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    content: str = ""
+    originals: tuple[Original, ...] = ()
+
+
+@dataclass(frozen=True)
+class DataSet(Result):
+    """A data set that studies read.
+
+    Attributes
+    ----------
+    name
+        Of it and of its folder.
+    title
+        What it is.
+    licence, terms
+        In a word, and in the words of the source.
+    reference
+        What to cite.
+    studies
+        Which read it.
+    ask
+        Where to ask for it and what to put where, if it cannot be fetched; else empty.
+    files
+        What belongs in the folder.
+    licence_files
+        What the source says about its licence; kept beside the files.
+    """
+
+    name: str
+    title: str
+    licence: str
+    terms: str
+    reference: str
+    studies: tuple[str, ...]
+    ask: str
+    files: tuple[DataFile, ...]
+    licence_files: tuple[Original, ...]
+
+    @property
+    def originals(self) -> tuple[Original, ...]:
+        """All that is fetched, each once."""
+        parts = [original for file in self.files for original in file.originals]
+        return tuple(dict.fromkeys([*parts, *self.licence_files]))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to be fetched; None if none are, or some file's size is not known beforehand."""
+        sizes = [original.size for original in self.originals]
+        return sum(filter(None, sizes)) if sizes else None
+
+    def missing(self, folder: Path) -> tuple[str, ...]:
+        """Names of the files that are not there.
+
+        Parameters
+        ----------
+        folder
+            The folder of all data sets.
+        """
+        return tuple(file.name for file in self.files if not (folder / self.name / file.name).exists())
+
+
+@cache
+def data_set(name: str) -> DataSet:
+    """Say what a data set is.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+
+    Returns
+    -------
+    DataSet
+
+    Raises
+    ------
+    InputError
+        If there is no such data set.
+
+    Examples
+    --------
+    >>> data_set("twitter-pos").licence
+    'CC BY 3.0'
+    """
+    if name not in NAMES:
+        raise InputError(f"there is no data set {name!r}", f"use one of {', '.join(NAMES)}", code="parameter")
+    with (SOURCES / f"{name}.toml").open("rb") as file:
+        entry = tomllib.load(file)
+    source = {key: entry.get(key, "") for key in ("repository", "commit")}
+    return DataSet(
+        name=name,
+        title=entry["title"],
+        licence=entry["licence"],
+        terms=entry["terms"].strip(),
+        reference=entry.get("reference", ""),
+        studies=tuple(entry["studies"]),
+        ask=entry.get("ask", "").strip(),
+        files=tuple(_file(each, source) for each in entry["files"]),
+        licence_files=_originals(entry.get("licence_files", ""), source),
+    )
+
+
+def needed_by(study: str) -> tuple[str, ...]:
+    """Names of the data sets that a study reads.
+
+    Examples
+    --------
+    >>> needed_by("counts")
+    ('litbank-coref', 'ud-english-gum')
+    """
+    return tuple(name for name in NAMES if study in data_set(name).studies)
+
+
+def _file(entry: dict[str, Any], source: dict[str, str]) -> DataFile:
+    source = {key: entry.get(key, value) for key, value in source.items()}
+    known = {"name", "how", "content", "originals", *source}
+    return DataFile(
+        name=entry["name"],
+        how=entry.get("how", "joined"),
+        options={key: value for key, value in entry.items() if key not in known},
+        content=entry.get("content", ""),
+        originals=_originals(entry.get("originals", ""), source),
+    )
+
+
+def _originals(lines: str, source: dict[str, str]) -> tuple[Original, ...]:
+    """Read lines of digest, size (or a dash) and path."""
+    found = []
+    for line in lines.strip().splitlines():
+        digest, size, path = line.split(" ", 2)
+        algorithm = "" if ":" in digest else "sha256:"
+        found.append(Original(**source, path=path, size=_size(size), digest=algorithm + digest))
+    return tuple(found)
+
+
+def _size(text: str) -> int | None:
+    return None if text == "-" else int(text)

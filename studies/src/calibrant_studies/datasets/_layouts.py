@@ -1,0 +1,77 @@
+"""From the files that a source publishes to the files that the studies read.
+
+Each function takes the originals, in the order of the data set's file, and that file's options, and
+returns what the file holds. ``LAYOUTS`` names them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from calibrant_studies.datasets._reuters import stories
+
+LEAF = re.compile(r"\((?P<tag>[^\s()]+) (?P<token>[^\s()]+)\)|[()]")
+TRACE = "-NONE-"
+
+
+def joined(paths: Sequence[Path]) -> bytes:
+    """One after the other, as they are."""
+    return b"".join(path.read_bytes() for path in paths)
+
+
+def lines(paths: Sequence[Path]) -> bytes:
+    """One after the other, a line end after each."""
+    return b"".join(path.read_bytes() + b"\n" for path in paths)
+
+
+def member(paths: Sequence[Path], *, member: str) -> bytes:
+    """A file out of a zip archive."""
+    with zipfile.ZipFile(io.BytesIO(joined(paths))) as archive:
+        return archive.read(member)
+
+
+def tagged(paths: Sequence[Path], *, first: int, last: int) -> bytes:
+    """Tagged tokens of articles of NLTK's treebank sample, without traces; a blank line after a sentence."""
+    with zipfile.ZipFile(io.BytesIO(joined(paths))) as archive:
+        trees = [
+            archive.read(f"treebank/combined/wsj_{number:04}.mrg").decode("ascii")
+            for number in range(first, last + 1)
+        ]
+    return "".join(_leaves(text) for text in trees).encode("ascii")
+
+
+def _leaves(text: str) -> str:
+    found: list[str] = []
+    depth = 0
+    for match in LEAF.finditer(text):
+        if match["tag"] is None:
+            depth += 1 if match[0] == "(" else -1
+            if depth == 0 and found and found[-1] != "\n":
+                found.append("\n")
+        elif match["tag"] != TRACE:
+            found.append(f"{match['token']}\t{match['tag']}\n")
+    return "".join(found)
+
+
+def folds(paths: Sequence[Path]) -> bytes:
+    """LitBank's documents with the fold in whose test set each is; an original lists one fold's names."""
+    fold = {
+        Path(name).stem: number
+        for number, path in enumerate(paths)
+        for name in path.read_text(encoding="utf-8").split()
+    }
+    return "".join(["document\ttest_fold\n", *(f"{name}\t{fold[name]}\n" for name in sorted(fold))]).encode()
+
+
+def reuters(paths: Sequence[Path]) -> bytes:
+    """Stories of Reuters-21578, a line of JSON each."""
+    return stories(joined(paths))
+
+
+LAYOUTS: Mapping[str, Callable[..., bytes]] = {
+    function.__name__: function for function in (joined, lines, member, tagged, folds, reuters)
+}

@@ -1,0 +1,211 @@
+"""Which country attacks? Counts of documents over time, with the doubt of coreference carried along.
+
+The 2015 paper asks it of the New York Times; here three dated corpora are asked, by the paper's verb and by a
+list of verbs of force.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from calibrant.exceptions import InputError
+from calibrant.propagate.total import RefittedRecalibrator
+from calibrant_studies._base import Row, Study, digest
+from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
+from calibrant_studies._coreference_data import PIPELINE, SPLITS, read
+from calibrant_studies._counts_models import PENALTY, splits_of
+from calibrant_studies._events_data import (
+    CORPORA,
+    MODEL,
+    RULES,
+    SAMPLES,
+    Extracted,
+    extractions,
+    seconds_of,
+    store_name,
+    trained_model,
+)
+from calibrant_studies._events_dev import labelled
+from calibrant_studies._events_differences import difference_tables
+from calibrant_studies._events_findings import find
+from calibrant_studies._events_numbers import (
+    Counted,
+    country_rows,
+    fewer_rows,
+    overview_row,
+    series_rows,
+    total_row,
+    verb_rows,
+)
+from calibrant_studies._events_page import arrange
+from calibrant_studies._events_parts import labels_part, skipping_part, states
+from calibrant_studies._events_readings import doubtful_rows, sure_rows
+from calibrant_studies._events_skipping import skipping
+from calibrant_studies._events_total import REFITS, bin_rows, label_rows, map_rows, recalibrator
+from calibrant_studies.datasets._folders import real_data
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SEED = 2015
+MODELS = "CALIBRANT_MODELS"
+STORE = "CALIBRANT_STORE"
+PAPER_COUNTRIES = 4  # by the paper's rules few countries have more than a handful
+Tables = dict[str, list[Row]]
+
+
+def run(*, data: Path | None = None, seed: int = SEED) -> Study:
+    """Extract from three corpora and count; about an hour on two free processors.
+
+    The environment variable ``CALIBRANT_MODELS`` names a folder with the parser. ``CALIBRANT_STORE`` names a
+    folder that keeps what is slow, so that a study that was cut off goes on where it was.
+
+    Parameters
+    ----------
+    data
+        Folder that has ``ud-english-gum/`` and the corpora.
+    seed
+        Of the labelled documents' samples, and of those drawn with replacement.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InputError
+        If there is no folder or no parser, or a file is missing.
+
+    Examples
+    --------
+    >>> run()
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: the study events needs real data: run `calibrant data fetch ...
+    """
+    models = os.environ.get(MODELS)
+    kept = os.environ.get(STORE)
+    pipeline = Path(models) / PIPELINE if models else None
+    if kept:
+        return events(data, pipeline=pipeline, store=Path(kept), seed=seed)
+    with TemporaryDirectory() as folder:
+        return events(data, pipeline=pipeline, store=Path(folder), seed=seed)
+
+
+def events(data: Path | None, *, pipeline: Path | None, store: Path, seed: int = SEED) -> Study:
+    """Run the study; see `run`.
+
+    Parameters
+    ----------
+    data, seed
+        As in `run`.
+    pipeline
+        Folder of the parser.
+    store
+        Folder of the model, the stores of events and the labelled documents. What is there is taken, if it
+        was made with the same settings; what was begun is finished.
+
+    Returns
+    -------
+    Study
+    """
+    data = real_data("events", data)
+    if pipeline is None or not pipeline.exists():
+        hint = f"set {MODELS} to a folder that has {PIPELINE}"
+        raise InputError("the study events needs a parser", hint, code="file-missing")
+    start = time.perf_counter()
+    store.mkdir(parents=True, exist_ok=True)
+    before = _seconds_before(store, seed)
+    known = labels_part(seed).take(
+        store, lambda: asdict(labelled(splits_of(read(data, "gum"), data), PENALTY, seed))
+    )
+    found = list(extractions(data, pipeline, store))
+    model = trained_model(data, store)
+    skipped = skipping_part().take(store, lambda: skipping(data, pipeline, model))
+    mended = recalibrator(known["rows"], seed)
+    tables = measured(found, mended)
+    tables |= {
+        "labels": label_rows(known["rows"]),
+        "bins": bin_rows(known["rows"]),
+        "map": map_rows(mended),
+        "skipping": skipped["rows"],
+    }
+    return Study(
+        name="events",
+        title="Events: which country attacks, and how sure can we be? (2015 paper, section 6)",
+        command="calibrant study events",
+        seed=seed,
+        wall_seconds=time.perf_counter() - start + before,
+        data={f"{path.parent.name}/{path.name}": digest(path) for path in sources(data)},
+        parameters={
+            "samples": SAMPLES,
+            "coreference model": "GUM, syntax features, detected mentions, penalty and temperature by dev",
+            "parser": PIPELINE,
+            "recalibrator": f"Platt, refitted to {REFITS} draws of GUM's documents",
+            "temperatures of GUM's ten models": f"{min(known['temperatures']):.2f} to "
+            f"{max(known['temperatures']):.2f}",
+            "seconds of parts made in earlier runs": round(before),
+        },
+        findings=tuple(find(tables)),
+        tables=tables | arrange(tables),
+    )
+
+
+def sources(data: Path) -> list[Path]:
+    """Every file that the study reads."""
+    gum = [data / COREFERENCE_FILES["gum"].format(part) for part in SPLITS]
+    return gum + [corpus.file(data) for corpus in CORPORA]
+
+
+def measured(found: Sequence[Extracted], mended: RefittedRecalibrator) -> Tables:
+    """All tables that follow from stores."""
+    counted = {(each.corpus.name, each.rules): Counted(each, mended) for each in found}
+    main = [each for (_, rules), each in counted.items() if rules == "default"]
+    paper = {name: each for (name, rules), each in counted.items() if rules == "paper"}
+    stores = {each.source.corpus.name: each.source.store for each in main}
+    tables: Tables = {
+        "overview": [overview_row(each) for each in counted.values()],
+        "totals": [total_row(each) for each in counted.values()],
+        "countries": [row for each in main for row in country_rows(each, paper[each.source.corpus.name])],
+        "series": [row for each in main for row in series_rows(each, each.frequent)],
+        "verbs": [row for each in main for row in verb_rows(each)],
+        "fewer": [row for each in counted.values() for row in fewer_rows(each)],
+        "doubtful": doubtful_rows(stores),
+        "sure": sure_rows(stores),
+    }
+    for one in paper.values():
+        tables["series"] += series_rows(one, one.frequent[:PAPER_COUNTRIES])
+    for one in counted.values():
+        for key, rows in difference_tables(one).items():
+            tables.setdefault(key, []).extend(rows)
+    return tables
+
+
+def _seconds_before(store: Path, seed: int) -> float:
+    """What the parts took that earlier runs have made."""
+    kept = [part.there(store) or {"seconds": 0.0} for part in (labels_part(seed), skipping_part())]
+    names = [store_name(corpus.name, rules) for corpus in CORPORA for rules in RULES]
+    times = [seconds_of(store / name) for name in (MODEL, *names)]
+    return sum(times) + sum(float(part["seconds"]) for part in kept)
+
+
+def plan(seed: int = SEED) -> list[str]:
+    """Say which of the slow parts the next run takes up, and which it makes anew."""
+    kept = os.environ.get(STORE)
+    if not kept:
+        return [f"Everything is made anew, and nothing is kept: {STORE} names no folder."]
+    found = states(Path(kept), seed)
+    width = max(len(name) for name, _ in found)
+    return [f"In {kept} ({STORE}):", *(f"  {name:<{width}}  {state}" for name, state in found)]
+
+
+def figures(study: Study) -> dict[str, Figure]:
+    """Draw the study's figures from its record alone."""
+    from calibrant_studies._events_figures import draw
+
+    return draw(study)
