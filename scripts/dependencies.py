@@ -23,8 +23,9 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "dependencies.md"
+STUDIES = "calibrant-studies"  # a distribution of its own, in studies/
 # What a user of the package may ask for; the other extras are for work on it.
-EXTRAS = ("", "spacy", "duckdb", "dask", "spark", "web", "studies")
+EXTRAS = ("", "spacy", "duckdb", "dask", "spark", "web", STUDIES)
 ELSEWHERE = {"pyspark": "Apache-2.0"}  # what no lock has
 HEAD = """# Dependencies and their licences
 
@@ -39,9 +40,12 @@ this page from what the packages say of themselves.
 
 
 def project() -> dict[str, list[Requirement]]:
-    """The requirements by extra; the core's under the empty name."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    texts = {"": told["dependencies"], **told["optional-dependencies"]}
+    """The requirements by extra, the core's under the empty name, and those of the studies."""
+    told, studies = (
+        tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for folder in (ROOT, ROOT / "studies")
+    )
+    texts = {"": told["dependencies"], **told["optional-dependencies"], STUDIES: studies["dependencies"]}
     return {extra: [Requirement(text) for text in found] for extra, found in texts.items()}
 
 
@@ -85,7 +89,7 @@ def licences() -> str:
             continue
         names = needed(wanted) - seen
         seen |= names
-        text += f"\n## {f'Extra `{extra}`' if extra else 'Core'}\n\n"
+        text += f"\n## {f'Extra `{extra}`' if extra and extra != STUDIES else extra or 'Core'}\n\n"
         if not names:
             text += "Nothing that is not listed above.\n"
             continue

@@ -31,7 +31,7 @@ NOTES = {
 }
 VERBS = {"measure", "recalibrate", "propagate", "evaluate"}
 # The order of blocks that share a layer; those not named here follow.
-FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "seeds", "_lazy", "_parallel"]
+FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "seeds", "lazy", "_parallel"]
 
 WIDTH, ROW, GAP = 460, 30, 5
 STYLE = """

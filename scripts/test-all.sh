@@ -30,7 +30,7 @@ done
 
 python=$(scripts/find-python.sh 3.11 || scripts/find-python.sh)
 .venv/bin/uv pip compile --quiet --python "$python" --resolution lowest-direct --generate-hashes --no-annotate --no-header \
-    --extra tree --extra test --extra studies --extra web --output-file .cache/oldest.lock pyproject.toml
+    --extra tree --extra test --extra web --output-file .cache/oldest.lock pyproject.toml
 # Old libraries on new ones of their own warn of what is not ours. spaCy, an extra, would raise the others' versions,
 # and which checks scikit-learn makes of estimators, and what peers compute, differs from version to version.
 run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documentation.py \

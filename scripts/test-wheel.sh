@@ -8,7 +8,7 @@ uv=$root/.venv/bin/uv
 away=$(mktemp -d)
 trap 'rm -rf "$away"' EXIT
 "$python" -m hatchling build --target wheel --directory "$away/dist" >"$away/build" 2>&1 || { cat "$away/build" >&2; exit 1; }
-wheel=$(echo "$away"/dist/*.whl)
+wheel=$(echo "$away"/dist/calibrant-*.whl)
 
 # The core's versions are those of the lock: nothing from the extras comes in.
 "$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
@@ -31,3 +31,10 @@ done
 grep -q "<svg" calibrant-demo.html
 "$bin/calibrant" demo --json | "$bin/python" -I -c "import json, sys; print(len(json.load(sys.stdin)['steps']), 'steps')"
 tail -n 3 demo.txt
+
+# The studies are a distribution of their own: without it their command says what to install, with it a study runs.
+said=$("$bin/calibrant" study sentiment 2>&1) && { echo "a study ran without its distribution" >&2; exit 1; }
+[[ $said == *"pip install calibrant-studies"* ]] || { echo "$said" >&2; exit 1; }
+(cd "$root/studies" && "$python" -m hatchling build --target wheel --directory "$away/dist" >"$away/build" 2>&1) || { cat "$away/build" >&2; exit 1; }
+"$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant_studies-*.whl
+"$bin/calibrant" study sentiment | head -n 1

@@ -7,13 +7,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PosixPath
 
 import matplotlib as mpl
 import pytest
 from hypothesis import settings
 
+from calibrant.cli import main
 from tests.made_up import write_narrated, write_tagged
 
 mpl.use("Agg")
@@ -63,6 +65,36 @@ def narrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("narrated")
     write_narrated(folder)
     return folder
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command line; return its exit code and what it printed."""
+
+    def call(*arguments: str | Path) -> Ran:
+        texts = [str(argument) for argument in arguments]
+        monkeypatch.setattr("sys.argv", ["calibrant", *texts])
+        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)  # which a signal replaces
+        with pytest.raises(SystemExit) as left:
+            main(texts, prog_name="calibrant")
+        captured = capsys.readouterr()
+        # Compiling may be announced in any run; it is not what commands say.
+        err = "".join(line for line in captured.err.splitlines(True) if "compiling kernels" not in line)
+        return Ran(int(left.value.code or 0), captured.out, err)
+
+    return call
 
 
 class Cluster:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import lazily
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant import (
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         recalibrate,
         report,
         results,
-        studies,
         synthetic,
         workflow,
     )
@@ -60,7 +59,6 @@ __all__ = [
     "report",
     "results",
     "save_tally",
-    "studies",
     "synthetic",
     "workflow",
 ]

@@ -1,48 +1,13 @@
-"""Running commands inside the test process."""
+"""Tables for commands."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
-
-from calibrant.cli import main
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command line did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command line; return its exit code and what it printed."""
-
-    def call(*arguments: str | Path) -> Ran:
-        texts = [str(argument) for argument in arguments]
-        monkeypatch.setattr("sys.argv", ["calibrant", *texts])
-        monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)  # which a signal replaces
-        with pytest.raises(SystemExit) as left:
-            main(texts, prog_name="calibrant")
-        captured = capsys.readouterr()
-        # Compiling may be announced in any run; it is not what commands say.
-        err = "".join(line for line in captured.err.splitlines(True) if "compiling kernels" not in line)
-        return Ran(int(left.value.code or 0), captured.out, err)
-
-    return call
 
 
 @pytest.fixture

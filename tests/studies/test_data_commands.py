@@ -1,8 +1,9 @@
-"""`calibrant data`: the server and the made-up data set are those of tests/datasets."""
+"""`calibrant data` and `calibrant study` as commands of another distribution."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,18 @@ def test_a_study_without_its_data_says_what_to_fetch(run: Run, folder: Path, mon
     ran = run("study", "counts")
     assert ran.code == 2
     assert "run `calibrant data fetch litbank-coref ud-english-gum`" in ran.err
+
+
+@pytest.mark.parametrize("command", ["study", "data"])
+def test_without_the_distribution_its_commands_say_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "calibrant_studies"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "calibrant_studies", None)
+    ran = run(command, "sentiment", "--json")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"calibrant: calibrant {command} is not installed: pip install calibrant-studies\n"
+    assert f"{command}   " in (shown := run("--help").out)
+    assert "Not installed: pip install calibrant-studies." in shown
+    assert run("measure", "--help").code == 0

@@ -7,8 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 
 from calibrant import InputError
-from calibrant.models import UnigramClassifier, tweet_tokenizer, words
-from calibrant_studies.text_classifiers import KINDS, Kind
+from calibrant_studies.text_classifiers import KINDS, Kind, UnigramClassifier, tweet_tokenizer, words
 
 TEXTS = ["good good day", "so good", "not so bad", "bad day", "a bad bad film", "the film is good"]
 LABELS = [1, 1, 1, 0, 0, 1]

@@ -63,7 +63,7 @@ class CommandGroup(click.Group):
         try:
             command: click.Command = import_module(self._modules[cmd_name]).command
         except ModuleNotFoundError as error:
-            missing = MISSING.get(error.name or "")
+            missing = MISSING.get((error.name or "").partition(".")[0])
             if missing is None:
                 raise
             return _not_here(cmd_name, missing)

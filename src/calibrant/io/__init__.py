@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import lazily
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.io._batch import Batch

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import lazily
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.plots._calibration import calibration_curve, calibration_curves, smooth_curve

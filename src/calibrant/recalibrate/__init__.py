@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibrant._lazy import lazily
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator

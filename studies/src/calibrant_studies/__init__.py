@@ -11,10 +11,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from calibrant.exceptions import InputError
-from calibrant_studies._base import Finding, Study, fill, save
+from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from calibrant_studies._base import Finding, Study, fill
 
 __all__ = ["NAMES", "Finding", "Study", "figures", "fill", "run", "write"]
 
@@ -115,6 +117,8 @@ def write(study: Study, folder: Path) -> list[Path]:
     >>> written[0].name
     'sentiment.json'
     """
+    from calibrant_studies._base import save
+
     return save(study, figures(study), folder)
 
 
@@ -124,3 +128,6 @@ def _module(name: str) -> ModuleType:
             f"there is no study {name!r}", f"the studies are {', '.join(NAMES)}", code="parameter"
         )
     return import_module(f"calibrant_studies.{name}")
+
+
+__getattr__, __dir__ = lazily(__name__)
