@@ -31,7 +31,7 @@ import explorer_parts
 import parts
 import recalibrate_parts
 
-from calibrant_studies._base import fill
+from calibrant_studies import fill
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = {

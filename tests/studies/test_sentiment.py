@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from calibrant.measure import rms_calibration_error
-from calibrant.models import UnigramClassifier, tweet_tokenizer
 from calibrant_studies import Study, fill, run
 from calibrant_studies._tweets import KINDS, f1_score, read, shipped, source
+from calibrant_studies.text_classifiers import UnigramClassifier, tweet_tokenizer
 
 PREDICTED = {(p.text_set, p.model, p.split): p for p in shipped()}
 

@@ -17,7 +17,8 @@ from calibrant_studies._counts_checks import (
     rejected,
     whole_interval,
 )
-from calibrant_studies._counts_numbers import SHAPES, Floats, shapes
+from calibrant_studies._counts_numbers import SHAPES, shapes
+from calibrant_studies.arrays import Floats
 
 DOCUMENTS = 200
 MENTIONS = 20
