@@ -84,7 +84,7 @@ def adaptive(name: str, n: int, label: str, bins: int, threads: int) -> Call:
 
 @case
 def exact_log_loss(name: str, n: int, label: str, threads: int, **_: Any) -> Call:
-    from calibrant.measure.scores import log_loss
+    from calibrant.measure.proper_scores import log_loss
 
     score, y = data.load(name, n, label)
     return lambda: log_loss(y, score)

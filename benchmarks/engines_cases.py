@@ -19,7 +19,7 @@ def _files(folder: str, parts: int) -> list[Path]:
 
 def digest(tally: Any) -> list[Any]:
     """What tallies of the same pairs agree in."""
-    from calibrant.measure.scores import scores_of
+    from calibrant.measure.proper_scores import scores_of
 
     counts = hashlib.sha256(tally.low.tobytes() + tally.n.tobytes() + tally.positives.tobytes())
     return [tally.total_n, counts.hexdigest()[:16], scores_of(tally).brier]

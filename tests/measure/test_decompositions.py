@@ -22,7 +22,7 @@ from calibrant.measure.decompositions import (
     log_rule,
     proper_score_decomposition,
 )
-from calibrant.measure.scores import brier_of, log_loss_of_pairs
+from calibrant.measure.proper_scores import brier_of, log_loss_of_pairs
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 

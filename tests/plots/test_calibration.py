@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from calibrant import plots
 from calibrant._checks import Pairs, pairs
 from calibrant.measure.binning import uniform
+from calibrant.measure.curve import smooth_curve_of
 from calibrant.measure.noise_floor import consistency_bars
-from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals

@@ -17,7 +17,7 @@ from calibrant.measure.decompositions import (
 )
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
-from calibrant.measure.scores import scores_of
+from calibrant.measure.proper_scores import scores_of
 from calibrant.measure.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity, Record, fields_of, numbers_of
 from calibrant.results import errors, scores

@@ -4,80 +4,87 @@ Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None
 names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`: data are read once.
 """
 
-from calibrant._checks import Pairs, pairs
-from calibrant.measure.bin_intervals import bin_intervals
-from calibrant.measure.binning import (
-    adaptive,
-    adaptive_bins,
-    at_edges,
-    isotonic,
-    isotonic_bins,
-    uniform,
-    uniform_bins,
-)
-from calibrant.measure.calibration_error import (
-    calibration_mse,
-    calibration_mse_of,
-    class_errors,
-    expected_calibration_error,
-    expected_calibration_error_of,
-    max_calibration_error,
-    max_calibration_error_of,
-    plug_in_errors,
-    rms_calibration_error,
-    rms_calibration_error_of,
-)
-from calibrant.measure.compare import calibration_difference, error_difference
-from calibrant.measure.debiased import (
-    debiased_rms_calibration_error,
-    debiased_squared_error,
-    debiased_squared_error_of,
-    kumar_debiased_squared_error,
-    kumar_debiased_squared_error_of,
-)
-from calibrant.measure.decompositions import (
-    brier_decomposition,
-    brier_rule,
-    corp_decomposition,
-    log_decomposition,
-    log_rule,
-    proper_score_decomposition,
-)
-from calibrant.measure.events import (
-    ClassPredictions,
-    binary_event,
-    class_event,
-    class_predictions,
-    classwise_events,
-    named_events,
-    pooled_event,
-    top_event,
-)
-from calibrant.measure.groups import (
-    by_frequency,
-    by_part,
-    calibration_changes,
-    grouped_calibration_errors,
-    marginal_calibration_error,
-    shared_calibration_error,
-    with_verdicts,
-)
-from calibrant.measure.intervals import calibration_interval, calibration_test, error_interval
-from calibrant.measure.logistic import (
-    calibration_in_the_large,
-    calibration_in_the_large_of,
-    cox_calibration,
-    cox_calibration_of,
-)
-from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
-from calibrant.measure.planning import labels_needed
-from calibrant.measure.scores import brier_of, brier_score, log_loss, scores, scores_of
-from calibrant.measure.slices import slice_errors
-from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
-from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
-from calibrant.measure.streaming import TallyAccumulator
-from calibrant.measure.tally import Tally
-from calibrant.measure.windows import TallyWindows
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant._checks import Pairs, pairs
+    from calibrant.measure.bin_intervals import bin_intervals
+    from calibrant.measure.binning import (
+        adaptive,
+        adaptive_bins,
+        at_edges,
+        isotonic,
+        isotonic_bins,
+        uniform,
+        uniform_bins,
+    )
+    from calibrant.measure.calibration_error import (
+        calibration_mse,
+        calibration_mse_of,
+        class_errors,
+        expected_calibration_error,
+        expected_calibration_error_of,
+        max_calibration_error,
+        max_calibration_error_of,
+        plug_in_errors,
+        rms_calibration_error,
+        rms_calibration_error_of,
+    )
+    from calibrant.measure.compare import calibration_difference, error_difference
+    from calibrant.measure.curve import smooth_curve, smooth_curve_of
+    from calibrant.measure.debiased import (
+        debiased_rms_calibration_error,
+        debiased_squared_error,
+        debiased_squared_error_of,
+        kumar_debiased_squared_error,
+        kumar_debiased_squared_error_of,
+    )
+    from calibrant.measure.decompositions import (
+        brier_decomposition,
+        brier_rule,
+        corp_decomposition,
+        log_decomposition,
+        log_rule,
+        proper_score_decomposition,
+    )
+    from calibrant.measure.events import (
+        ClassPredictions,
+        binary_event,
+        class_event,
+        class_predictions,
+        classwise_events,
+        named_events,
+        pooled_event,
+        top_event,
+    )
+    from calibrant.measure.groups import (
+        by_frequency,
+        by_part,
+        calibration_changes,
+        grouped_calibration_errors,
+        marginal_calibration_error,
+        shared_calibration_error,
+        with_verdicts,
+    )
+    from calibrant.measure.intervals import calibration_interval, calibration_test, error_interval
+    from calibrant.measure.logistic import (
+        calibration_in_the_large,
+        calibration_in_the_large_of,
+        cox_calibration,
+        cox_calibration_of,
+    )
+    from calibrant.measure.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
+    from calibrant.measure.planning import labels_needed
+    from calibrant.measure.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
+    from calibrant.measure.slices import slice_errors
+    from calibrant.measure.smooth import smooth_calibration_error, smooth_calibration_error_of
+    from calibrant.measure.streaming import TallyAccumulator
+    from calibrant.measure.tally import Tally
+    from calibrant.measure.windows import TallyWindows
 
 __all__ = [
     "ClassPredictions",
@@ -153,3 +160,5 @@ __all__ = [
     "uniform_bins",
     "with_verdicts",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

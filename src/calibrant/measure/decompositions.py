@@ -15,7 +15,7 @@ from calibrant._checks import Floats, Pairs, one_of
 from calibrant.exceptions import InputError
 from calibrant.measure._cells import as_tally
 from calibrant.measure.binning import Source, isotonic
-from calibrant.measure.scores import INFINITE, brier_of, entropy, log_loss_of_pairs, log_loss_of_tally
+from calibrant.measure.proper_scores import INFINITE, brier_of, entropy, log_loss_of_pairs, log_loss_of_tally
 from calibrant.measure.tally import Tally
 from calibrant.results import Bins
 from calibrant.results.scores import (

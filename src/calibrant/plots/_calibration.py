@@ -177,7 +177,7 @@ def smooth_curve(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.smooth_curve import smooth_curve_of
+    >>> from calibrant.measure.curve import smooth_curve_of
     >>> curve = smooth_curve_of(pairs([0, 1] * 50, [0.2, 0.8] * 50), seed=1)
     >>> smooth_curve(curve).get_ylabel()
     'label frequency'

@@ -18,8 +18,8 @@ from calibrant.measure.decompositions import brier_decomposition
 from calibrant.measure.intervals import calibration_test, error_interval
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.measure.proper_scores import scores_of
 from calibrant.measure.residuals import Residuals, residuals
-from calibrant.measure.scores import scores_of
 from calibrant.measure.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity
 from calibrant.results.bins import Bins

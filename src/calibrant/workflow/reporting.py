@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
+from calibrant.measure.curve import smooth_curve_of
 from calibrant.measure.multiplicity import adjusted_p_values
 from calibrant.measure.noise_floor import consistency_bars
-from calibrant.measure.smooth_curve import smooth_curve_of
 from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss as reference_log_loss
 
 from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.scores import (
+from calibrant.measure.proper_scores import (
     brier_score,
     entropy,
     log_loss,

@@ -7,8 +7,8 @@ from scipy.integrate import trapezoid
 
 from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.measure.curve import smooth_curve, smooth_curve_of
 from calibrant.measure.smooth import smooth_calibration_error
-from calibrant.measure.smooth_curve import smooth_curve, smooth_curve_of
 from calibrant.measure.tally import Tally
 
 Floats = NDArray[np.float64]
