@@ -9,6 +9,8 @@ from calibrant.io._readers import Columns
 from calibrant.io._tables import THRESHOLD_KEY, Table, listed, one_role_each
 
 Form = Literal["long", "wide"]
+TOKEN, REFERENCE = "token", "reference"
+TOKEN_SCORES = ("logprob", "score", "probability")
 
 
 def resolve(
@@ -102,3 +104,13 @@ def threshold_of(table: Table) -> float | None:
         message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
         raise FormatError(message, "write the table again", file=table.name)
     return value
+
+
+def has_tokens(table: Table) -> bool:
+    """Whether a table has the columns of a log of tokens, and no labels of its own."""
+    there = table.columns
+    return (
+        {TOKEN, REFERENCE} <= set(there)
+        and "label" not in there
+        and any(name in there for name in TOKEN_SCORES)
+    )

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._log_rows import Block, Normalise
-from calibrant.io._log_text import lines, whole
-from calibrant.io._logs_harness import HarnessLog, is_harness
-from calibrant.io._logs_inspect import InspectLog, is_inspect
-from calibrant.io._logs_openai import AnswerLog, is_answers
 
 Format = Literal["lm-eval", "inspect", "openai"]
 JSON_LINES = (".jsonl", ".jsonl.gz")
@@ -58,20 +55,31 @@ class LogFormat:
         In messages.
     endings
         Of names of files that may be such logs.
-    holds
-        Whether a file with one of these endings is one, by its path and the first object of JSON lines (an
-        empty one in other files).
-    open
-        Makes the log of a file.
+    module
+        Where it is read; loaded when a file may be one. Its function ``holds`` says whether a file with one of
+        these endings is one, by its path and the first object of JSON lines (an empty one in other files).
+    reader
+        The class there that makes a `Log` of a path and the settings.
     settings
         Those of `LogSettings` that it takes.
     """
 
     title: str
     endings: tuple[str, ...]
-    holds: Callable[[Path, Mapping[str, Any]], bool]
-    open: Callable[[Path, LogSettings], Log]
+    module: str
+    reader: str
     settings: tuple[str, ...] = ()
+
+    def holds(self, path: Path, first: Mapping[str, Any]) -> bool:
+        """Whether a file is such a log."""
+        found: bool = import_module(self.module).holds(path, first)
+        return found
+
+    def open(self, path: Path, settings: LogSettings) -> Log:
+        """Open a log."""
+        taken = {name: getattr(settings, name) for name in self.settings}
+        log: Log = getattr(import_module(self.module), self.reader)(path, **taken)
+        return log
 
 
 # In the order in which a file is asked whether it is one.
@@ -79,21 +87,21 @@ FORMATS: dict[Format, LogFormat] = {
     "openai": LogFormat(
         "responses in OpenAI's format (.jsonl)",
         JSON_LINES,
-        is_answers,
-        lambda path, settings: AnswerLog(path, settings.gold),
+        "calibrant.io._logs_openai",
+        "AnswerLog",
         settings=("gold",),
     ),
     "inspect": LogFormat(
         "a log of inspect_ai (.eval or .json)",
         (".eval", ".json"),
-        is_inspect,
-        lambda path, settings: InspectLog(path),
+        "calibrant.io._logs_inspect",
+        "InspectLog",
     ),
     "lm-eval": LogFormat(
         "samples of lm-evaluation-harness (samples_TASK_DATE.jsonl)",
         JSON_LINES,
-        is_harness,
-        lambda path, settings: HarnessLog(path, settings.normalise),
+        "calibrant.io._logs_harness",
+        "HarnessLog",
         settings=("normalise",),
     ),
 }
@@ -203,6 +211,8 @@ def _format_of(path: Path) -> Format | None:
 
 def _first(path: Path) -> dict[str, Any]:
     """The first object of a file of JSON lines; empty where that is none, which its reader will say."""
+    from calibrant.io._log_text import lines
+
     try:
         return next((line for _, line in lines(path)), {})
     except FormatError as error:
@@ -212,6 +222,8 @@ def _first(path: Path) -> dict[str, Any]:
 
 
 def _keys(path: Path) -> list[str]:
+    from calibrant.io._log_text import whole
+
     return list(whole(path, dict))[:12]
 
 

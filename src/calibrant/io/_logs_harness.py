@@ -30,7 +30,7 @@ PEEK = 500
 ROUNDING = 1e-3  # log-likelihoods summed in half precision may end a little above 0
 
 
-def is_harness(path: Path, first: Mapping[str, Any]) -> bool:
+def holds(path: Path, first: Mapping[str, Any]) -> bool:
     """Whether a file of JSON lines holds samples: by its name, or by its keys."""
     return bool(NAME.fullmatch(path.name)) or {"doc_id", "filtered_resps"} <= first.keys()
 

@@ -29,7 +29,7 @@ SHUFFLED = "Choices were shuffled before generating a response"
 Sample = dict[str, Any]
 
 
-def is_inspect(path: Path, first: Mapping[str, Any]) -> bool:
+def holds(path: Path, first: Mapping[str, Any]) -> bool:
     """Whether a file is a log: a JSON file by how it begins."""
     if path.name.lower().endswith(".eval"):
         return True

@@ -39,7 +39,7 @@ def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and isinstance(found.get("choices"), list) else None
 
 
-def is_answers(path: Path, first: Mapping[str, Any]) -> bool:
+def holds(path: Path, first: Mapping[str, Any]) -> bool:
     """Whether a file of JSON lines holds responses."""
     return response_of(first) is not None
 

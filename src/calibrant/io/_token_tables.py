@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.exceptions import InputError
+from calibrant.io._column_roles import REFERENCE, TOKEN, TOKEN_SCORES
 from calibrant.io._columns import Column, as_numpy, dictionary
 from calibrant.io._tables import Kind, Table
 from calibrant.measure.groups import by_frequency
@@ -20,17 +21,9 @@ from calibrant.measure.groups import by_frequency
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TOKEN, REFERENCE = "token", "reference"
-SCORES = ("logprob", "score", "probability")
 GROUPS = 5
 ROUNDING = 1e-3
 MADE: tuple[str, ...] = ("score", "label", "class")
-
-
-def has_tokens(table: Table) -> bool:
-    """Whether a table has the columns of a log of tokens, and no labels of its own."""
-    there = table.columns
-    return {TOKEN, REFERENCE} <= set(there) and "label" not in there and any(name in there for name in SCORES)
 
 
 class TokenTable:
@@ -56,8 +49,8 @@ class TokenTable:
         self.rows = table.rows
         self.first_row = table.first_row
         self.metadata: Mapping[bytes, bytes] = {}
-        self._score = next(name for name in SCORES if name in table.columns)
-        own = [name for name in table.columns if name not in (*MADE, *SCORES)]
+        self._score = next(name for name in TOKEN_SCORES if name in table.columns)
+        own = [name for name in table.columns if name not in (*MADE, *TOKEN_SCORES)]
         self.columns: tuple[str, ...] = (*own, *MADE)
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrant.exceptions import InputError
 from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._column_roles import Form as Form
+from calibrant.io._column_roles import has_tokens
 from calibrant.io._column_roles import resolve as resolve
 from calibrant.io._column_roles import threshold_of as threshold_of
 from calibrant.io._log_rows import Normalise
@@ -242,18 +243,22 @@ def open_predictions(
         log = _log(source, normalise, gold)
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
-        from calibrant.io._list_tables import open_dataset, open_lists
         from calibrant.io._table_formats import FORMATS, locate
 
         if Path(source, "state.json").is_file():
+            from calibrant.io._list_tables import open_dataset
+
             return _lists(open_dataset(Path(source)))
         origin = locate(source)
         of_file = FORMATS[origin.format]
         if of_file.reader is None:
             return _archive(origin, {"score": score, "label": label, **named})
-        lists = None if score or label or origin.path is None else open_lists(origin.path)
-        if lists is not None:
-            return _lists(lists)
+        if origin.path is not None and origin.format in ("arrow", "parquet") and not (score or label):
+            from calibrant.io._list_tables import open_lists
+
+            lists = open_lists(origin.path)
+            if lists is not None:
+                return _lists(lists)
         table = _tokens(of_file.table(origin))
     else:
         from calibrant.io._frames import FrameTable
@@ -332,11 +337,12 @@ def _of_log(log: LogTable, **settings: Any) -> Predictions:
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
     from calibrant.io._log_formats import recognise_log
-    from calibrant.io._log_table import LogTable
 
     kind = recognise_log(path)
     if kind is None:
         return None
+    from calibrant.io._log_table import LogTable
+
     answers: Mapping[str, str] | None = None
     if isinstance(gold, (str, os.PathLike)):
         from calibrant.io.class_table import read_class_table
@@ -349,9 +355,11 @@ def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogT
 
 def _tokens(table: Table) -> Table:
     """A log of tokens as a table of predictions; any other table stays as it is."""
-    from calibrant.io._token_tables import TokenTable, has_tokens
+    if not has_tokens(table):
+        return table
+    from calibrant.io._token_tables import TokenTable
 
-    return TokenTable(table) if has_tokens(table) else table
+    return TokenTable(table)
 
 
 def _lists(reader: ListReader) -> Predictions:
