@@ -56,8 +56,9 @@ class LogFormat:
     endings
         Of names of files that may be such logs.
     module
-        Where it is read; loaded when a file may be one. Its function ``holds`` says whether a file with one of
-        these endings is one, by its path and the first object of JSON lines (an empty one in other files).
+        Module of its reader, loaded when a file may be such a log. Its function ``holds`` says whether a file
+        with one of these endings is one, by its path and the first object of JSON lines (an empty one in
+        other files).
     reader
         The class there that makes a `Log` of a path and the settings.
     settings
