@@ -48,7 +48,7 @@ PUBLIC_MODULES = {
 }
 
 # Files in the order in which a reader needs them; those not named here follow.
-ORDER = ["tally", "binning", "bin_intervals", "calibration_error", "debiased", "intervals", "noise_floor"]
+ORDER = ["tally", "binning", "frequencies", "calibration_error", "debiased", "intervals", "noise_floor"]
 ORDER += ["smooth", "curve", "proper_scores", "decompositions", "logistic", "events", "compare", "planning"]
 ORDER += ["chain", "_paths", "spans", "antecedent"]
 

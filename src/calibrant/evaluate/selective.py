@@ -12,7 +12,7 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.evaluate.significance import finite
 from calibrant.exceptions import InputError
-from calibrant.measure.bin_intervals import wilson
+from calibrant.measure.frequencies import wilson
 from calibrant.measure.tails import quantile
 from calibrant.records import Quantity
 from calibrant.results.selective import CoveragePoint, RiskCoverage

@@ -12,7 +12,6 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant._checks import Pairs, pairs
-    from calibrant.measure.bin_intervals import bin_intervals
     from calibrant.measure.binning import (
         adaptive,
         adaptive_bins,
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
         pooled_event,
         top_event,
     )
+    from calibrant.measure.frequencies import bin_intervals
     from calibrant.measure.groups import (
         by_frequency,
         by_part,

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant.measure._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.measure._grouping import group_by
-from calibrant.measure.bin_intervals import wilson
 from calibrant.measure.binning import Source
+from calibrant.measure.frequencies import wilson
 from calibrant.measure.noise_floor import batches
 from calibrant.measure.smooth import (
     NODES_PER_BANDWIDTH,

@@ -11,10 +11,10 @@ from msgspec.structs import replace as struct_replace
 
 from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant.exceptions import InputError
-from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
 from calibrant.measure.calibration_error import plug_in_errors
 from calibrant.measure.decompositions import brier_decomposition
+from calibrant.measure.frequencies import bin_intervals
 from calibrant.measure.intervals import calibration_test, error_interval
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor

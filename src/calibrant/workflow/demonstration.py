@@ -10,8 +10,8 @@ from calibrant import __version__
 from calibrant._checks import pairs
 from calibrant.data import event_labels, event_reading, event_store, tag_counts, tagger_predictions
 from calibrant.io import Predictions, open_predictions
-from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import uniform
+from calibrant.measure.frequencies import bin_intervals
 from calibrant.measure.tally import Tally
 from calibrant.recalibrate.methods import Name
 from calibrant.results.demonstration import Demonstration, TaggerStory

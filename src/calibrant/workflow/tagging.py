@@ -18,7 +18,7 @@ from calibrant.io import PredictionWriter, TaggedText, read_tagged
 from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import Form
 from calibrant.io.saved_models import load_tagger, model_column
-from calibrant.measure.bin_intervals import wilson
+from calibrant.measure.frequencies import wilson
 from calibrant.measure.logistic import calibration_in_the_large
 from calibrant.measure.tails import quantile
 from calibrant.records import Quantity

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure.bin_intervals import wilson
+from calibrant.measure.frequencies import wilson
 from calibrant.measure.tails import quantile
 from calibrant.propagate import (
     central_set_hits,

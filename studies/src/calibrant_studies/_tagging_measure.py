@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.measure import Pairs
-from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import adaptive, default_bin_size
 from calibrant.measure.calibration_error import rms_calibration_error_of
 from calibrant.measure.compare import error_difference
+from calibrant.measure.frequencies import bin_intervals
 from calibrant.measure.intervals import error_interval
 from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.measure.tally import Tally

@@ -8,8 +8,8 @@ from scipy.stats import binomtest
 
 from calibrant._checks import pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.bin_intervals import bin_intervals
 from calibrant.measure.binning import uniform, uniform_bins
+from calibrant.measure.frequencies import bin_intervals
 from calibrant.measure.tally import Tally
 
 
