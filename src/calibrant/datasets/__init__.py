@@ -14,16 +14,18 @@ from calibrant._lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.datasets._catalogue import NAMES, DataFile, DataSet, Original, data_set
-    from calibrant.datasets._fetching import Fetched, fetch
+    from calibrant.datasets._fetching import Fetched, Fetching, fetch
     from calibrant.datasets._folders import data_folder
-    from calibrant.datasets._listing import Entry, Listing, listing
+    from calibrant.datasets._listing import DataFolder, Entry, Listing, listing
 
 __all__ = [
     "NAMES",
     "DataFile",
+    "DataFolder",
     "DataSet",
     "Entry",
     "Fetched",
+    "Fetching",
     "Listing",
     "Original",
     "data_folder",
