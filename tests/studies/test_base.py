@@ -5,11 +5,13 @@ import hashlib
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from matplotlib.figure import Figure
 
 from calibrant import InputError
-from calibrant_studies import Finding, Study, fill, run
+from calibrant.records import schema
+from calibrant_studies import NAMES, Finding, Study, fill, run
 from calibrant_studies._base import digest, number, save
 
 STUDY = Study(
@@ -57,6 +59,15 @@ def test_a_record_is_written_with_its_figures_and_fills_its_page(tmp_path: Path)
     assert "old" not in page
     assert page.startswith("# Prose stays\n")
     assert page.endswith("end\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_that_was_saved_is_read_back_to_the_last_digit(name: str, root: Path) -> None:
+    text = (root / "docs" / "studies" / f"{name}.json").read_text(encoding="utf-8")
+    study = Study.from_dict(json.loads(text))
+    assert study.to_json(indent=1) + "\n" == text
+    jsonschema.validate(json.loads(text), schema(Study))
+    assert [table.name for table in study.to_tables()][:1] == ["findings"]
 
 
 def test_filling_a_page_twice_changes_nothing() -> None:

@@ -16,7 +16,7 @@ from calibrant_studies import _coreference_pairs as pairing
 from calibrant_studies import _coreference_parts as parts
 from calibrant_studies import _coreference_scores as scoring
 from calibrant_studies import coreference, fill, run
-from calibrant_studies._base import Finding, Study
+from calibrant_studies._base import Study
 from calibrant_studies._coreference_data import FILES, Texts, clusters_of, detected, read, recall_rows
 from calibrant_studies._coreference_findings import find
 from calibrant_studies._coreference_models import BUNDLES, Setting, ablation_settings
@@ -78,8 +78,7 @@ def test_verdicts_stand_where_the_paper_says_something(record: dict[str, Any]) -
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
-    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
-    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    study = Study.from_dict(record)
     assert set(coreference.figures(study)) == {"curves", "costs", "distance", "ablation"}
 
 

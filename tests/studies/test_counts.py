@@ -20,7 +20,7 @@ from calibrant_studies import _counts_models as models
 from calibrant_studies import _counts_numbers as numbers
 from calibrant_studies import _counts_simulated as simulated
 from calibrant_studies import counts, fill, run
-from calibrant_studies._base import Finding, Study
+from calibrant_studies._base import Study
 from calibrant_studies._coreference_data import Texts
 from calibrant_studies._counts_findings import find
 from calibrant_studies._counts_models import Predicted
@@ -85,8 +85,7 @@ def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: 
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
-    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
-    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    study = Study.from_dict(record)
     assert set(counts.figures(study)) == {"coverage", "ranks", "sums", "example"}
 
 
@@ -244,7 +243,17 @@ def test_findings_page_and_figures_are_made_of_the_tables(
     assert len(names) == len(set(names))
     assert {"example/wrong-mean", "LitBank/after/coverage", "GUM/entities/all"} <= set(names)
     tables = measured | arrange(measured)
-    study = Study("counts", "t", "c", 1, 0.0, {}, {}, findings, tables)
+    study = Study(
+        name="counts",
+        title="t",
+        command="c",
+        seed=1,
+        wall_seconds=0.0,
+        data={},
+        parameters={},
+        findings=findings,
+        tables=tables,
+    )
     assert all(figure.axes for figure in counts.figures(study).values())
 
 

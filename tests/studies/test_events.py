@@ -25,7 +25,7 @@ from calibrant_studies import _events_parts as parts
 from calibrant_studies import _events_readings as readings
 from calibrant_studies import _events_total as total
 from calibrant_studies import events, fill, run
-from calibrant_studies._base import Finding, Study
+from calibrant_studies._base import Study
 from calibrant_studies._events_data import CORPORA, Corpus, Extracted, store_name
 from calibrant_studies._events_dev import rows_of
 from calibrant_studies._events_findings import find
@@ -88,8 +88,7 @@ def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: 
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
-    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
-    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    study = Study.from_dict(record)
     names = {corpus.name for corpus in CORPORA} | {"current-events-rates", "paper"}
     assert set(events.figures(study)) == names
 

@@ -16,7 +16,7 @@ from calibrant_studies import _sparse_maps as maps
 from calibrant_studies import _sparse_measure as measuring
 from calibrant_studies import _sparse_taggers as taggers
 from calibrant_studies import fill, run, sparse
-from calibrant_studies._base import Finding, Study
+from calibrant_studies._base import Study
 from calibrant_studies._sparse_page import arrange
 from calibrant_studies._sparse_scores import GROUPS, TITLE, Tagset, scores_of, tag_counts
 
@@ -99,8 +99,7 @@ def test_verdicts_stand_where_a_paper_says_something(record: dict[str, Any]) -> 
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
-    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
-    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    study = Study.from_dict(record)
     drawn = sparse.figures(study)
     assert set(drawn) == {"smce", "gmce"}
     assert all(len(figure.axes) == len(TITLE) for figure in drawn.values())

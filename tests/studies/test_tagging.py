@@ -16,7 +16,7 @@ from calibrant_studies import _tagging_compare as compare
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies import _tagging_models as models
 from calibrant_studies import fill, run, tagging
-from calibrant_studies._base import Finding, Study
+from calibrant_studies._base import Study
 from calibrant_studies._tagging_data import FILES, TITLE, Part, TextSet, read_set
 from calibrant_studies._tagging_findings import find
 
@@ -76,8 +76,7 @@ def test_verdicts_stand_where_a_paper_says_something(record: dict[str, Any]) -> 
 
 
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
-    kept = {key: value for key, value in record.items() if key not in ("schema_version", "findings")}
-    study = Study(**kept, findings=tuple(Finding(**row) for row in record["findings"]))
+    study = Study.from_dict(record)
     drawn = tagging.figures(study)
     assert {"curves-twitter", "tags-wsj", "pairs-conll2000", "pseudocounts", "ablation"} <= set(drawn)
     assert all(figure.axes for figure in drawn.values())

@@ -166,18 +166,5 @@ class ScalingBinning(BinaryRecalibrator):
         if not isinstance(scaler, BinaryRecalibrator) or not isinstance(error, dict):
             raise broken_state("its scaler or its error is missing")
         scaler.check_fitted()
-        self.scaler_, self.error_ = scaler, ErrorInterval.from_dict(_declared(error))
+        self.scaler_, self.error_ = scaler, ErrorInterval.from_dict(error)
         check_steps(self.edges_, self.values_, self.sizes_)
-
-
-def _declared(error: dict[str, Any]) -> dict[str, Any]:
-    """The error of a file that has its reason and warnings in one dictionary, as older files do."""
-    reasons = error.get("reasons")
-    if not isinstance(reasons, dict):
-        return error
-    warnings = {name: text for name, text in reasons.items() if name.endswith("_warning")}
-    return {
-        **{key: error[key] for key in error if key != "reasons"},
-        "reason": reasons.get("low"),
-        **warnings,
-    }

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from calibrant.records.fields import fields_of
 from calibrant.records.record import OPTIONAL, SCHEMA_VERSION, Quantity, Record
 from calibrant.records.words import first_line
 
@@ -28,24 +29,17 @@ def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
     ['string', 'null']
     """
     (_,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}", schema_hook=_unseen)
-    known = {each.__name__: each for each in _below(Record)}
+    known = _inside(kind)
     found = {name: _shown(_known(node, known), known[name]) for name, node in parts.items() if name in known}
     top = found.pop(kind.__name__)
     version = {"const": SCHEMA_VERSION, "description": "Version of this format."}
-    used: dict[str, Any] = {}
-    waiting = [top]
-    while waiting:
-        for name in _names(waiting.pop()):
-            if name not in used:
-                used[name] = found[name]
-                waiting.append(found[name])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **top,
         "title": title or first_line(kind.__doc__),
         "properties": {"schema_version": version, **top["properties"]},
         "required": ["schema_version", *top["required"]],
-        "$defs": {name: found[name] for name in found if name in used},
+        "$defs": found,
     }
 
 
@@ -88,13 +82,12 @@ def _typed(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _names(node: Any) -> list[str]:
-    """Names of the definitions that a schema refers to."""
-    if isinstance(node, dict):
-        own = [node["$ref"].rpartition("/")[2]] if "$ref" in node else []
-        return own + [name for value in node.values() for name in _names(value)]
-    return [name for value in node for name in _names(value)] if isinstance(node, list) else []
-
-
-def _below(kind: type[Record]) -> list[type[Record]]:
-    return [each for own in kind.__subclasses__() for each in (own, *_below(own))]
+def _inside(kind: type[Record]) -> dict[str, type[Record]]:
+    """The record and every record in its fields, by name."""
+    found, waiting = {kind.__name__: kind}, [kind]
+    while waiting:
+        for field in fields_of(waiting.pop()):
+            if field.kind is not None and issubclass(field.kind, Record) and field.kind.__name__ not in found:
+                found[field.kind.__name__] = field.kind
+                waiting.append(field.kind)
+    return found

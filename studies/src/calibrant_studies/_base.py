@@ -12,14 +12,17 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
-from calibrant.records.table import Column, Table, between, interval_heading, table_of
-from calibrant.results._base import Result
+from calibrant.records import Column, Record, Table, name, setting
+from calibrant.records import number as numeric
+from calibrant.records.table import between, interval_heading, table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,78 +31,54 @@ if TYPE_CHECKING:
 Verdict = Literal["agrees", "differs", "not comparable"]
 Row = dict[str, Any]
 KINDS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
+HERE = "Here"
 TABLE = re.compile(r"(<!-- table: (?P<key>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Finding(Result):
-    """One number of a study, beside the paper's.
+class Finding(Record, frozen=True):
+    """One number of a study, beside the paper's."""
 
-    Attributes
-    ----------
-    name
-        Identifier, unique in its study.
-    text
-        What the number is, for a reader.
-    value, low, high
-        The number and its 95 % interval; None where there is none.
-    paper
-        The paper's number or statement; None where the paper has none.
-    verdict
-        Whether they agree; None where the paper has nothing to compare with.
-    note
-        What the interval is, or why the verdict.
-    """
-
-    name: str
-    text: str
-    value: float | str | None
-    low: float | None = None
-    high: float | None = None
-    paper: float | str | None = None
-    verdict: Verdict | None = None
-    note: str = ""
+    name: Annotated[str, name("Name", "Name of the finding, unique in its study.")]
+    text: Annotated[str, name("Number", "Name of the number for a reader.")]
+    value: Annotated[
+        int | float | str | None,
+        numeric("Here", "The number, or a word; null where there is none.", group=HERE),
+    ]
+    low: Annotated[float | None, numeric("Low", "Lower end of its 95 % interval, if any.", group=HERE)] = None
+    high: Annotated[float | None, numeric("High", "Upper end of its 95 % interval, if any.", group=HERE)] = (
+        None
+    )
+    paper: Annotated[
+        int | float | str | None,
+        numeric("Paper", "The paper's number or statement; null where the paper has none.", group="Paper"),
+    ] = None
+    verdict: Annotated[
+        Verdict | None,
+        setting("Verdict", "Whether they agree; null where the paper has nothing to compare with."),
+    ] = None
+    note: Annotated[str, setting("Note", "Kind of the interval, or reason for the verdict.")] = ""
 
 
-@dataclass(frozen=True)
-class Study(Result):
-    """The record of one run of a study.
+class Study(Record, frozen=True, kw_only=True):
+    """Run of a study."""
 
-    Attributes
-    ----------
-    name, title
-        The study's name on the command line, and what it reproduces.
-    command
-        The command that makes this record.
-    seed
-        Of everything random in it.
-    wall_seconds
-        How long it took.
-    data
-        SHA-256 of every file read (unpacked), by name.
-    parameters
-        What was chosen, by name.
-    findings
-        The numbers beside the paper's.
-    tables
-        Further numbers, and the points of the figures: rows by table name.
-    """
+    name: Annotated[str, name("Study", "Name of the study on the command line.")]
+    title: Annotated[str, setting("Title", "Experiment that it reproduces.")]
+    command: Annotated[str, setting("Command", "Command that makes this record.")]
+    seed: Annotated[int, setting("Seed", "Seed of everything random in it.", unit="seed", headline=True)]
+    wall_seconds: Annotated[float, setting("Seconds", "Seconds that it took.")]
+    data: Annotated[
+        dict[str, str],
+        setting("Data", "SHA-256 of every file read (unpacked), by name of the file."),
+    ]
+    parameters: Annotated[dict[str, Any], setting("Parameters", "Value by name of what was chosen.")]
+    findings: Annotated[tuple[Finding, ...], Meta(description="Numbers beside the paper's.")]
+    tables: Annotated[
+        dict[str, list[Row]],
+        Meta(description="Further numbers, and the points of the figures: rows by name of the table."),
+    ] = msgspec.field(default_factory=dict)
 
-    name: str
-    title: str
-    command: str
-    seed: int
-    wall_seconds: float
-    data: dict[str, str]
-    parameters: dict[str, Any]
-    findings: tuple[Finding, ...]
-    tables: dict[str, list[Row]] = field(default_factory=dict)
-
-    def to_rows(self) -> list[Row]:
-        """One row a finding."""
-        return [finding.to_dict() for finding in self.findings]
-
-    def to_tables(self) -> tuple[Table, ...]:
+    def more_tables(self) -> tuple[Table, ...]:
         """Return the findings beside the paper's numbers, then the study's own tables."""
         columns = (
             Column("number", "number", "name"),

@@ -30,11 +30,9 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     again. After an interruption the same command goes on where it was. CALIBRANT_DATA_SERVER names another
     server of the same files.
     """
-    import json
-
     from calibrant.cli.text import show
     from calibrant.exceptions import CalibrantError
-    from calibrant_studies.datasets import NAMES, data_folder, data_set
+    from calibrant_studies.datasets import NAMES, Fetching, data_folder, data_set
 
     sets = [data_set(name) for name in (NAMES if ALL in names else dict.fromkeys(names))]
     asked = [each.name for each in sets if each.ask] if ALL in names else []
@@ -53,7 +51,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         if not as_json:
             show([_told(found[-1], each)])
     if as_json:
-        click.echo(json.dumps([done.to_dict() for done in found], indent=2))
+        click.echo(Fetching(data_sets=tuple(found)).to_json(indent=2))
     if asked:
         show([f"Not fetched: {', '.join(asked)}; calibrant data list NAME says where to ask."], err=True)
     if len(problems) == 1 == len(sets):

@@ -29,7 +29,7 @@ def command(names: tuple[str, ...], printing: Printing) -> None:
     from calibrant_studies.datasets import listing
 
     found = listing(names)
-    printing.show(found, lambda: _described(found) if names else _table(found))
+    printing.show(found, (lambda: _described(found)) if names else None)
 
 
 def megabytes(size: int | None) -> str:
@@ -41,24 +41,6 @@ def megabytes(size: int | None) -> str:
     ('18.4 MB', '0.1 MB', '-')
     """
     return "-" if size is None else f"{max(size / 1e6, 0.1):.1f} MB"
-
-
-def _table(found: Listing) -> list[str]:
-    from calibrant.cli import text
-
-    rows = [["name", "size", "licence", "there", "what"]]
-    rows += [[each.name, _size(each), each.licence, _there(each), each.title] for each in found.data_sets]
-    return [*text.table(rows, left=len(rows[0])), "", f"In {found.folder}"]
-
-
-def _size(each: Entry) -> str:
-    return "ask" if each.ask else megabytes(each.size)
-
-
-def _there(each: Entry) -> str:
-    if each.there:
-        return "yes"
-    return "no" if len(each.missing) == len(each.files) else "partly"
 
 
 def _described(found: Listing) -> list[str]:
@@ -73,7 +55,7 @@ def _whole(each: Entry, folder: Path) -> list[str]:
         ("size", "to be asked for" if each.ask else megabytes(each.size)),
         ("licence", each.licence),
         ("studies", ", ".join(each.studies) or "none"),
-        ("there", f"{_there(each)}, in {folder / each.name}" if each.there else _there(each)),
+        ("there", each.there if each.there == "no" else f"{each.there}, in {folder / each.name}"),
     ]
     lines = [each.name, f"  {each.title}", "", *text.table([list(row) for row in rows], left=2)]
     lines += ["", *(f"  {line}" for line in each.terms.splitlines())]

@@ -11,9 +11,8 @@ from calibrant.cli.options import AS_JSON
 @AS_JSON
 def command(as_json: bool) -> None:
     """Print the folder of the data sets: what CALIBRANT_DATA names, else a cache folder of the system."""
-    import json
-
-    from calibrant_studies.datasets import data_folder
+    from calibrant_studies.datasets import DataFolder, data_folder
 
     folder = data_folder()
-    click.echo(json.dumps({"folder": str(folder), "exists": folder.is_dir()}) if as_json else str(folder))
+    found = DataFolder(folder=str(folder), exists=folder.is_dir())
+    click.echo(found.to_json(indent=2) if as_json else found.folder)

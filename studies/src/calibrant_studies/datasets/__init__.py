@@ -6,19 +6,19 @@ the form that the studies read. `data_folder` says where: in the folder that the
 ``CALIBRANT_DATA`` names, else in a cache folder.
 """
 
-from __future__ import annotations
-
 from calibrant_studies.datasets._catalogue import NAMES, DataFile, DataSet, Original, data_set
-from calibrant_studies.datasets._fetching import Fetched, fetch
+from calibrant_studies.datasets._fetching import Fetched, Fetching, fetch
 from calibrant_studies.datasets._folders import data_folder
-from calibrant_studies.datasets._listing import Entry, Listing, listing
+from calibrant_studies.datasets._listing import DataFolder, Entry, Listing, listing
 
 __all__ = [
     "NAMES",
     "DataFile",
+    "DataFolder",
     "DataSet",
     "Entry",
     "Fetched",
+    "Fetching",
     "Listing",
     "Original",
     "data_folder",

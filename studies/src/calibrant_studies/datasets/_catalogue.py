@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from calibrant.exceptions import InputError
-from calibrant.results._base import Result
 
 SOURCES = Path(__file__).parent / "sources"
 NAMES = tuple(sorted(path.stem for path in SOURCES.glob("*.toml")))
+SOURCE = ("repository", "commit")  # stated once for a data set, or for one of its files
 
 
-@dataclass(frozen=True)
-class Original(Result):
+class Original(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of a public repository, at a fixed commit.
 
     Attributes
@@ -42,8 +41,7 @@ class Original(Result):
         return f"{self.repository}/{self.commit}/{self.path}"
 
 
-@dataclass(frozen=True)
-class DataFile(Result):
+class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file that the studies read, and what it is made of.
 
     Attributes
@@ -62,13 +60,12 @@ class DataFile(Result):
 
     name: str
     how: str = "joined"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = {}
     content: str = ""
     originals: tuple[Original, ...] = ()
 
 
-@dataclass(frozen=True)
-class DataSet(Result):
+class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A data set that studies read.
 
     Attributes
@@ -95,11 +92,11 @@ class DataSet(Result):
     title: str
     licence: str
     terms: str
-    reference: str
+    reference: str = ""
     studies: tuple[str, ...]
-    ask: str
+    ask: str = ""
     files: tuple[DataFile, ...]
-    licence_files: tuple[Original, ...]
+    licence_files: tuple[Original, ...] = ()
 
     @property
     def originals(self) -> tuple[Original, ...]:
@@ -149,20 +146,10 @@ def data_set(name: str) -> DataSet:
     """
     if name not in NAMES:
         raise InputError(f"there is no data set {name!r}", f"use one of {', '.join(NAMES)}", code="parameter")
-    with (SOURCES / f"{name}.toml").open("rb") as file:
-        entry = tomllib.load(file)
-    source = {key: entry.get(key, "") for key in ("repository", "commit")}
-    return DataSet(
-        name=name,
-        title=entry["title"],
-        licence=entry["licence"],
-        terms=entry["terms"].strip(),
-        reference=entry.get("reference", ""),
-        studies=tuple(entry["studies"]),
-        ask=entry.get("ask", "").strip(),
-        files=tuple(_file(each, source) for each in entry["files"]),
-        licence_files=_originals(entry.get("licence_files", ""), source),
-    )
+    entry = tomllib.loads((SOURCES / f"{name}.toml").read_text(encoding="utf-8"))
+    source = {key: entry[key] for key in SOURCE if key in entry}
+    entry["files"] = [_with_originals(file, "originals", source) for file in entry["files"]]
+    return msgspec.convert({"name": name, **_with_originals(entry, "licence_files", source)}, DataSet)
 
 
 def needed_by(study: str) -> tuple[str, ...]:
@@ -176,27 +163,14 @@ def needed_by(study: str) -> tuple[str, ...]:
     return tuple(name for name in NAMES if study in data_set(name).studies)
 
 
-def _file(entry: dict[str, Any], source: dict[str, str]) -> DataFile:
-    source = {key: entry.get(key, value) for key, value in source.items()}
-    known = {"name", "how", "content", "originals", *source}
-    return DataFile(
-        name=entry["name"],
-        how=entry.get("how", "joined"),
-        options={key: value for key, value in entry.items() if key not in known},
-        content=entry.get("content", ""),
-        originals=_originals(entry.get("originals", ""), source),
-    )
-
-
-def _originals(lines: str, source: dict[str, str]) -> tuple[Original, ...]:
-    """Read lines of digest, size (or a dash) and path."""
-    found = []
-    for line in lines.strip().splitlines():
+def _with_originals(entry: dict[str, Any], field: str, source: dict[str, str]) -> dict[str, Any]:
+    """Return an entry of the file whose lines of digest, size (or a dash) and path are originals."""
+    text = {key: value.strip() if isinstance(value, str) else value for key, value in entry.items()}
+    source = {key: text.pop(key, source.get(key)) for key in SOURCE}
+    originals = []
+    for line in text.pop(field, "").splitlines():
         digest, size, path = line.split(" ", 2)
-        algorithm = "" if ":" in digest else "sha256:"
-        found.append(Original(**source, path=path, size=_size(size), digest=algorithm + digest))
-    return tuple(found)
-
-
-def _size(text: str) -> int | None:
-    return None if text == "-" else int(text)
+        digest = digest if ":" in digest else f"sha256:{digest}"
+        found = {"path": path, "size": None if size == "-" else int(size), "digest": digest}
+        originals.append({**source, **found})
+    return {**text, field: originals}

@@ -10,14 +10,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
 from calibrant.io.atomic import not_writable, writing
-from calibrant.results._base import Result
+from calibrant.records import Record, name, number, rows, setting
 from calibrant_studies.datasets._catalogue import DataFile, DataSet, Original, data_set
 from calibrant_studies.datasets._digests import digest_of
 from calibrant_studies.datasets._downloading import SERVER, Resumer, address
@@ -31,26 +30,19 @@ DOWNLOADS = ".downloads"
 Progress = Callable[[str, int, int | None], None]
 
 
-@dataclass(frozen=True)
-class Fetched(Result):
-    """What `fetch` did.
+class Fetched(Record, frozen=True, kw_only=True):
+    """Fetching of a data set."""
 
-    Attributes
-    ----------
-    name
-        Of the data set.
-    folder
-        Where its files are.
-    files
-        Those that were written; none if all were there.
-    size
-        Bytes that were fetched.
-    """
+    name: Annotated[str, name("Data set", "Name of the data set.")]
+    folder: Annotated[str, setting("Folder", "Folder of its files.")]
+    files: Annotated[tuple[str, ...], setting("Files", "Files that were written; none if all were there.")]
+    size: Annotated[int, number("Bytes", "Bytes that were fetched.", group="Data set")]
 
-    name: str
-    folder: str
-    files: tuple[str, ...]
-    size: int
+
+class Fetching(Record, frozen=True, kw_only=True):
+    """Fetching of data sets."""
+
+    data_sets: Annotated[tuple[Fetched, ...], rows("Data sets", "One entry per data set that is there now.")]
 
 
 def fetch(
@@ -109,7 +101,7 @@ def fetch(
     place = root / name
     if wanted.ask:
         if not wanted.missing(root):
-            return Fetched(name, str(place), (), 0)
+            return Fetched(name=name, folder=str(place), files=(), size=0)
         hint = f"`calibrant data list {name}` says where to ask for it and what to put where"
         raise InputError(f"{name} cannot be fetched", hint, code="ask")
     downloads = place.parent / DOWNLOADS
@@ -139,7 +131,8 @@ def _fetched(
         _write(place / "README.md", page(wanted).encode())
     fetched = sum(path.stat().st_size for path in here.values())
     shutil.rmtree(downloads, ignore_errors=True)
-    return Fetched(wanted.name, str(place), tuple(file.name for file in lacking), fetched)
+    written = tuple(file.name for file in lacking)
+    return Fetched(name=wanted.name, folder=str(place), files=written, size=fetched)
 
 
 def _there(path: Path, file: DataFile) -> bool:

@@ -2,64 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from calibrant.results._base import Result
+from msgspec import Meta
+
+from calibrant.records import Record, name, number, rows, setting
 from calibrant_studies.datasets._catalogue import NAMES, data_set
 from calibrant_studies.datasets._folders import data_folder
 
-
-@dataclass(frozen=True)
-class Entry(Result):
-    """A data set, and whether it is there.
-
-    Attributes
-    ----------
-    name, title, licence, terms, reference, studies, ask
-        As in `DataSet`.
-    size
-        Bytes to be fetched; None if it cannot be.
-    there
-        Whether every file is there.
-    files, missing
-        What belongs in its folder, and what of that is not there.
-    """
-
-    name: str
-    title: str
-    licence: str
-    size: int | None
-    there: bool
-    files: tuple[str, ...]
-    missing: tuple[str, ...]
-    studies: tuple[str, ...]
-    reference: str
-    terms: str
-    ask: str
+Folder = Annotated[str, setting("Folder", "Folder of all data sets.", headline=True)]
 
 
-@dataclass(frozen=True)
-class Listing(Result):
-    """Data sets, and which of them are there.
+class Entry(Record, frozen=True, kw_only=True):
+    """A data set, and whether it is there."""
 
-    Attributes
-    ----------
-    folder
-        Of all data sets.
-    data_sets
-        One entry each.
-    """
+    name: Annotated[str, name("Data set", "Name of the data set, and of its folder.")]
+    size: Annotated[
+        int | None,
+        number("Bytes", "Bytes to be fetched; null if the data set must be asked for.", group="Data set"),
+    ]
+    licence: Annotated[str, setting("License", "License in a word.")]
+    there: Annotated[
+        Literal["yes", "partly", "no"], setting("There", "Whether all of its files are there, or some.")
+    ]
+    title: Annotated[str, setting("Title", "Title of the data set.")]
+    files: Annotated[tuple[str, ...], Meta(description="Files that belong in its folder.")]
+    missing: Annotated[tuple[str, ...], Meta(description="Those of them that are not there.")]
+    studies: Annotated[tuple[str, ...], Meta(description="Studies that read it.")]
+    reference: Annotated[str, Meta(description="Publication to cite; empty if there is none.")]
+    terms: Annotated[str, Meta(description="License in the words of the source.")]
+    ask: Annotated[
+        str,
+        Meta(description="Where to ask for it and what to put where; empty if it can be fetched."),
+    ]
 
-    folder: str
-    data_sets: tuple[Entry, ...]
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a data set, without its terms and files."""
-        names = ("name", "size", "licence", "there", "title")
-        return [{name: getattr(entry, name) for name in names} for entry in self.data_sets]
+class Listing(Record, frozen=True, kw_only=True):
+    """Data sets, and which of them are there."""
+
+    folder: Folder
+    data_sets: Annotated[tuple[Entry, ...], rows("Data sets", "One entry per data set.")]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Say what it means if a data set has no size."""
+        if any(each.size is None for each in self.data_sets):
+            text = "A data set without bytes must be asked for; calibrant data list NAME says where."
+            yield "data_sets", text
+
+
+class DataFolder(Record, frozen=True, kw_only=True):
+    """Folder of the data sets."""
+
+    folder: Folder
+    exists: Annotated[bool, setting("Exists", "Whether the folder is there.")]
 
 
 def listing(names: Sequence[str] = (), folder: Path | None = None) -> Listing:
@@ -87,10 +84,10 @@ def listing(names: Sequence[str] = (), folder: Path | None = None) -> Listing:
     --------
     >>> entry = listing(["wsj-pos"], Path("no/such/folder")).data_sets[0]
     >>> entry.there, len(entry.missing), entry.licence
-    (False, 3, 'non-commercial (LDC sample)')
+    ('no', 3, 'non-commercial (LDC sample)')
     """
     folder = data_folder() if folder is None else folder
-    return Listing(str(folder), tuple(_entry(name, folder) for name in names or NAMES))
+    return Listing(folder=str(folder), data_sets=tuple(_entry(name, folder) for name in names or NAMES))
 
 
 def _entry(name: str, folder: Path) -> Entry:
@@ -98,10 +95,10 @@ def _entry(name: str, folder: Path) -> Entry:
     missing = about.missing(folder)
     return Entry(
         name=name,
-        title=about.title,
-        licence=about.licence,
         size=about.size,
-        there=not missing,
+        licence=about.licence,
+        there="yes" if not missing else "no" if len(missing) == len(about.files) else "partly",
+        title=about.title,
         files=tuple(file.name for file in about.files),
         missing=missing,
         studies=about.studies,
