@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -13,6 +14,7 @@ from calibrant.cli import main
 from calibrant.data import dated_documents
 from calibrant.io import EventStore, read_documents, save_model
 from calibrant.models import CoreferenceModel
+from calibrant.results import schema
 from calibrant.workflow import event_table
 
 
@@ -51,23 +53,23 @@ def test_the_table_has_the_keys_that_programs_read(store: Path) -> None:
     result = run("table", store, "--by", "quarter", "--country", "ESP", "--country", "chl", "--json")
     values = json.loads(result.stdout)
     assert values == json.loads(event_table(store, by="quarter", countries=["ESP", "CHL"]).to_json())
-    wanted = {"country", "period", "documents", "matched", "mean", "sd", "low", "high", "rate", "best"}
-    wanted |= {"low_total", "high_total"}
-    assert all(wanted <= row.keys() for row in values["rows"])
-    assert [row["period"] for row in values["rows"]][:3] == ["1864-Q1", "1864-Q2", "1864-Q3"]
+    jsonschema.validate(values, schema("events table"))
+    wanted = {"country", "period", "documents", "matched", "count", "sd", "total", "rate", "best"}
+    assert all(wanted == row.keys() for row in values["counts"])
+    assert [row["period"] for row in values["counts"]][:3] == ["1864-Q1", "1864-Q2", "1864-Q3"]
 
 
 def test_the_table_says_what_its_intervals_leave_out(store: Path) -> None:
     result = run("table", store, "--by", "year")
     assert "ESP" in result.stdout
-    assert "errors of the parser" in result.stdout
+    assert "Errors of the parser" in result.stdout
     assert "cells without a document that may count" in result.stdout
 
 
 def test_uncertain_documents_show_the_evidence(store: Path) -> None:
     result = run("uncertain", store, "--most", 3)
-    assert "agent of" in result.stdout
-    assert len(json.loads(run("uncertain", store, "--most", 3, "--json").stdout)["rows"]) == 3
+    assert "Mentions that may be of one entity" in result.stdout
+    assert len(json.loads(run("uncertain", store, "--most", 3, "--json").stdout)["documents"]) == 3
 
 
 def test_the_figure_is_written(store: Path, tmp_path: Path) -> None:
@@ -120,11 +122,12 @@ def test_a_full_disk_ends_a_run_in_one_line_and_the_next_goes_on(
 
 def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path: Path) -> None:
     asked = ("table", "reuters-21578", "--by", "year", "--country", "IRN", "--json")
-    (row,) = json.loads(run(*asked).stdout)["rows"]
+    (row,) = json.loads(run(*asked).stdout)["counts"]
     assert (row["period"], row["documents"]) == ("1987", 21_578)
-    assert row["low_total"] <= row["low"] < row["mean"] < row["high"] <= row["high_total"]
-    (sampled,) = json.loads(run(*asked, "--interval", "samples").stdout)["rows"]
-    assert sampled["low_total"] is None
+    count, total = row["count"], row["total"]
+    assert total["low"] <= count["low"] < count["estimate"] < count["high"] <= total["high"]
+    (sampled,) = json.loads(run(*asked, "--interval", "samples").stdout)["counts"]
+    assert sampled["total"] is None
     shown = run("table", "reuters-21578", "--by", "year", "--country", "IRN", "--drift", "0.2").stdout
     assert "differ by a normal shift with standard deviation 0.2" in shown
     assert "as calibrated in every period" in run(*asked[:-1]).stdout
@@ -133,7 +136,7 @@ def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path
     assert "drift is 'much'" in wrong.output
     drawn = run("plot", "reuters-21578-paper", "-o", tmp_path / "x.svg", "--by", "month")
     assert drawn.exit_code == 0, drawn.output
-    (nearest,) = json.loads(run("uncertain", "reuters-21578", "--most", "1", "--json").stdout)["rows"]
+    (nearest,) = json.loads(run("uncertain", "reuters-21578", "--most", "1", "--json").stdout)["documents"]
     assert 0.4 < nearest["probability"] < 0.6
 
 

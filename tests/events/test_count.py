@@ -116,7 +116,8 @@ def test_sampled_shares_are_the_probabilities_over_all_clusterings(text: Documen
     assert sampled.countries == found.countries
     assert sampled.bits.mean(axis=0) == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 4000))
     propagated = propagate(lambda labels: count(found, labels)[0] > 0, posterior, 4000, seed=2)
-    assert propagated.mean.tolist() == sampled.bits.mean(axis=0).tolist()  # the same samples
+    means = [each.mean.estimate for each in propagated.quantities]
+    assert means == sampled.bits.mean(axis=0).tolist()  # the same samples
     again = document_samples(text, posterior, default_lexicon(), RULES["paper"], samples=10, seed=2)
     assert again.bits.shape == (10, len(again.countries))
 

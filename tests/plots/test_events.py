@@ -7,17 +7,37 @@ import re
 import pytest
 
 from calibrant.plots import event_series, inline_svg
+from calibrant.records import Quantity
 from calibrant.results.events import EventCount, EventTable
 
 
 def table(countries: int) -> EventTable:
     """Three years of some countries, with both intervals."""
     rows = tuple(
-        EventCount(f"C{code}", str(year), 9, 2, 1.2, 0.4, 1.0, 2.0, 0.5, 3.0, 0.13, 2)
+        EventCount(
+            country=f"C{code}",
+            period=str(year),
+            documents=9,
+            matched=2,
+            count=Quantity(1.2, 1.0, 2.0),
+            sd=0.4,
+            total=Quantity(1.2, 0.5, 3.0),
+            rate=Quantity(0.13),
+            best=2,
+        )
         for code in range(countries)
         for year in (2001, 2002, 2003)
     )
-    return EventTable("s", "year", "normal", 0.95, 100, True, True, (), rows)
+    return EventTable(
+        store="s",
+        by="year",
+        interval="normal",
+        level=0.95,
+        samples=100,
+        recalibrated=True,
+        finished=True,
+        counts=rows,
+    )
 
 
 @pytest.mark.parametrize("countries", [1, 2, 3])

@@ -8,6 +8,8 @@ from scipy.stats import kstest
 
 from calibrant.exceptions import InputError
 from calibrant.propagate import central_set_hits, quantile_calibration
+from calibrant.results import QuantileCalibration
+from tests.quantities import limits
 
 
 def counts(rng: np.random.Generator, n: int, size: int = 40) -> tuple[np.ndarray, np.ndarray]:
@@ -43,11 +45,13 @@ def test_the_test_of_uniformity_has_its_size_and_coverage_its_interval(clustered
         found = quantile_calibration(samples, truth, clusters=clusters, seed=replication, levels=(0.5, 0.9))
         assert found.p_value is not None
         rejected += found.p_value < 0.05
-        covered.append((found.coverage_low <= found.levels) & (found.levels <= found.coverage_high))
-        hits.append(central_set_hits(samples, truth, clusters=clusters, levels=(0.5, 0.8, 0.95)).p_value)
+        covered.append([limits(each.coverage) for each in found.coverage])
+        sets = central_set_hits(samples, truth, clusters=clusters, levels=(0.5, 0.8, 0.95)).sets
+        hits.append([each.p_value for each in sets])
     assert rejected / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
     assert rejected > 0
-    assert (np.mean(covered, axis=0) > 0.9).all()
+    low, _, high = np.moveaxis(covered, 2, 0)
+    assert (((low <= (0.5, 0.9)) & (high >= (0.5, 0.9))).mean(axis=0) > 0.9).all()
     limit = 0.05 + (0.06 if clustered else 0.0) + 3 * np.sqrt(0.05 * 0.95 / 400)
     assert (np.mean(np.array(hits) < 0.05, axis=0) < limit).all()
 
@@ -62,33 +66,37 @@ def test_wrong_samples_are_seen(change: str) -> None:
     found = quantile_calibration(samples, truth, seed=5)
     assert found.p_value is not None
     assert found.p_value < 1e-4
-    hits = central_set_hits(samples, truth)
+    half = central_set_hits(samples, truth).sets[0]
     if change != "shifted":
-        assert hits.p_value[0] < 1e-4
-        assert (hits.hits < hits.stated)[0] == (change == "narrow")
+        assert half.p_value < 1e-4
+        assert (half.hits < half.stated) == (change == "narrow")
 
 
 def test_stated_mass_of_discrete_sets_is_above_the_level() -> None:
     samples, truth = counts(np.random.default_rng(6), 2000, size=200)
     found = central_set_hits(samples, truth)
-    assert (found.stated / 2000 > found.levels)[:5].all()
-    assert (np.abs(found.hits - found.stated) < 4 * np.sqrt(2000) / 2).all()
-    assert [row["hits"] for row in found.to_rows()] == found.hits.tolist()
+    assert all(each.stated / 2000 > each.nominal for each in found.sets[:5])
+    assert all(abs(each.hits - each.stated) < 4 * np.sqrt(2000) / 2 for each in found.sets)
+    assert [row["hits"] for row in found.to_rows()] == [each.hits for each in found.sets]
 
 
 def test_the_test_of_hits_counts_exactly() -> None:
     # One number, two halves of two samples: the set is [0, 1]; one of the stating samples lies in it.
-    found = central_set_hits([[0, 0, 1, 9]], [5], levels=(0.5,))
-    assert (found.hits[0], found.stated[0]) == (0, 0.5)
-    assert found.p_value[0] == 1  # (1 + 0) / 3 of the three are inside: no hit has probability 2/3
+    (found,) = central_set_hits([[0, 0, 1, 9]], [5], levels=(0.5,)).sets
+    assert (found.hits, found.stated) == (0, 0.5)
+    assert found.p_value == 1  # (1 + 0) / 3 of the three are inside: no hit has probability 2/3
 
 
 def test_too_few_clusters_have_no_test() -> None:
     samples, truth = counts(np.random.default_rng(7), 12)
     found = quantile_calibration(samples, truth, clusters=np.repeat([0, 1, 2], 4))
     assert found.p_value is None
-    assert "3 clusters are too few" in found.reasons["p_value"]
-    assert found.to_rows()[0]["level"] == 0.05
+    assert found.reason is not None
+    assert "3 clusters are too few" in found.reason
+    assert found.reason in found.to_markdown()
+    assert found.coverage[0].nominal == 0.05
+    with pytest.raises(ValueError, match="read from JSON"):
+        _ = QuantileCalibration.from_dict(found.to_dict()).pit
 
 
 def test_bad_numbers_are_refused() -> None:

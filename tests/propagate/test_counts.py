@@ -12,6 +12,7 @@ from scipy.stats import binom
 from calibrant.exceptions import InputError
 from calibrant.propagate import compare_counts, count_interval, joint_probabilities, poisson_binomial
 from calibrant.propagate.counts import Interval
+from tests.quantities import limits
 
 
 def enumerated(up: np.ndarray, down: np.ndarray) -> dict[int, float]:
@@ -60,7 +61,7 @@ def test_the_interval_is_the_smallest_with_small_enough_tails(level: float) -> N
 def test_no_documents_and_certain_ones_have_no_doubt() -> None:
     for chance, count in (([], 0), ([0.0, 0.0], 0), ([1.0, 0.0, 1.0], 2)):
         found = count_interval(np.array(chance))
-        assert (found.mean, found.low, found.high, found.sd) == (count, count, count, 0)
+        assert (limits(found.count), found.sd) == ((count, count, count), 0)
 
 
 def test_intervals_from_samples_are_of_the_sums_and_the_normal_one_stops_at_zero() -> None:
@@ -69,27 +70,27 @@ def test_intervals_from_samples_are_of_the_sums_and_the_normal_one_stops_at_zero
     bits = rng.random((100, 40)) < chance
     exact, normal, sampled = (count_interval(bits=bits, interval=interval) for interval in get_args(Interval))
     sums = bits.sum(axis=1)
-    assert normal.low == 0
-    assert (sampled.low, sampled.high) == (
+    assert normal.count.low == 0
+    assert limits(sampled.count)[::2] == (
         np.quantile(sums, 0.025, method="lower"),
         np.quantile(sums, 0.975, method="higher"),
     )
     shares = bits.mean(axis=0)
     noise = (shares * (1 - shares)).sum()
     assert exact.sd == pytest.approx(np.sqrt(noise * 100 / 99))
-    assert exact.standard_error == pytest.approx(np.sqrt(noise / 100))
-    assert normal.high == pytest.approx(shares.sum() + 1.959964 * exact.sd, rel=1e-6)
+    assert exact.count.standard_error == pytest.approx(np.sqrt(noise / 100))
+    assert normal.count.high == pytest.approx(shares.sum() + 1.959964 * exact.sd, rel=1e-6)
 
 
 def test_the_exact_interval_covers_counts_from_the_model() -> None:
     rng = np.random.default_rng(3)
     chance = rng.beta(0.3, 1, 200)
-    found = count_interval(chance)
+    low, _, high = limits(count_interval(chance).count)
     counts = (rng.random((4000, 200)) < chance).sum(axis=1)
     stated = poisson_binomial(chance)
-    mass = stated.probabilities[(stated.values >= found.low) & (stated.values <= found.high)].sum()
+    mass = stated.probabilities[(stated.values >= low) & (stated.values <= high)].sum()
     assert mass >= 0.95
-    assert ((counts >= found.low) & (counts <= found.high)).mean() == pytest.approx(mass, abs=0.015)
+    assert ((counts >= low) & (counts <= high)).mean() == pytest.approx(mass, abs=0.015)
 
 
 def test_a_comparison_is_that_of_all_outcomes() -> None:
@@ -100,11 +101,10 @@ def test_a_comparison_is_that_of_all_outcomes() -> None:
     found = compare_counts(up, down)
     assert found.greater == pytest.approx(sum(chance for value, chance in exact.items() if value > 0))
     assert found.equal == pytest.approx(exact[0])
-    assert found.mean_difference == pytest.approx(sum(value * chance for value, chance in exact.items()))
+    assert found.difference.estimate == pytest.approx(sum(value * chance for value, chance in exact.items()))
     swapped = compare_counts(down, up)
-    assert (swapped.less, swapped.low, swapped.high) == pytest.approx(
-        (found.greater, -found.high, -found.low)
-    )
+    assert swapped.less == pytest.approx(found.greater)
+    assert limits(swapped.difference) == pytest.approx([-end for end in limits(found.difference)][::-1])
 
 
 def test_shared_documents_do_not_blur_a_comparison() -> None:

@@ -13,6 +13,8 @@ from calibrant.exceptions import InputError
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.antecedent import AntecedentPosterior
 from calibrant.propagate import Stages, exceedance, propagate, summary
+from calibrant.results import Propagated
+from tests.quantities import limits
 
 
 def chain(seed: int = 0) -> ChainPosterior:
@@ -40,9 +42,12 @@ def test_the_mean_over_tags_is_that_of_the_marginals() -> None:
     posterior = chain()
     found = propagate(lambda codes: int(codes.sum()), posterior, 4000, seed=1)
     exact = float(posterior.marginals()[:, 1].sum())
-    assert abs(float(found.mean[0]) - exact) < 4 * float(found.standard_error[0])
-    assert found.standard_error[0] == pytest.approx(found.sd[0] / np.sqrt(4000))
-    assert found.normal_high[0] - found.mean[0] == pytest.approx(1.959964 * found.sd[0], rel=1e-6)
+    (sums,) = found.quantities
+    error, (_, mean, high) = sums.mean.standard_error, limits(sums.normal)
+    assert error == pytest.approx(sums.sd / np.sqrt(4000))
+    assert abs(mean - exact) < 4 * sums.sd / np.sqrt(4000)
+    assert mean == sums.mean.estimate == found.values.mean()
+    assert high - mean == pytest.approx(1.959964 * sums.sd, rel=1e-6)
 
 
 def test_a_function_of_entities_has_the_distribution_over_all_clusterings() -> None:
@@ -58,9 +63,10 @@ def test_a_function_of_entities_has_the_distribution_over_all_clusterings() -> N
 
 def test_limits_of_the_interval_are_values_that_leave_out_no_more_than_the_tails() -> None:
     found = summary(np.arange(1000.0)[:, None], ["x"], level=0.9)
-    assert (found.values < found.low).mean() <= 0.05
-    assert (found.values > found.high).mean() <= 0.05
-    assert (float(found.low[0]), float(found.high[0])) == (49, 950)
+    low, _, high = limits(found.quantities[0].mean)
+    assert (found.values < low).mean() <= 0.05
+    assert (found.values > high).mean() <= 0.05
+    assert (low, high) == (49, 950)
 
 
 def test_stages_give_the_joint_distribution() -> None:
@@ -73,7 +79,8 @@ def test_stages_give_the_joint_distribution() -> None:
     found = propagate(
         lambda stages: [stages[0][0], len(set(stages[1].tolist()))], Stages(tags, entities), 4000, seed=3
     )
-    assert found.mean == pytest.approx([0.7, 1 + 0.3 * 0.2 + 0.7 * 0.9], abs=0.03)
+    means = [each.mean.estimate for each in found.quantities]
+    assert means == pytest.approx([0.7, 1 + 0.3 * 0.2 + 0.7 * 0.9], abs=0.03)
     two_given_one = found.values[found.values[:, 0] == 1, 1].mean() - 1
     assert two_given_one == pytest.approx(0.9, abs=0.03)
 
@@ -104,7 +111,9 @@ def test_all_samples_at_once_give_the_same() -> None:
     )
     assert one.names == all_at_once.names == ("ones", "first")
     assert one.to_json() == all_at_once.to_json()
-    assert [row["name"] for row in one.to_rows()] == ["ones", "first"]
+    assert [row["quantity"] for row in one.to_rows()] == ["ones", "first"]
+    with pytest.raises(ValueError, match="read from JSON"):
+        _ = Propagated.from_dict(one.to_dict()).values
 
 
 def test_one_quantity_exceeds_another_as_often_as_in_the_samples() -> None:

@@ -111,10 +111,10 @@ def test_the_first_step_agrees_with_the_record(found: Demonstration, story: Stor
 def test_counts_of_the_table_are_those_of_the_record(found: Demonstration, story: StoryPage) -> None:
     table = story.steps[4].table
     assert table is not None
-    years = sorted({row.period for row in found.events.rows})
+    years = sorted({row.period for row in found.events.counts})
     assert [row[0] for row in table.rows] == years
-    row = found.events.rows[0]
-    assert table.rows[0][2:4] == (str(row.best), f"{row.low:.0f} to {row.high:.0f}")
+    row = found.events.counts[0]
+    assert table.rows[0][2:4] == (str(row.best), f"{row.count.low:.0f} to {row.count.high:.0f}")
     assert f"of {found.read} articles that the model was sure of" in story.steps[4].after[0]
 
 

@@ -158,7 +158,7 @@ def test_a_difference_is_that_of_all_outcomes(tmp_path: Path, mended: RefittedRe
         if sign @ happened > 0:
             greater += float(np.prod(np.where(happened, chances, 1 - chances)))
     assert found.compared.greater == pytest.approx(greater)
-    assert found.is_real == (found.compared.low > 0)
+    assert found.is_real == ((found.compared.difference.low or 0) > 0)
 
 
 def test_two_countries_are_compared_in_the_same_samples(tmp_path: Path, mended: RefittedRecalibrator) -> None:

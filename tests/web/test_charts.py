@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from calibrant.propagate.periods import By
+from calibrant.records import Quantity
 from calibrant.results.events import EventCount
 from calibrant.web import Explorer
 from calibrant.web._charts import Scale, across, chance_chart, series_chart
@@ -15,25 +16,21 @@ from calibrant.web._store_in_memory import Series
 
 def row(period: str, mean: float, *, documents: int = 10, total: float | None = None) -> EventCount:
     low, high = max(0.0, mean - 1), mean + 1
-    rate = mean / documents if documents else None
     return EventCount(
-        "USA",
-        period,
-        documents,
-        5,
-        mean,
-        1.0,
-        low,
-        high,
-        None if total is None else 0.0,
-        total,
-        rate,
-        round(mean),
+        country="USA",
+        period=period,
+        documents=documents,
+        matched=5,
+        count=Quantity(mean, low, high),
+        sd=1.0,
+        total=None if total is None else Quantity(mean, 0.0, total),
+        rate=Quantity(mean / documents if documents else None),
+        best=round(mean),
     )
 
 
 def series(*rows: EventCount) -> Series:
-    return Series("USA", "United States", 5, sum(each.mean for each in rows), 3, rows)
+    return Series("USA", "United States", 5, sum(each.count.estimate or 0 for each in rows), 3, rows)
 
 
 def ys(path: str) -> list[float]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from calibrant.cli import text
 from calibrant.cli.options import LEVEL, SEED, added
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
     from calibrant.results.events import EventTable, ExtractedEvents, UncertainDocuments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-MOST_EVIDENCE = 3
-LEFT_OUT = (
-    "low and high hold what the documents' entities leave open under the model; errors of the parser, "
-    "lexicon, rules, and those that all documents share are not in them"
-)
-TOTAL_LEFT_OUT = (
-    "mean, sd and intervals are of probabilities that labelled documents recalibrated, 1-best is not; the "
-    "interval with shared doubt (low_total, high_total) holds how well the recalibrator is known too; errors "
-    "of the parser, lexicon and rules are in none"
-)
 
 COUNTRY = click.option(
     "--country",
@@ -118,54 +109,20 @@ def run_lines(found: ExtractedEvents) -> list[str]:
 
 def table_lines(found: EventTable) -> list[str]:
     """Show counts; periods in which nothing may count are left out here, not in JSON."""
-    level = text.percent(found.level)
-    head = ["country", "period", "documents", "matched", "mean", "sd", f"{level} interval"]
-    head += ["with shared doubt"] if found.recalibrated else []
-    rows = [[*head, "rate", "1-best"]]
-    shown = [row for row in found.rows if row.matched or row.best]
-    for row in shown:
-        total = [_interval(row.low_total, row.high_total)] if found.recalibrated else []
-        rows.append(
-            [
-                row.country,
-                row.period,
-                text.count(row.documents),
-                text.count(row.matched),
-                f"{row.mean:.2f}",
-                f"{row.sd:.2f}",
-                _interval(row.low, row.high),
-                *total,
-                text.number(row.rate),
-                text.count(row.best),
-            ]
-        )
-    lines = text.table(rows, left=2) if shown else ["No document counts for these countries."]
-    empty = len(found.rows) - len(shown)
+    shown = tuple(row for row in found.counts if row.matched or row.best)
+    if not shown:
+        return ["No document counts for these countries.", *(f"note: {each}" for each in found.problems)]
+    lines = replace(found, counts=shown).to_text().splitlines()
+    empty = len(found.counts) - len(shown)
     if empty:
-        lines.append(f"  and {text.count(empty)} cells without a document that may count (--json has them)")
-    lines += ["", LEFT_OUT if not found.recalibrated else TOTAL_LEFT_OUT, *found.conditions]
-    if not found.finished:
-        lines.append("note: the run that made this store is not at its end")
-    return lines + [f"note: {problem}" for problem in found.problems]
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"[{low:,.4g}, {high:,.4g}]"
+        lines.append(
+            f"{text.count(empty)} cells without a document that may count are left out: --json has them"
+        )
+    return lines
 
 
 def uncertain_lines(found: UncertainDocuments) -> list[str]:
     """Show documents with the evidence."""
-    if not found.rows:
-        return ["No document may count."]
-    lines = []
-    for row in found.rows:
-        best = "counts" if row.best else "does not count"
-        lines.append(f"{row.id}  {row.date}  {row.country}  {row.probability:.2f}  (1-best: {best})")
-        for each in row.evidence[:MOST_EVIDENCE]:
-            mention = f"{each.mention!r}, " if each.mention is not None else ""
-            agent = f"{each.agent!r}, " if each.agent is not None else ""
-            lines.append(
-                f"    {each.probability:.2f}  {mention}sentence {each.mention_sentence}, is {agent}sentence "
-                f"{each.agent_sentence}, agent of {each.verb}"
-            )
-    return lines + [f"note: {problem}" for problem in found.problems]
+    if not found.documents:
+        return ["No document may count.", *(f"note: {each}" for each in found.problems)]
+    return found.to_text().splitlines()

@@ -32,7 +32,7 @@ def command(store: str, output: str, printing: Printing, **options: Any) -> None
     found = draw_events(store_of(store), output, **table_settings(store, options))
 
     def lines() -> list[str]:
-        countries = len({row.country for row in found.rows})
+        countries = len({row.country for row in found.counts})
         drawn = min(options["most"], countries)
         wrote = f"Wrote {output}: {drawn} of {countries} countries"
         return [wrote, *(f"note: {each}" for each in found.problems)]

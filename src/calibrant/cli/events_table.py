@@ -21,8 +21,8 @@ from calibrant.cli.options import Printing, printing
 def command(store: str, printing: Printing, **options: Any) -> None:
     """Count the documents of STORE by country and period; STORE is a folder, or the name of one that ships.
 
-    low and high hold what the documents' entities leave open under the model. low_total and high_total hold
-    also how well the probabilities are calibrated; they need --dev.
+    The interval of a count holds what the documents' entities leave open under the model. The interval with
+    shared doubt also holds how well the probabilities are calibrated; it needs --dev.
     """
     from calibrant.cli._events import table_lines
     from calibrant.workflow import event_table

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
 from calibrant.plots import style
+from calibrant.records import Quantity
 from calibrant.results.events import EventCount, EventTable
 
 PANEL = (3.6, 2.1)
@@ -54,13 +56,20 @@ def event_series(
 
     Examples
     --------
-    >>> row = EventCount("IRQ", "2001", 9, 2, 1.2, 0.4, 1.0, 2.0, None, None, 0.13, 2)
-    >>> table = EventTable("s", "year", "normal", 0.95, 100, False, True, (), (row,))
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
+    >>> from calibrant.workflow import event_table
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     table = event_table(f"{folder}/s", by="year")
     >>> event_series(table).axes[0].get_title(loc="left")
-    'IRQ'
+    'ESP'
     """
     by_country: dict[str, list[EventCount]] = {}
-    for row in table.rows:
+    for row in table.counts:
         by_country.setdefault(row.country, []).append(row)
     if not by_country:
         raise InputError("the table has no rows", "no document counts for a country", code="empty")
@@ -88,25 +97,15 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
     size = np.array([row.documents if rates else 1 for row in rows], np.float64)
     size[size == 0] = np.nan
     place = np.arange(len(rows))
-    mean, low, high, best = (
-        np.array([getattr(row, name) for row in rows], np.float64) / size
-        for name in ("mean", "low", "high", "best")
-    )
-    totals = [(row.low_total, row.high_total) for row in rows]
+    mean, low, high = _columns([row.count for row in rows]) / size
+    best = np.array([row.best for row in rows], np.float64) / size
+    totals = [row.total for row in rows if row.total is not None]
     first, second = style.series(0), style.series(1)
     style.grid(ax, "y")
     lone: dict[str, Any] = {"marker": "o", "markersize": 3} if len(rows) < 3 else {}
-    if all(one is not None for one, _ in totals):
-        wide = np.array(totals, np.float64) / size[:, None]
-        ax.fill_between(
-            place,
-            wide[:, 0],
-            wide[:, 1],
-            color=first.color,
-            alpha=0.12,
-            linewidth=0,
-            label="with shared doubt",
-        )
+    if len(totals) == len(rows):
+        _, *wide = _columns(totals) / size
+        ax.fill_between(place, *wide, color=first.color, alpha=0.12, linewidth=0, label="with shared doubt")
     ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
     ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
     best_look = lone or ({"marker": second.marker, "markersize": 2.4} if len(rows) <= MARKED else {})
@@ -117,3 +116,8 @@ def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> N
     shown = np.unique(np.linspace(0, len(rows) - 1, min(TICKS, len(rows))).round().astype(int))
     ax.set_xticks(shown, [rows[at].period for at in shown])
     style.plain_title(ax, style.shown(country))
+
+
+def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:
+    """(3, periods) estimates, and the lower and upper ends of their intervals."""
+    return np.array([(each.estimate, each.low, each.high) for each in counts], np.float64).T

@@ -65,11 +65,12 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     style.plain_title(left, f"{found.n:,} numbers, {style.percent(round(found.degenerate, 3))} without doubt")
     style.grid(right)
     right.plot([0, 1], [0, 1], **style.DOTTED)
-    below, above = found.coverage - found.coverage_low, found.coverage_high - found.coverage
+    shares = [each.coverage for each in found.coverage]
+    coverage, low, high = np.array([(each.estimate, each.low, each.high) for each in shares], np.float64).T
     right.errorbar(
-        found.levels,
-        found.coverage,
-        yerr=np.maximum(0, [below, above]),
+        [each.nominal for each in found.coverage],
+        coverage,
+        yerr=np.maximum(0, [coverage - low, high - coverage]),
         color=look.color,
         marker=look.marker,
         markersize=4,

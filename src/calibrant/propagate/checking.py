@@ -14,7 +14,8 @@ from calibrant._checks import Floats, Integers, proportion
 from calibrant.exceptions import InputError
 from calibrant.measure.tails import quantile
 from calibrant.propagate.counts import poisson_binomial
-from calibrant.results.propagation import CentralSets, QuantileCalibration
+from calibrant.records import Quantity
+from calibrant.results.propagation import CentralSet, CentralSets, LevelCoverage, QuantileCalibration
 from calibrant.seeds import Seed, generator
 
 COMPONENTS = 4
@@ -87,23 +88,23 @@ def quantile_calibration(
     pit = (rank + generator(seed).random(len(true)) * (ties + 1)) / (size + 1)
     inside = np.abs(pit[:, None] - 0.5) <= asked / 2
     coverage, low, high = _coverage(inside.astype(np.float64), codes, count, level)
-    statistic, p_value, reasons = _smooth_test(pit, codes, count)
+    statistic, p_value, reason = _smooth_test(pit, codes, count)
     known = int(seed) if isinstance(seed, (int, np.integer)) else None
     return QuantileCalibration(
-        pit=pit,
-        levels=asked,
-        coverage=coverage,
-        coverage_low=low,
-        coverage_high=high,
-        level=level,
         statistic=statistic,
         p_value=p_value,
+        reason=reason,
         degenerate=float((drawn == drawn[:, :1]).all(axis=1).mean()),
+        coverage=tuple(
+            LevelCoverage(nominal=nominal, coverage=Quantity(*row))
+            for nominal, *row in np.stack([asked, coverage, low, high], axis=1).tolist()
+        ),
+        level=level,
         n=len(true),
         clusters=count or None,
         samples=size,
         seed=known,
-        reasons=reasons,
+        transforms=pit,
     )
 
 
@@ -143,7 +144,7 @@ def central_set_hits(
     >>> rng = np.random.default_rng(0)
     >>> rate = rng.gamma(2, 2, size=(500, 1))
     >>> found = central_set_hits(rng.poisson(rate, (500, 100)), rng.poisson(rate[:, 0]))
-    >>> bool((found.p_value > 0.01).all())
+    >>> min(each.p_value for each in found.sets) > 0.01
     True
     """
     drawn, true, codes, count = _numbers(samples, truth, clusters)
@@ -159,10 +160,10 @@ def central_set_hits(
         effect = _design_effect(rows, codes, count)
         p_value = [_effective(row, effect) for row in rows]
     return CentralSets(
-        levels=asked,
-        hits=np.array([row.hit.sum() for row in rows], np.int64),
-        stated=np.array([row.stated for row in rows]),
-        p_value=np.array(p_value),
+        sets=tuple(
+            CentralSet(nominal=nominal, hits=int(row.hit.sum()), stated=row.stated, p_value=chance)
+            for nominal, row, chance in zip(asked.tolist(), rows, p_value, strict=True)
+        ),
         n=len(true),
         clusters=count or None,
     )
@@ -274,7 +275,7 @@ def _coverage(
 
 def _smooth_test(
     pit: Floats, codes: Integers | None, count: int
-) -> tuple[float | None, float | None, dict[str, str]]:
+) -> tuple[float | None, float | None, str | None]:
     """Neyman's smooth test; with clusters the components' covariance is that of the cluster sums."""
     from scipy.special import chdtrc, eval_legendre
 
@@ -282,13 +283,13 @@ def _smooth_test(
     parts = np.stack([math.sqrt(2 * j + 1) * eval_legendre(j, 2 * pit - 1) for j in range(1, components + 1)])
     if codes is None:
         statistic = float((parts.sum(axis=1) ** 2).sum()) / len(pit)
-        return statistic, float(chdtrc(components, statistic)), {}
+        return statistic, float(chdtrc(components, statistic)), None
     if count < FEWEST_CLUSTERS:
         why = f"{count} clusters are too few for a test of uniformity, which takes {FEWEST_CLUSTERS}"
-        return None, None, dict.fromkeys(("statistic", "p_value"), why)
+        return None, None, why
     sums = np.stack([np.bincount(codes, part, minlength=count) for part in parts])
     total, spread = sums.sum(axis=1), sums @ sums.T
     if np.linalg.matrix_rank(spread) < components:
-        return None, None, dict.fromkeys(("statistic", "p_value"), "the clusters do not vary")
+        return None, None, "the clusters do not vary"
     statistic = float(total @ np.linalg.solve(spread, total))
-    return statistic, float(chdtrc(components, statistic)), {}
+    return statistic, float(chdtrc(components, statistic)), None

@@ -14,6 +14,7 @@ from calibrant._checks import Floats, one_of, proportion
 from calibrant.exceptions import InputError
 from calibrant.measure.tails import quantile
 from calibrant.propagate.functions import central_interval
+from calibrant.records import Quantity
 from calibrant.results.propagation import CountInterval, Exceedance
 
 Interval = Literal["poisson-binomial", "normal", "samples"]
@@ -153,9 +154,9 @@ def count_interval(
     Examples
     --------
     >>> found = count_interval([0.9, 0.5, 0.5, 0.1])
-    >>> found.mean, found.low, found.high
+    >>> found.count.estimate, found.count.low, found.count.high
     (2.0, 1.0, 3.0)
-    >>> round(count_interval([0.9, 0.5, 0.5, 0.1], interval="normal").low, 2)
+    >>> round(count_interval([0.9, 0.5, 0.5, 0.1], interval="normal").count.low, 2)
     0.38
     """
     one_of(interval, INTERVALS, "interval")
@@ -185,7 +186,14 @@ def count_interval(
     else:
         raise InputError("an interval of samples needs bits", "give (S, D) bits", code="parameter")
     error = math.sqrt(noise / size) if size is not None else 0.0
-    return CountInterval(len(chance), mean, sd, low, high, level, interval, size, error)
+    return CountInterval(
+        count=Quantity(mean, low, high, error),
+        sd=sd,
+        documents=len(chance),
+        level=level,
+        interval=interval,
+        samples=size,
+    )
 
 
 def _bits(values: ArrayLike) -> NDArray[np.bool_]:
@@ -256,9 +264,7 @@ def compare_counts(
         equal=float(min(1.0, found[values == 0].sum())),
         less=float(min(1.0, found[values < 0].sum())),
         standard_error=0.0,
-        mean_difference=float((up - down).sum()),
-        low=float(low),
-        high=float(high),
+        difference=Quantity(float((up - down).sum()), float(low), float(high)),
         level=level,
         samples=None,
     )

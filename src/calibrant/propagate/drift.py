@@ -36,7 +36,7 @@ def given_drift(sd: object) -> Drift:
         raise InputError(
             message, f"give a standard deviation in log-odds, at most {LARGEST:g}", code="parameter"
         )
-    return Drift(value, value, value, None)
+    return Drift(value)
 
 
 def estimate_drift(y_true: ArrayLike, y_prob: ArrayLike, periods: ArrayLike) -> tuple[Drift, Floats]:
@@ -91,7 +91,7 @@ def estimate_drift(y_true: ArrayLike, y_prob: ArrayLike, periods: ArrayLike) -> 
         float(DEVIATIONS[min(int(np.searchsorted(below, at)), len(DEVIATIONS) - 1)])
         for at in (0.025, 0.5, 0.975)
     )
-    return Drift(middle, low, high, len(names)), posterior
+    return Drift(middle, low, high, periods=len(names)), posterior
 
 
 def _posterior(label: Floats, score: Floats, code: Integers, count: int) -> Floats:
@@ -144,7 +144,7 @@ def shifts_of(
     even = (np.arange(count) + 0.5) / count
     normal = rng.permutation(ndtri(even)) * np.sqrt(1 + 1 / labelled)
     if posterior is None:
-        known: Floats = normal * drift.sd
+        known: Floats = normal * (drift.estimate or 0.0)
         return known
     place = np.searchsorted(np.cumsum(posterior), rng.permutation(even))
     shifts: Floats = normal * DEVIATIONS[np.minimum(place, len(DEVIATIONS) - 1)]

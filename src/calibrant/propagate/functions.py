@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Floats, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.measure.tails import quantile
-from calibrant.results.propagation import Exceedance, Propagated
+from calibrant.records import Quantity
+from calibrant.results.propagation import Exceedance, Propagated, PropagatedQuantity
 from calibrant.seeds import Seed, generator_of, number
 
 Structure = Any
@@ -58,7 +59,7 @@ class Stages:
     >>> def mood(sunny):
     ...     return ChainPosterior(np.log([[0.1, 0.9]] if sunny[0] else [[0.9, 0.1]]))
     >>> both = propagate(lambda sample: sample[0][0] == sample[1][0], Stages(weather, mood), 2000, seed=1)
-    >>> abs(float(both.mean[0]) - 0.9) < 0.03
+    >>> abs(both.quantities[0].mean.estimate - 0.9) < 0.03
     True
     """
 
@@ -153,8 +154,9 @@ def propagate(
     >>> from calibrant.posterior import ChainPosterior
     >>> tags = ChainPosterior(np.log([[0.9, 0.1], [0.5, 0.5]]), tags=["N", "V"])
     >>> verbs = propagate(lambda codes: int((codes == 1).sum()), tags, 1000, seed=1)
-    >>> verbs.mean.round(1).tolist(), verbs.low.tolist(), verbs.high.tolist()
-    ([0.6], [0.0], [2.0])
+    >>> mean = verbs.quantities[0].mean
+    >>> round(mean.estimate, 1), mean.low, mean.high
+    (0.6, 0.0, 2.0)
     """
     size = sample_count(samples)
     if size < FEWEST:
@@ -193,8 +195,8 @@ def summary(
 
     Examples
     --------
-    >>> summary([[1.0], [2.0], [3.0]], ["entities"]).standard_error.round(4).tolist()
-    [0.5774]
+    >>> round(summary([[1.0], [2.0], [3.0]], ["entities"]).quantities[0].mean.standard_error, 4)
+    0.5774
     """
     array = np.asarray(values, np.float64)
     if array.ndim != 2 or len(array) < FEWEST or array.shape[1] != len(names):
@@ -206,21 +208,18 @@ def summary(
         raise InputError(message, "return finite numbers", code="parameter", row=int(bad[0]))
     mean, sd = array.mean(axis=0), array.std(axis=0, ddof=1)
     low, high = central_interval(array, level)
-    half = quantile(level) * sd
-    return Propagated(
-        names=tuple(names),
-        mean=mean,
-        sd=sd,
-        standard_error=sd / math.sqrt(len(array)),
-        low=low,
-        high=high,
-        normal_low=mean - half,
-        normal_high=mean + half,
-        level=level,
-        samples=len(array),
-        seed=seed,
-        values=array,
+    error, half = sd / math.sqrt(len(array)), quantile(level) * sd
+    columns = (mean, low, high, error, sd, mean - half, mean + half)
+    quantities = tuple(
+        PropagatedQuantity(
+            quantity=name,
+            mean=Quantity(*row[:4]),
+            sd=row[4],
+            normal=Quantity(row[0], *row[5:]),
+        )
+        for name, row in zip(names, np.stack(columns, axis=1).tolist(), strict=True)
     )
+    return Propagated(quantities=quantities, level=level, samples=len(array), seed=seed, drawn=array)
 
 
 def central_interval(values: Floats, level: float) -> tuple[Floats, Floats]:
@@ -290,9 +289,7 @@ def exceedance(found: Propagated, first: str | int = 0, second: str | int = 1) -
         equal=float((difference == 0).mean()),
         less=float((difference < 0).mean()),
         standard_error=math.sqrt(greater * (1 - greater) / found.samples),
-        mean_difference=float(difference.mean()),
-        low=float(low),
-        high=float(high),
+        difference=Quantity(float(difference.mean()), float(low), float(high)),
         level=found.level,
         samples=found.samples,
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
@@ -16,14 +16,16 @@ from calibrant.propagate.counts import CountDistribution, Interval, count_interv
 from calibrant.propagate.drift import estimate_drift, given_drift, shifts_of
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, check_recalibrator, checked
+from calibrant.records import Quantity
 from calibrant.results.propagation import CountInterval, Drift
 from calibrant.seeds import Seed, generator
 
 REFITS = 200
 FEWEST_REFITS = 20
 NO_DRIFT = (
-    "low_total and high_total assume that probabilities are as calibrated in every period as in the labelled "
-    "documents; if log-odds differ by 0.2 between periods, they cover about half of the counts: state a drift"
+    "The interval with shared doubt assumes that probabilities are as calibrated in every period as in the "
+    "labelled documents. If log-odds differ by 0.2 between periods, it covers about half of the counts: "
+    "state a drift."
 )
 
 
@@ -77,7 +79,7 @@ class RefittedRecalibrator:
     >>> dev = LabelledScores(q, rng.random(300) < q)
     >>> mended = RefittedRecalibrator(Platt(), dev, refits=50, seed=1)
     >>> found = mended.count(rng.random(2000))
-    >>> found.low_total < found.low < found.mean < found.high < found.high_total
+    >>> found.total.low < found.count.low < found.count.high < found.total.high
     True
     """
 
@@ -140,7 +142,7 @@ class RefittedRecalibrator:
         scores
             (D,) before recalibration.
         interval
-            ``"poisson-binomial"`` or ``"normal"``, for ``low`` and ``high``.
+            ``"poisson-binomial"`` or ``"normal"``, for the interval of ``count``.
         level
             Of both intervals.
 
@@ -182,16 +184,17 @@ class RefittedRecalibrator:
         found = []
         for (first, last), mixture in zip(pairwise(start), every, strict=True):
             narrow = count_interval(mended[first:last], interval=interval, level=level)
-            low, high = mixture.interval(level)
+            count, (low, high) = narrow.count, mixture.interval(level)
             found.append(
                 replace(
                     narrow,
-                    low_total=min(float(low), narrow.low),
-                    high_total=max(float(high), narrow.high),
+                    total=Quantity(
+                        count.estimate, min(float(low), count.low or 0.0), max(float(high), count.high or 0.0)
+                    ),
                     refits=len(self.maps),
                     failed_refits=self.failed,
                     drift=self.drift,
-                    reasons={} if self.drift is not None else {"total_warning": NO_DRIFT},
+                    drift_warning=NO_DRIFT if self.drift is None else None,
                 )
             )
         return found

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from itertools import compress
+from itertools import compress, islice
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -198,6 +198,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tables += self._inner_tables(each)
             elif _has_numbers(each) and all(table.name != "numbers" for table in tables):
                 tables += self._numbers_table(level)
+        if not tables:  # no rows: their headings alone
+            empty = (each for each in fields_of(type(self)) if each.role == "rows")
+            tables = [self._rows_table(each, (), level) for each in islice(empty, 1)]
         if tables and all(table.name != "numbers" for table in tables):
             tables[0] = replace(tables[0], notes=(*tables[0].notes, *self._notes()))
         return (*tables, *self.more_tables())
@@ -278,9 +281,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         remarks = (text for name, text in self.remarks() if name == field.name)
         return Table(
             field.name,
-            *columns_of(records, level),
+            *columns_of(records, level, field.kind),
             f"{field.label}. {caption}" if main else field.meaning.removesuffix("."),
-            (*remarks, *_warnings_of_rows(records)),
+            (*remarks, *(_warnings_of_rows(records) if records else ())),
             field.label,
             field.most,
             field.ranked,
@@ -288,19 +291,20 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
 
 def columns_of(
-    records: Sequence[Record], level: float | None = None
+    records: Sequence[Record], level: float | None = None, kind: type[msgspec.Struct] | None = None
 ) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
-    """Return columns and rows of records of one kind, one row each.
+    """Return columns and rows of records of one kind, one row each; ``kind`` names it where there are none.
 
     The columns are the names, then the headline numbers, or all numbers and settings if none is a headline.
     Parts and quantities that no record has make no column.
     """
-    own = numbers_of(type(records[0]))
+    own = numbers_of(type(records[0]) if records else kind or Record)
     headline = [each for each in own if each.role == "number" and each.headline]
     names = [each for each in own if each.role == "name"]
     shown = names + (headline or [each for each in own if each.role != "name"])
-    shown = [each for each in shown if any(each.in_(record) for record in records)]
-    level = getattr(records[0], "level", level)
+    if records:
+        shown = [each for each in shown if any(each.in_(record) for record in records)]
+        level = getattr(records[0], "level", level)
     columns: list[Column] = []
     for each in shown:
         alone = each.interval == "only"

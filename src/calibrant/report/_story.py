@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.records.table import Table
+from calibrant.records import Printed, Quantity, Table
+from calibrant.records.record import plain
 from calibrant.report import _text as text
 from calibrant.report._groups import error_points, group_table, note_on
 from calibrant.report._sections import Lines, TextTable
-from calibrant.results._base import Result, plain
 from calibrant.results.demonstration import Demonstration, TaggerStory
 from calibrant.results.events import EventCount
 from calibrant.results.groups import GroupedChanges
@@ -66,7 +66,7 @@ class StoryStep:
 
 
 @dataclass(frozen=True)
-class StoryPage(Result):
+class StoryPage(Printed):
     """The story, ready to be shown.
 
     Attributes
@@ -250,13 +250,13 @@ def _price(found: TaggerStory) -> str:
 
 def _counted(found: Demonstration) -> StoryStep:
     by_country: dict[str, list[EventCount]] = {}
-    for row in found.events.rows:
+    for row in found.events.counts:
         by_country.setdefault(row.country, []).append(row)
     series = list(by_country.items())
     years = [row.period for row in series[0][1]]
     totals = ", and ".join(
-        f"{sum(row.best for row in rows):,} for {country} where {sum(row.mean for row in rows):,.0f} are "
-        "expected"
+        f"{sum(row.best for row in rows):,} for {country} where "
+        f"{sum(row.count.estimate or 0.0 for row in rows):,.0f} are expected"
         for country, rows in series
     )
     return StoryStep(
@@ -284,10 +284,12 @@ def _counts(series: Sequence[tuple[str, Sequence[EventCount]]]) -> TextTable:
     for found in zip(*(rows for _, rows in series), strict=True):
         cells = [found[0].period, text.count(found[0].documents)]
         for row in found:
-            cells += [text.count(row.best), _whole(row.low, row.high), _whole(row.low_total, row.high_total)]
+            cells += [text.count(row.best), _whole(row.count), _whole(row.total)]
         rows.append(tuple(cells))
     return TextTable("", tuple(head), tuple(rows))
 
 
-def _whole(low: float | None, high: float | None) -> str:
-    return text.UNDEFINED if low is None or high is None else f"{low:.0f} to {high:.0f}"
+def _whole(count: Quantity | None) -> str:
+    if count is None or count.low is None or count.high is None:
+        return text.UNDEFINED
+    return f"{count.low:.0f} to {count.high:.0f}"

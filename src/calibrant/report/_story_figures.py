@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from calibrant import plots
 from calibrant.plots.style import figure_of
@@ -33,9 +34,9 @@ def curves(versions: Mapping[str, Measurement]) -> Picture:
 def series(events: EventTable) -> list[Picture]:
     """Draw each country's counts over time, with both intervals."""
     pictures = []
-    for country in dict.fromkeys(row.country for row in events.rows):
-        rows = tuple(row for row in events.rows if row.country == country)
-        figure = plots.event_series(replace(events, rows=rows), columns=1)
+    for country in dict.fromkeys(row.country for row in events.counts):
+        rows = tuple(row for row in events.counts if row.country == country)
+        figure = plots.event_series(replace(events, counts=rows), columns=1)
         name = f"story-series-{country.lower()}"
         svg = plots.inline_svg(figure, name=name, description=f"Counts a year of {country}, with intervals")
         pictures.append(Picture(svg, f"Articles a year in which {country} uses force", SERIES))

@@ -49,6 +49,14 @@ from calibrant.results.errors import (
     SmoothError,
 )
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
+from calibrant.results.events import (
+    EventCount,
+    EventTable,
+    EvidencePair,
+    ExtractedEvents,
+    UncertainDocument,
+    UncertainDocuments,
+)
 from calibrant.results.groups import (
     GroupChange,
     GroupedChanges,
@@ -63,10 +71,14 @@ from calibrant.results.measurement import Bin, Binning, Measurement
 from calibrant.results.monitoring import MonitoredDay, Monitoring
 from calibrant.results.ordering import OrderEffect
 from calibrant.results.propagation import (
+    CentralSet,
     CentralSets,
     CountInterval,
+    Drift,
     Exceedance,
+    LevelCoverage,
     Propagated,
+    PropagatedQuantity,
     QuantileCalibration,
 )
 from calibrant.results.protocol import (
@@ -114,6 +126,7 @@ __all__ = [
     "BrierDecomposition",
     "CalibrationInTheLarge",
     "CalibrationTest",
+    "CentralSet",
     "CentralSets",
     "ChainTemperature",
     "ClassAgreement",
@@ -140,17 +153,23 @@ __all__ = [
     "DisputedItem",
     "DocumentCoreference",
     "Drawing",
+    "Drift",
     "ErrorCurve",
     "ErrorDifference",
     "ErrorInterval",
     "Estimate",
+    "EventCount",
+    "EventTable",
+    "EvidencePair",
     "Exceedance",
+    "ExtractedEvents",
     "Finding",
     "FittedRecalibrator",
     "GroupChange",
     "GroupedChanges",
     "IntervalEstimate",
     "LabelPlan",
+    "LevelCoverage",
     "LogDecomposition",
     "MarginalChange",
     "MarginalError",
@@ -171,6 +190,7 @@ __all__ = [
     "PlugInErrors",
     "PrecisionRecall",
     "Propagated",
+    "PropagatedQuantity",
     "ProperScoreDecomposition",
     "Protocol",
     "QuantileCalibration",
@@ -201,6 +221,8 @@ __all__ = [
     "TaskErrors",
     "TrainedCoreference",
     "TrainedTagger",
+    "UncertainDocument",
+    "UncertainDocuments",
     "WrittenPairs",
     "WrittenPosteriors",
     "WrittenPredictions",
@@ -214,6 +236,9 @@ OUTPUTS: dict[str, type[Record]] = {
     "compare": Comparison,
     "coref eval": CoreferenceEvaluation,
     "estimate": CorrectedCounts,
+    "events run": ExtractedEvents,
+    "events table": EventTable,
+    "events uncertain": UncertainDocuments,
     "fit": FittedRecalibrator,
     "measure": Measured,
     "monitor": Monitoring,

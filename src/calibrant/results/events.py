@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from calibrant.records import Record, number, setting
-from calibrant.records.table import Column, Table, between, interval_heading, known
-from calibrant.records.words import counted, percent
-from calibrant.results._base import Result
-from calibrant.results.propagation import Drift
+from calibrant.records import Column, Quantity, Record, Table, name, number, rows, setting
+from calibrant.records.record import columns_of
+from calibrant.results.propagation import Deviation, Expected, HowDrift, IntervalLevel, Shared
 
-DOCUMENTS = "Documents"
+DOCUMENTS, COUNT = "Documents", "Count"
+MOST_PAIRS = 60
+LEFT_OUT = (
+    "The interval holds what the entities of the documents leave open under the model. Errors of the parser, "
+    "the lexicon and the rules, and errors that all documents share, are not in it."
+)
+TOTAL_LEFT_OUT = (
+    "Count, SD and intervals are of probabilities that labelled documents recalibrated; 1-best is not. The "
+    "interval with shared doubt holds how well the recalibrator is known, too. Errors of the parser, the "
+    "lexicon and the rules are in no interval."
+)
+UNFINISHED = "The run that made this store is not at its end."
+Problems = Annotated[
+    tuple[str, ...],
+    setting("Problems", "Parts of the store that cannot be read; their documents are left out."),
+]
 
 
 class ExtractedEvents(Record, frozen=True, kw_only=True):
@@ -63,223 +74,172 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
         yield from (("", note) for note in self.notes)
 
 
-@dataclass(frozen=True)
-class EventCount(Result):
-    """How many documents of a period count for a country.
+class EventCount(Record, frozen=True, kw_only=True):
+    """Documents of a period that count for a country."""
 
-    Attributes
-    ----------
-    country
-        Its code.
-    period
-        ``2001``, ``2001-Q2``, ``2001-04`` or ``2001-W05``.
-    documents
-        All documents of the period.
-    matched
-        Those that count in some sample.
-    mean, sd
-        Of the number of documents that count.
-    low, high
-        The interval under the model: what the documents' entities leave open. Errors that all documents
-        share (of the model, parser, lexicon, rules) are not in it.
-    low_total, high_total
-        The interval with the recalibration's doubt as well. None: see ``reasons``.
-    rate
-        Mean over documents; None in a period without documents.
-    best
-        How many documents count in the 1-best structure.
-    reasons
-        Why numbers are None.
-    """
-
-    country: str
-    period: str
-    documents: int
-    matched: int
-    mean: float
-    sd: float
-    low: float
-    high: float
-    low_total: float | None
-    high_total: float | None
-    rate: float | None
-    best: int
-    reasons: dict[str, str] = field(default_factory=dict)
+    country: Annotated[str, name("Country", "Code of the country.")]
+    period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05.")]
+    documents: Annotated[
+        int, number("Documents", "All documents of the period.", group=DOCUMENTS, headline=True)
+    ]
+    matched: Annotated[
+        int,
+        number("Matched", "Documents that count in some sample.", group=DOCUMENTS, headline=True),
+    ]
+    count: Expected
+    sd: Deviation
+    total: Shared = None
+    rate: Annotated[
+        Quantity,
+        number(
+            "Rate",
+            "Count divided by all documents of the period; compare periods by it. Undefined in a period "
+            "without documents.",
+            group=COUNT,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    best: Annotated[
+        int,
+        number(
+            "1-best",
+            "Documents that count in the single most probable structure; if it is outside the intervals, "
+            "look at the documents.",
+            group=COUNT,
+            headline=True,
+        ),
+    ]
 
 
-@dataclass(frozen=True)
-class EventTable(Result):
-    """Counts by country and period.
+class EventTable(Record, frozen=True, kw_only=True):
+    """Documents that count, by country and period."""
 
-    Attributes
-    ----------
-    store
-        The folder.
-    by
-        ``week``, ``month``, ``quarter`` or ``year``.
-    interval, level
-        Of ``low`` and ``high``.
-    samples
-        A document.
-    recalibrated
-        Whether probabilities went through a recalibrator fitted to labelled documents.
-    finished
-        Whether the store holds all documents of its run.
-    problems
-        Parts that cannot be read; their documents are in no count.
-    rows
-        Countries as asked for, or by falling mean of all periods; periods in order, empty ones included.
-    drift
-        The drift between periods that ``low_total`` and ``high_total`` include; None for none.
-    conditions
-        What ``low_total`` and ``high_total`` assume.
-    """
+    store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
+    by: Annotated[str, setting("By", "Length of a period: week, month, quarter or year.", headline=True)]
+    interval: Annotated[
+        str,
+        setting(
+            "Interval",
+            "Method of the interval under the model: poisson-binomial, normal or samples.",
+            headline=True,
+        ),
+    ]
+    level: IntervalLevel
+    samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
+    recalibrated: Annotated[
+        bool,
+        setting(
+            "Recalibrated",
+            "True if the probabilities went through a recalibrator that was fitted to labelled documents.",
+            headline=True,
+        ),
+    ]
+    finished: Annotated[bool, setting("Finished", "True if the store holds all documents of its run.")]
+    problems: Problems = ()
+    counts: Annotated[
+        tuple[EventCount, ...],
+        rows(
+            "Counts",
+            "Countries as asked for, or by falling count of all periods; periods in order, those without "
+            "documents included.",
+        ),
+    ]
+    drift: HowDrift = None
+    condition: Annotated[
+        str | None,
+        setting("Condition", "Assumption of the interval with shared doubt; null if there is none."),
+    ] = None
 
-    store: str
-    by: str
-    interval: str
-    level: float
-    samples: int
-    recalibrated: bool
-    finished: bool
-    problems: tuple[str, ...]
-    rows: tuple[EventCount, ...]
-    drift: Drift | None = None
-    conditions: tuple[str, ...] = ()
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a country and period."""
-        return [row.to_dict() for row in self.rows]
-
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return a row a country and period."""
-        total = (Column("total", "with shared doubt", "interval", digits=1),) if self.recalibrated else ()
-        columns = (
-            Column("country", "country", "name"),
-            Column("period", "period", "name"),
-            Column("documents", "documents", "count"),
-            Column("matched", "matched", "count"),
-            Column("mean", "mean", digits=2),
-            Column("sd", "sd", digits=2),
-            Column("model", interval_heading(self.level), "interval", digits=1),
-            *total,
-            Column("rate", "rate"),
-            Column("best", "1-best", "count"),
-        )
-        rows = []
-        for row in self.rows:
-            counts = (row.documents, row.matched, row.mean, row.sd, (row.low, row.high))
-            doubt = between(row.low_total, row.high_total, row.reasons, "low_total", "high_total")
-            rate = known(row.rate, row.reasons, "rate")
-            rows.append((row.country, row.period, *counts, *((doubt,) if total else ()), rate, row.best))
-        caption = (
-            f"Documents that count, by country and {self.by}, in {Path(self.store).name}: {self.interval} "
-            f"intervals of {percent(self.level)} of what entities leave open under the model; "
-            f"{counted(self.samples, 'sample')} a document"
-        )
-        unfinished = () if self.finished else ("The run that made this store is not at its end.",)
-        return (
-            Table("counts", columns, tuple(rows), caption, (*self.conditions, *unfinished, *self.problems)),
-        )
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return what the intervals leave out and assume, and what is missing in the store."""
+        yield "", TOTAL_LEFT_OUT if self.recalibrated else LEFT_OUT
+        if self.condition is not None:
+            yield "", self.condition
+        if not self.finished:
+            yield "", UNFINISHED
+        yield from (("", problem) for problem in self.problems)
 
 
-@dataclass(frozen=True)
-class EvidencePair(Result):
-    """Two mentions that may be of one entity.
+class EvidencePair(Record, frozen=True, kw_only=True):
+    """Two mentions that may be of one entity."""
 
-    Attributes
-    ----------
-    verb
-        Lemma of what the agent does.
-    probability
-        Share of the samples in which the two are one entity.
-    mention_sentence, agent_sentence
-        Numbers of their sentences, from 0.
-    mention, agent
-        Their words; None where the texts are not there.
-    """
-
-    verb: str
-    probability: float
-    mention_sentence: int
-    agent_sentence: int
-    mention: str | None
-    agent: str | None
-
-
-@dataclass(frozen=True)
-class UncertainDocument(Result):
-    """A document and a country for which it may count.
-
-    Attributes
-    ----------
-    id, date, country
-        Which.
-    probability
-        Share of the samples in which it counts.
-    best
-        Whether it counts in the 1-best structure.
-    evidence
-        Why it counts, the most probable first.
-    """
-
-    id: str
-    date: str
-    country: str
-    probability: float
-    best: bool
-    evidence: tuple[EvidencePair, ...]
+    probability: Annotated[
+        float,
+        number(
+            "Probability",
+            "Proportion of the samples in which the two are one entity.",
+            group=DOCUMENTS,
+            digits=2,
+        ),
+    ]
+    verb: Annotated[str, setting("Verb", "Lemma of what the agent does.")]
+    mention_sentence: Annotated[
+        int, number("Sentence of the mention", "Number of the sentence, from 0.", group=DOCUMENTS)
+    ]
+    agent_sentence: Annotated[
+        int, number("Sentence of the agent", "Number of the sentence, from 0.", group=DOCUMENTS)
+    ]
+    mention: Annotated[
+        str | None,
+        setting("Mention", "Words of the mention of the country; null where the texts are not there."),
+    ]
+    agent: Annotated[str | None, setting("Agent", "Words of the agent; null where the texts are not there.")]
 
 
-@dataclass(frozen=True)
-class UncertainDocuments(Result):
-    """Documents nearest 50 %.
+class UncertainDocument(Record, frozen=True, kw_only=True):
+    """A document and a country for which it may count."""
 
-    Attributes
-    ----------
-    store
-        The folder.
-    problems
-        Parts that cannot be read.
-    rows
-        The least certain first.
-    """
+    id: Annotated[str, name("Id", "Id of the document.")]
+    date: Annotated[str, name("Date", "Day of the document.")]
+    country: Annotated[str, name("Country", "Code of the country.")]
+    probability: Annotated[
+        float,
+        number(
+            "Probability",
+            "Proportion of the samples in which the document counts for the country.",
+            group=DOCUMENTS,
+            headline=True,
+            digits=2,
+        ),
+    ]
+    best: Annotated[
+        bool,
+        number(
+            "1-best",
+            "True if it counts in the single most probable structure.",
+            group=DOCUMENTS,
+            headline=True,
+        ),
+    ]
+    evidence: Annotated[
+        tuple[EvidencePair, ...], rows("Evidence", "Why it counts, the most probable reason first.")
+    ]
 
-    store: str
-    problems: tuple[str, ...]
-    rows: tuple[UncertainDocument, ...]
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a document and country."""
-        return [row.to_dict() for row in self.rows]
+class UncertainDocuments(Record, frozen=True, kw_only=True):
+    """Documents nearest 50 %."""
+
+    store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
+    problems: Problems = ()
+    documents: Annotated[
+        tuple[UncertainDocument, ...], rows("Documents", "The least certain document first.")
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return what cannot be read."""
+        yield from (("", problem) for problem in self.problems)
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the documents, and the evidence of each."""
-        which = tuple(Column(name, name, "name") for name in ("id", "date", "country"))
-        columns = (*which, Column("probability", "probability", digits=2), Column("best", "1-best", "text"))
-        rows = tuple(
-            (row.id, row.date, row.country, row.probability, "counts" if row.best else "does not count")
-            for row in self.rows
+        """Return the documents, and the evidence of all of them."""
+        tables = super().to_tables()[:1]
+        pairs = [(row, each) for row in self.documents for each in row.evidence]
+        if not pairs:
+            return tables
+        which = tuple(Column(key, key, "name") for key in ("id", "date", "country"))
+        columns, cells = columns_of([each for _, each in pairs])
+        body = tuple(
+            (row.id, row.date, row.country, *found) for (row, _), found in zip(pairs, cells, strict=True)
         )
-        caption = f"Documents of {Path(self.store).name} that are nearest 50 %"
-        details = (
-            *which,
-            Column("probability", "probability", digits=2),
-            Column("mention", "mention", "text"),
-            Column("mention_sentence", "its sentence", "count"),
-            Column("agent", "agent", "text"),
-            Column("agent_sentence", "its sentence", "count"),
-            Column("verb", "verb", "text"),
-        )
-        pairs = tuple(
-            (
-                *(row.id, row.date, row.country, each.probability),
-                *(each.mention, each.mention_sentence, each.agent, each.agent_sentence, each.verb),
-            )
-            for row in self.rows
-            for each in row.evidence
-        )
-        return (
-            Table("documents", columns, rows, caption, self.problems),
-            Table("evidence", details, pairs, "Mentions that may be of one entity"),
-        )
+        title = "Mentions that may be of one entity"
+        return (*tables, Table("evidence", (*which, *columns), body, title, title=title, most=MOST_PAIRS))

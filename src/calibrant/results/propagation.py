@@ -2,254 +2,305 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+from calibrant._checks import Floats
+from calibrant.records import Quantity, Record, hidden, name, number, rows, setting, warning
 
-from calibrant.results._base import Result
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Propagated(Result):
-    """The distribution of quantities over samples of a structure.
-
-    Attributes
-    ----------
-    names
-        Of the J quantities.
-    mean, sd
-        (J,) over the samples.
-    standard_error
-        (J,) Monte Carlo standard error of the mean: sd / sqrt(samples).
-    low, high
-        (J,) limits of the central interval of the samples, each a value that occurs.
-    normal_low, normal_high
-        (J,) limits of the normal approximation, mean -+ z sd.
-    level
-        Of the intervals.
-    samples
-        How many.
-    seed
-        None when a generator was given.
-    values
-        (samples, J) the quantities themselves.
-    """
-
-    names: tuple[str, ...]
-    mean: Floats
-    sd: Floats
-    standard_error: Floats
-    low: Floats
-    high: Floats
-    normal_low: Floats
-    normal_high: Floats
-    level: float
-    samples: int
-    seed: int | None
-    values: Floats = field(repr=False)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a quantity."""
-        columns = ("mean", "sd", "standard_error", "low", "high", "normal_low", "normal_high")
-        return [
-            {"name": name, **{column: float(getattr(self, column)[place]) for column in columns}}
-            for place, name in enumerate(self.names)
-        ]
+COUNT, DIFFERENCE, PROBABILITIES = "Count", "Difference", "Probabilities"
+COVERAGE, UNIFORMITY = "Coverage", "Uniformity"
+Samples = Annotated[int, setting("Samples", "Number of samples.", headline=True)]
+Seed = Annotated[
+    int | None, setting("Seed", "Seed; null if a generator was given.", unit="seed", headline=True)
+]
+IntervalLevel = Annotated[
+    float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+]
+Numbers = Annotated[int, setting("n", "Numbers that were predicted.", headline=True)]
+Clusters = Annotated[
+    int | None,
+    setting("Clusters", "Clusters of the numbers; null if they are taken as independent.", headline=True),
+]
 
 
-@dataclass(frozen=True)
-class Exceedance(Result):
-    """How probable it is that one quantity is greater than another.
+class PropagatedQuantity(Record, frozen=True, kw_only=True):
+    """Distribution of one quantity over samples of a structure."""
 
-    Attributes
-    ----------
-    first, second
-        Names of the quantities.
-    greater, equal, less
-        Probabilities that the first is greater than, equal to, and less than the second.
-    standard_error
-        Monte Carlo standard error of ``greater``; 0 where it is exact.
-    mean_difference
-        Mean of the first minus the second.
-    low, high
-        Limits of the central interval of the difference.
-    level
-        Of the interval.
-    samples
-        None where it is exact given probabilities.
-    """
-
-    first: str
-    second: str
-    greater: float
-    equal: float
-    less: float
-    standard_error: float
-    mean_difference: float
-    low: float
-    high: float
-    level: float
-    samples: int | None
+    quantity: Annotated[str, name("Quantity", "Name of the quantity.")]
+    mean: Annotated[
+        Quantity,
+        number(
+            "Mean",
+            "Mean over the samples, with the central interval of the samples, whose ends are values that "
+            "occur, and with its Monte Carlo standard error: sd / root of the number of samples.",
+            group="Samples",
+            headline=True,
+        ),
+    ]
+    sd: Annotated[float, number("SD", "Standard deviation over the samples.", group="Samples", headline=True)]
+    normal: Annotated[
+        Quantity,
+        number(
+            "Normal approximation",
+            "The mean with the interval of a normal distribution, mean -+ z sd.",
+            group="Samples",
+            headline=True,
+            interval="only",
+            short="normal",
+        ),
+    ]
 
 
-@dataclass(frozen=True)
-class Drift(Result):
-    """How far the log-odds of probabilities shift from period to period.
+class Propagated(Record, frozen=True, kw_only=True):
+    """Distribution of quantities over samples of a structure."""
 
-    Attributes
-    ----------
-    sd
-        Standard deviation of the shifts; if it is estimated, the posterior median.
-    low, high
-        The central 95 % interval of the standard deviation; equal to it if it was given.
-    periods
-        Labelled periods that it was estimated from; None if it was given.
-    """
+    quantities: Annotated[tuple[PropagatedQuantity, ...], rows("Quantities", "One entry per quantity.")]
+    level: IntervalLevel
+    samples: Samples
+    seed: Seed
+    drawn: Annotated[Floats | None, hidden()] = None
 
-    sd: float
-    low: float
-    high: float
-    periods: int | None
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the J quantities."""
+        return tuple(each.quantity for each in self.quantities)
 
+    @property
+    def values(self) -> Floats:
+        """The sampled quantities themselves, (samples, J).
 
-@dataclass(frozen=True)
-class CountInterval(Result):
-    """A number of documents, and how sure it is.
-
-    Attributes
-    ----------
-    documents
-        Documents that were asked.
-    mean, sd
-        Of the count.
-    low, high
-        The interval under the model: only what the model itself is unsure of. Errors that all documents
-        share are not in it.
-    low_total, high_total
-        The interval with the recalibration's doubt as well; None without labelled data.
-    level
-        Of both intervals.
-    interval
-        ``poisson-binomial``, ``normal`` or ``samples``.
-    samples
-        Samples a document; None for exact probabilities.
-    standard_error
-        Monte Carlo standard error of the mean, sqrt(sum p(1-p) / samples); 0 for exact probabilities.
-    refits, failed_refits
-        Recalibrators behind the total interval, and draws of the labelled data that gave none.
-    drift
-        The drift between periods that the total interval includes; None for none.
-    reasons
-        Why a field is None, and warnings.
-    """
-
-    documents: int
-    mean: float
-    sd: float
-    low: float
-    high: float
-    level: float
-    interval: str
-    samples: int | None = None
-    standard_error: float = 0.0
-    low_total: float | None = None
-    high_total: float | None = None
-    refits: int = 0
-    failed_refits: int = 0
-    drift: Drift | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
+        Raises
+        ------
+        ValueError
+            If the record was read from JSON, which does not contain them.
+        """
+        if self.drawn is None:
+            raise ValueError("a record that was read from JSON has no values of its samples")
+        return self.drawn
 
 
-@dataclass(frozen=True)
-class QuantileCalibration(Result):
-    """Whether the truth lies in the samples' distribution as often as it should.
+class Exceedance(Record, frozen=True, kw_only=True):
+    """Comparison of two uncertain quantities."""
 
-    Attributes
-    ----------
-    pit
-        (n,) randomised probability integral transforms, uniform if the samples are right.
-    levels
-        (k,) levels of central intervals.
-    coverage, coverage_low, coverage_high
-        (k,) share of the truths inside, and its interval.
-    level
-        Of the intervals of the coverage.
-    statistic, p_value
-        Neyman's smooth test of uniformity, with four components; with clusters two (where the truth lies, and
-        how far out). None where it is undefined.
-    degenerate
-        Share of predictions whose samples are all the same: they have no power.
-    n, clusters
-        Predictions, and their clusters; None if they are taken as independent.
-    samples
-        Samples a prediction.
-    seed
-        Of the randomisation; None when a generator was given.
-    reasons
-        Why a field is None, and warnings.
-    """
-
-    pit: Floats = field(repr=False)
-    levels: Floats
-    coverage: Floats
-    coverage_low: Floats
-    coverage_high: Floats
-    level: float
-    statistic: float | None
-    p_value: float | None
-    degenerate: float
-    n: int
-    clusters: int | None
-    samples: int
-    seed: int | None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a level."""
-        columns = ("coverage", "coverage_low", "coverage_high")
-        return [
-            {"level": float(level), **{name: float(getattr(self, name)[place]) for name in columns}}
-            for place, level in enumerate(self.levels)
-        ]
+    first: Annotated[str, name("First", "Name of the first quantity.")]
+    second: Annotated[str, name("Second", "Name of the second quantity.")]
+    greater: Annotated[
+        float,
+        number(
+            "P(first greater)",
+            "Probability that the first quantity is greater than the second.",
+            group=PROBABILITIES,
+            headline=True,
+        ),
+    ]
+    equal: Annotated[
+        float, number("P(equal)", "Probability that both are equal.", group=PROBABILITIES, headline=True)
+    ]
+    less: Annotated[
+        float,
+        number("P(first less)", "Probability that the first is less.", group=PROBABILITIES, headline=True),
+    ]
+    standard_error: Annotated[
+        float,
+        number(
+            "Standard error",
+            "Monte Carlo standard error of the probability that the first is greater; 0 where it is exact.",
+            group=PROBABILITIES,
+        ),
+    ]
+    difference: Annotated[
+        Quantity,
+        number(
+            "Difference",
+            "Mean of the first minus the second, with the central interval of the difference.",
+            group=DIFFERENCE,
+            headline=True,
+        ),
+    ]
+    level: IntervalLevel
+    samples: Annotated[
+        int | None,
+        setting("Samples", "Number of samples; null where probabilities are exact.", headline=True),
+    ]
 
 
-@dataclass(frozen=True)
-class CentralSets(Result):
-    """How often the truth lies in central sets, against the mass that the samples state for them.
+class Drift(Quantity, frozen=True, kw_only=True):
+    """Standard deviation of the shifts of log-odds between periods."""
 
-    Attributes
-    ----------
-    levels
-        (k,) nominal levels of the sets; discrete ones state at least that.
-    hits
-        (k,) truths inside.
-    stated
-        (k,) hits expected: the sum of the stated masses.
-    p_value
-        (k,) two-sided: exact for independent predictions; with clusters after a design effect.
-    n, clusters
-        Predictions, and their clusters; None if they are taken as independent.
-    """
+    periods: Annotated[
+        int | None,
+        setting(
+            "Periods",
+            "Labelled periods from which it was estimated: the posterior median with its central 95 % "
+            "interval; null if it was given.",
+        ),
+    ] = None
 
-    levels: Floats
-    hits: NDArray[np.int64]
-    stated: Floats
-    p_value: Floats
-    n: int
-    clusters: int | None
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a level."""
-        return [
-            {
-                "level": float(self.levels[k]),
-                "hits": int(self.hits[k]),
-                "stated": float(self.stated[k]),
-                "p_value": float(self.p_value[k]),
-            }
-            for k in range(len(self.levels))
-        ]
+Shared = Annotated[
+    Quantity | None,
+    number(
+        "With shared doubt",
+        "The same count with an interval that includes how well the probabilities are calibrated, which all "
+        "documents share; it is the one to quote, with its condition. Null without labelled documents.",
+        group=COUNT,
+        headline=True,
+        interval="only",
+        short="with shared doubt",
+        digits=2,
+    ),
+]
+Expected = Annotated[
+    Quantity,
+    number(
+        "Count",
+        "Expected number of documents that count, which need not be whole, with the interval under the "
+        "model: it holds what the model itself is unsure of. Errors that all documents share are not in it.",
+        group=COUNT,
+        headline=True,
+        digits=2,
+    ),
+]
+Deviation = Annotated[
+    float,
+    number("SD", "Standard deviation of the count under the model.", group=COUNT, headline=True, digits=2),
+]
+HowDrift = Annotated[
+    Drift | None,
+    setting(
+        "Drift",
+        "Standard deviation of the shifts of log-odds between periods that the interval with shared doubt "
+        "includes; null for none.",
+        headline=True,
+    ),
+]
+
+
+class CountInterval(Record, frozen=True, kw_only=True):
+    """Number of documents that count."""
+
+    count: Expected
+    sd: Deviation
+    total: Shared = None
+    documents: Annotated[int, setting("Documents", "Documents that may count.", headline=True)]
+    level: IntervalLevel
+    interval: Annotated[
+        str,
+        setting(
+            "Interval",
+            "Method of the interval under the model: poisson-binomial, normal or samples.",
+            headline=True,
+        ),
+    ]
+    samples: Annotated[
+        int | None, setting("Samples", "Samples of each document; null for exact probabilities.")
+    ] = None
+    refits: Annotated[
+        int, setting("Refits", "Recalibrators behind the interval with shared doubt.", headline=True)
+    ] = 0
+    failed_refits: Annotated[
+        int, setting("Failed refits", "Draws of the labelled documents that gave no recalibrator.")
+    ] = 0
+    drift: HowDrift = None
+    drift_warning: Annotated[str | None, warning("Without a drift, periods are assumed to be alike.")] = None
+
+
+class LevelCoverage(Record, frozen=True, kw_only=True):
+    """Coverage of the central intervals of one level."""
+
+    nominal: Annotated[
+        float, number("Nominal", "Level of the intervals.", group=COVERAGE, headline=True, digits=2)
+    ]
+    coverage: Annotated[
+        Quantity,
+        number("Coverage", "Proportion of true numbers inside the intervals.", group=COVERAGE, headline=True),
+    ]
+
+
+class QuantileCalibration(Record, frozen=True, kw_only=True):
+    """Position of true numbers in the distributions of their samples."""
+
+    statistic: Annotated[
+        float | None,
+        number(
+            "Statistic",
+            "Neyman's smooth test of uniformity of the randomized ranks, with four components; with clusters "
+            "two (position, and distance from the middle).",
+            group=UNIFORMITY,
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        number("p-value", "P-value of this test.", group=UNIFORMITY, unit="p-value", headline=True),
+    ]
+    reason: Annotated[str | None, setting("Reason", "Reason why there is no test; null if there is one.")] = (
+        None
+    )
+    degenerate: Annotated[
+        float,
+        number(
+            "Degenerate",
+            "Proportion of predictions whose samples are all equal: they say nothing of the intervals.",
+            group=UNIFORMITY,
+        ),
+    ]
+    coverage: Annotated[
+        tuple[LevelCoverage, ...], rows("Coverage", "Coverage of central intervals, one entry per level.")
+    ]
+    level: IntervalLevel
+    n: Numbers
+    clusters: Clusters
+    samples: Samples
+    seed: Seed
+    transforms: Annotated[Floats | None, hidden()] = None
+
+    @property
+    def pit(self) -> Floats:
+        """Randomized probability integral transforms, (n,); uniform if the samples are right.
+
+        Raises
+        ------
+        ValueError
+            If the record was read from JSON, which does not contain them.
+        """
+        if self.transforms is None:
+            raise ValueError("a record that was read from JSON has no transforms")
+        return self.transforms
+
+
+class CentralSet(Record, frozen=True, kw_only=True):
+    """Hits of the central sets of one level."""
+
+    nominal: Annotated[
+        float,
+        number(
+            "Nominal",
+            "Level of the sets; sets of whole numbers state at least that.",
+            group=COVERAGE,
+            headline=True,
+            digits=2,
+        ),
+    ]
+    hits: Annotated[int, number("Hits", "True numbers inside.", group=COVERAGE, headline=True)]
+    stated: Annotated[
+        float,
+        number("Stated", "Hits expected: the sum of the stated masses.", group=COVERAGE, headline=True),
+    ]
+    p_value: Annotated[
+        float,
+        number(
+            "p-value",
+            "Two-sided p-value; exact for independent predictions, with clusters after a design effect.",
+            group=COVERAGE,
+            unit="p-value",
+            headline=True,
+        ),
+    ]
+
+
+class CentralSets(Record, frozen=True, kw_only=True):
+    """Hits of central sets against the mass that the samples state for them."""
+
+    sets: Annotated[tuple[CentralSet, ...], rows("Sets", "One entry per level.")]
+    n: Numbers
+    clusters: Clusters

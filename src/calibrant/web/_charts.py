@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -15,7 +15,14 @@ WIDTH, HEIGHT = 1000.0, 100.0
 MOST_LABELS = 8
 LAST_LABEL = 88  # per cent of the width, from where a label still has room
 YEAR = 4  # characters
-DRAWN = ("low", "high", "low_total", "high_total", "best", "mean")
+DRAWN: dict[str, Callable[[EventCount], float | None]] = {
+    "low": lambda row: row.count.low,
+    "high": lambda row: row.count.high,
+    "low_total": lambda row: None if row.total is None else row.total.low,
+    "high_total": lambda row: None if row.total is None else row.total.high,
+    "best": lambda row: row.best,
+    "mean": lambda row: row.count.estimate,
+}
 Values = Sequence[float | None]
 
 
@@ -61,7 +68,7 @@ def series_chart(
 
     With cells each period that may count can be pointed at.
     """
-    drawn = [{name: _column(each.rows, name, rates) for name in DRAWN} for each in series]
+    drawn = [{name: _column(each.rows, value, rates) for name, value in DRAWN.items()} for each in series]
     scale = Scale(max((_highest(values) for columns in drawn for values in columns.values()), default=0.0))
     shapes = []
     for number, columns in enumerate(drawn, 1):
@@ -198,8 +205,10 @@ def across(periods: Sequence[str]) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _column(rows: Sequence[EventCount], name: str, rates: bool) -> list[float | None]:
-    found: list[float | None] = [getattr(row, name) for row in rows]
+def _column(
+    rows: Sequence[EventCount], value_of: Callable[[EventCount], float | None], rates: bool
+) -> list[float | None]:
+    found = [value_of(row) for row in rows]
     if not rates:
         return found
     return [

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.io.store import Counts
 from calibrant.propagate.counts import compare_counts, joint_probabilities
-from calibrant.results._base import Result
+from calibrant.records import Record, name, number, part
 from calibrant.results.propagation import Exceedance
 from calibrant.workflow.event_tables import Calendar
 
@@ -19,25 +20,27 @@ Rows = NDArray[np.int64]
 LEVEL = 0.95  # of all intervals
 
 
-@dataclass(frozen=True)
-class PeriodComparison(Result):
-    """Two countries in one period.
+class PeriodComparison(Record, frozen=True, kw_only=True):
+    """Documents of two countries in one period."""
 
-    Attributes
-    ----------
-    period
-        Its name.
-    first_best, second_best
-        Documents that count in the 1-best structure.
-    counts
-        How probable it is that the first has more documents than the second, from samples that documents
-        share.
-    """
-
-    period: str
-    first_best: int
-    second_best: int
-    counts: Exceedance
+    period: Annotated[str, name("Period", "Name of the period.")]
+    first_best: Annotated[
+        int,
+        number(
+            "1-best of the first",
+            "Documents that count for the first country in the 1-best structure.",
+            group="1-best",
+            headline=True,
+        ),
+    ]
+    second_best: Annotated[
+        int,
+        number("1-best of the second", "The same for the second country.", group="1-best", headline=True),
+    ]
+    counts: Annotated[
+        Exceedance,
+        part("Counts", "Comparison of the two numbers of documents, from samples that documents share."),
+    ]
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,12 @@ class Joint:
     def together(self) -> PeriodComparison:
         """All periods as one."""
         best = [int(self.counts.best[rows].sum()) for rows in self.rows]
-        return PeriodComparison("all periods", best[0], best[1], self._compared(slice(None)))
+        return PeriodComparison(
+            period="all periods",
+            first_best=best[0],
+            second_best=best[1],
+            counts=self._compared(slice(None)),
+        )
 
     def periods(self, calendar: Calendar) -> tuple[PeriodComparison, ...]:
         """Periods in which a document may count for one of the two."""
@@ -100,12 +108,12 @@ class Joint:
         starts = np.searchsorted(place, np.arange(len(names) + 1))
         return tuple(
             PeriodComparison(
-                names[number],
-                int(best[0][number]),
-                int(best[1][number]),
-                self._compared(slice(int(starts[number]), int(starts[number + 1]))),
+                period=names[at],
+                first_best=int(best[0][at]),
+                second_best=int(best[1][at]),
+                counts=self._compared(slice(int(starts[at]), int(starts[at + 1]))),
             )
-            for number in np.unique(place)
+            for at in np.unique(place)
         )
 
     def _compared(self, part: slice) -> Exceedance:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from calibrant.io.store import StoredEvidence
-from calibrant.results._base import Result
 
 NO_TEXT = (
     "The store holds no texts. They are shown with `calibrant explore STORE --documents DOCS`, or by a store "
@@ -20,7 +19,7 @@ OTHER_TEXT = (
 
 
 @dataclass(frozen=True)
-class Pair(Result):
+class Pair:
     """Two mentions that may be of one entity.
 
     Attributes
@@ -51,7 +50,7 @@ class Pair(Result):
 
 
 @dataclass(frozen=True)
-class Piece(Result):
+class Piece:
     """A stretch of text between two ends of marks.
 
     Attributes
@@ -72,7 +71,9 @@ class Piece(Result):
 
 def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair, ...]:
     """Evidence as it is shown, with words where there is a text that fits."""
-    fitting = text if _fits(text, evidence) else None
+    spans = [(each.mention_from, each.mention_to) for each in evidence]
+    spans += [(each.agent_from, each.agent_to) for each in evidence]
+    fitting = text if text is not None and _fits(text, spans) else None
     return tuple(
         Pair(
             number=number,
@@ -90,14 +91,11 @@ def pairs_of(evidence: Sequence[StoredEvidence], text: str | None) -> tuple[Pair
     )
 
 
-def pieces_of(text: str | None, evidence: Sequence[StoredEvidence]) -> tuple[Piece, ...]:
+def pieces_of(text: str, pairs: Sequence[Pair]) -> tuple[Piece, ...]:
     """The text, cut where a mention begins or ends."""
-    if text is None:
-        return ()
-    if not _fits(text, evidence):
+    mentions, agents = [each.mention_span for each in pairs], [each.agent_span for each in pairs]
+    if not _fits(text, [*mentions, *agents]):
         return (Piece(text),)
-    mentions = [(each.mention_from, each.mention_to) for each in evidence]
-    agents = [(each.agent_from, each.agent_to) for each in evidence]
     cuts = sorted({0, len(text)}.union(*mentions, *agents))
     return tuple(
         Piece(
@@ -114,22 +112,19 @@ def pieces_of(text: str | None, evidence: Sequence[StoredEvidence]) -> tuple[Pie
     )
 
 
-def note_of(text: str | None, evidence: Sequence[StoredEvidence]) -> str:
+def note_of(text: str | None, pairs: Sequence[Pair]) -> str:
     """What is to be known about the text."""
     if text is None:
         return NO_TEXT
-    return "" if _fits(text, evidence) else OTHER_TEXT
+    spans = [span for each in pairs for span in (each.mention_span, each.agent_span)]
+    return "" if _fits(text, spans) else OTHER_TEXT
 
 
 def _covering(place: int, spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(number for number, (start, end) in enumerate(spans, 1) if start <= place < end)
 
 
-def _fits(text: str | None, evidence: Sequence[StoredEvidence]) -> bool:
-    if text is None:
-        return False
-    spans = [(each.mention_from, each.mention_to) for each in evidence]
-    spans += [(each.agent_from, each.agent_to) for each in evidence]
+def _fits(text: str, spans: Sequence[tuple[int, int]]) -> bool:
     return all(0 <= start < end <= len(text) for start, end in spans)
 
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.io.store import EventStore, StoredDocument
 from calibrant.propagate.periods import By
-from calibrant.results._base import Result
+from calibrant.records.formats import as_rows
+from calibrant.records.record import columns_of
 from calibrant.results.events import EventCount
 from calibrant.web._comparing import LEVEL, Joint, PeriodComparison
 from calibrant.web._countries import name_of
@@ -31,7 +32,7 @@ REMEMBERED = 400
 
 
 @dataclass(frozen=True)
-class About(Result):
+class About:
     """What every page says of its store.
 
     Attributes
@@ -69,7 +70,7 @@ class About(Result):
 
 
 @dataclass(frozen=True)
-class Series(Result):
+class Series:
     """A country's counts, period by period.
 
     Attributes
@@ -90,10 +91,8 @@ class Series(Result):
     rows: tuple[EventCount, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One row a period, without the reasons."""
-        return [
-            {name: value for name, value in row.to_dict().items() if name != "reasons"} for row in self.rows
-        ]
+        """One row a period."""
+        return as_rows(*columns_of(self.rows)) if self.rows else []
 
 
 class StoreInMemory:
@@ -196,7 +195,7 @@ class StoreInMemory:
             country=country,
             name=name_of(country),
             matched=sum(row.matched for row in rows),
-            mean=float(sum(row.mean for row in rows)),
+            mean=float(sum(row.count.estimate or 0.0 for row in rows)),
             best=sum(row.best for row in rows),
             rows=rows,
         )

@@ -56,7 +56,7 @@ def uncertain_documents(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
     ...         writer.write(half)
-    ...     found = uncertain_documents(f"{folder}/s").rows
+    ...     found = uncertain_documents(f"{folder}/s").documents
     >>> [(row.id, row.date, row.country, row.probability) for row in found]
     [('d', '1866-05-02', 'ESP', 0.5)]
     """
@@ -74,7 +74,7 @@ def uncertain_documents(
     return UncertainDocuments(
         store=os.fspath(opened.path),
         problems=opened.problems,
-        rows=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
+        documents=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
     )
 
 
@@ -118,10 +118,10 @@ def _pair(each: StoredEvidence, text: str | None) -> EvidencePair:
         return None if text is None else " ".join(text[start:end].split())
 
     return EvidencePair(
-        each.verb,
-        each.probability,
-        each.mention_sentence,
-        each.agent_sentence,
-        words(each.mention_from, each.mention_to),
-        words(each.agent_from, each.agent_to),
+        probability=each.probability,
+        verb=each.verb,
+        mention_sentence=each.mention_sentence,
+        agent_sentence=each.agent_sentence,
+        mention=words(each.mention_from, each.mention_to),
+        agent=words(each.agent_from, each.agent_to),
     )

@@ -55,7 +55,7 @@ def draw_events(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
     ...         writer.write(half)
-    ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").rows)
+    ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").counts)
     1
     """
     figure_kind(output)

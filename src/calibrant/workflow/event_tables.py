@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibrant._checks import one_of, proportion
@@ -21,17 +22,14 @@ from calibrant.propagate.counts import INTERVALS, Interval, count_interval
 from calibrant.propagate.periods import PERIODS, By, period_of, periods_between
 from calibrant.propagate.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.recalibrate import LabelledScores, Platt
-from calibrant.results.events import (
-    EventCount,
-    EventTable,
-)
+from calibrant.records import Quantity
+from calibrant.results.events import EventCount, EventTable
 from calibrant.results.propagation import CountInterval, Drift
 from calibrant.workflow.estimating import periods_of
 
 Progress = Callable[[str, int, int | None], None]
 
 MOST_PERIODS = 50_000
-NO_DEV = "no labelled documents were given (--dev): doubt that documents share is in no interval"
 NO_DOCUMENTS = "the period has no documents"
 
 
@@ -116,20 +114,20 @@ def event_table(
     countries
         Codes or names; one that never counts has zeros throughout. None: all of the store, by falling mean.
     interval
-        Of ``low`` and ``high``, as in `calibrant.propagate.count_interval`.
+        Of ``count``, as in `calibrant.propagate.count_interval`.
     level
         Of all intervals.
     dev
         A prediction table of documents with gold entities: ``score`` (the probability that a document
         counts), ``label``, and ``cluster`` if they are dependent. The stored probabilities then go through a
-        recalibrator (Platt) fitted to it, and ``low_total`` and ``high_total`` have in them how well that is
-        known. Documents that count in no sample stay at 0.
+        recalibrator (Platt) fitted to it, and the interval ``total`` includes how well that is known.
+        Documents that count in no sample stay at 0.
     seed
         Of the draws of ``dev``.
     drift
         Standard deviation, in log-odds, by which probabilities shift from period to period, or
         ``"estimate"``: from the column ``period`` or ``date`` of ``dev``, with at least 3 periods. It widens
-        ``low_total`` and ``high_total``. None: no drift.
+        the interval ``total``. None: no drift.
 
     Returns
     -------
@@ -153,9 +151,9 @@ def event_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
     ...         writer.write(half)
-    ...     row = event_table(f"{folder}/s", by="year").rows[0]
-    >>> row.country, row.period, row.mean, row.low, row.high, row.best
-    ('ESP', '1866', 0.5, 0.0, 1.0, 1)
+    ...     row = event_table(f"{folder}/s", by="year").counts[0]
+    >>> row.country, row.period, row.count, row.best
+    ('ESP', '1866', Quantity(estimate=0.5, low=0.0, high=1.0), 1)
     """
     one_of(interval, INTERVALS, "interval")
     proportion(level, "level")
@@ -163,7 +161,7 @@ def event_table(
     calendar = Calendar.of(opened, by)
     if dev is None and drift is not None:
         hint = "give labelled documents (dev)"
-        raise InputError("a drift widens low_total and high_total, which need labels", hint, code="parameter")
+        raise InputError("a drift widens an interval that needs labels", hint, code="parameter")
     mended = None
     if dev is not None:
         mended = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
@@ -181,9 +179,9 @@ def event_table(
         recalibrated=mended is not None,
         finished=opened.manifest.finished,
         problems=opened.problems,
-        rows=tuple(row for country in chosen for row in counted.rows(country)),
+        counts=tuple(row for country in chosen for row in counted.rows(country)),
         drift=None if mended is None else mended.drift,
-        conditions=() if mended is None else (condition_of(mended.drift),),
+        condition=None if mended is None else condition_of(mended.drift),
     )
 
 
@@ -212,32 +210,31 @@ class Counting:
         cells = calendar.cells(country)
         for place, (rows, found) in enumerate(zip(cells, self.intervals_of(cells), strict=True)):
             documents = int(calendar.totals[place])
-            low_total, high_total = found.low_total, found.high_total
-            reasons = {} if self.mended is not None else dict.fromkeys(("low_total", "high_total"), NO_DEV)
-            if not documents:
-                reasons["rate"] = NO_DOCUMENTS
+            mean = found.count.estimate or 0.0
+            rate = Quantity(mean / documents) if documents else Quantity(None, reason=NO_DOCUMENTS)
             yield EventCount(
                 country=country,
                 period=calendar.periods[place],
                 documents=documents,
                 matched=int(np.count_nonzero(counts.probability[rows])),
-                mean=found.mean,
+                count=replace(found.count, standard_error=None),
                 sd=found.sd,
-                low=found.low,
-                high=found.high,
-                low_total=low_total,
-                high_total=high_total,
-                rate=found.mean / documents if documents else None,
+                total=found.total,
+                rate=rate,
                 best=int(np.count_nonzero(counts.best[rows])),
-                reasons=reasons,
             )
 
     def intervals_of(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
         """The count of the documents of each cell, and how sure it is."""
         counts = self.calendar.counts
-        total = 0.0 if self.mended is not None else None
+        zero = Quantity(0.0, 0.0, 0.0)
         nothing = CountInterval(
-            0, 0.0, 0.0, 0.0, 0.0, self.level, self.interval, low_total=total, high_total=total
+            count=zero,
+            sd=0.0,
+            total=None if self.mended is None else zero,
+            documents=0,
+            level=self.level,
+            interval=self.interval,
         )
         possible = [rows[counts.probability[rows] > 0] for rows in cells]
         filled = iter(self._filled([rows for rows in possible if len(rows)]))
@@ -288,8 +285,8 @@ def condition_of(drift: Drift | None) -> str:
         return NO_DRIFT
     known = "" if drift.periods is None else f", estimated from {drift.periods} labelled periods"
     return (
-        "low_total and high_total assume that the log-odds of periods differ by a normal shift with standard "
-        f"deviation {drift.sd:.2g}{known}"
+        "The interval with shared doubt assumes that the log-odds of periods differ by a normal shift with "
+        f"standard deviation {drift.estimate:.2g}{known}."
     )
 
 

@@ -51,12 +51,20 @@ def check_rows(name: Row, parts: Sequence[Counts], seed: int) -> dict[str, list[
         ranks = quantile_calibration(samples, gold, clusters=clusters, levels=LEVELS, seed=seed)
         tables["ranks"].append(row | _ranks(ranks, documents, seed))
         hits = central_set_hits(samples, gold, clusters=clusters, levels=LEVELS)
-        intervals = {"low": ranks.coverage_low, "high": ranks.coverage_high}
-        for place, found in enumerate(hits.to_rows()):
-            ends = {f"coverage, {end}": float(values[place]) for end, values in intervals.items()}
+        for found, covered in zip(hits.sets, ranks.coverage, strict=True):
             tables["hits"].append(
-                {**row, "mass": "samples", "n": hits.n, **found, "coverage": float(ranks.coverage[place])}
-                | ends
+                {
+                    **row,
+                    "mass": "samples",
+                    "n": hits.n,
+                    "level": found.nominal,
+                    "hits": found.hits,
+                    "stated": found.stated,
+                    "p_value": found.p_value,
+                    "coverage": covered.coverage.estimate,
+                    "coverage, low": covered.coverage.low,
+                    "coverage, high": covered.coverage.high,
+                }
             )
         if len(some) == 1:
             tables["errors"].append(row | error_row(some[0], seed))
@@ -252,7 +260,8 @@ def size_rows(name: Row, parts: Sequence[Counts], seed: int) -> list[Row]:
             kept, true, clusters=documents, levels=SIZE_LEVELS, seed=seed + replication
         )
         ranks.append(found.p_value)
-        hits.append(central_set_hits(kept, true, clusters=documents, levels=SIZE_LEVELS).p_value)
+        sets = central_set_hits(kept, true, clusters=documents, levels=SIZE_LEVELS).sets
+        hits.append([each.p_value for each in sets])
     return rejected({**name, "count": TOGETHER}, np.array(ranks, np.float64), np.array(hits))
 
 

@@ -79,7 +79,7 @@ class _Replication(NamedTuple):
     """P-values of ranks and of hits at each level, and whether sums of each size are inside, by count."""
 
     ranks: dict[str, float | None]
-    hits: dict[str, Floats]
+    hits: dict[str, list[float]]
     held: dict[str, list[bool]]
 
 
@@ -94,7 +94,8 @@ def _replication(known: AntecedentPosterior, true: AntecedentPosterior, seed: in
         clusters = np.tile(np.arange(known.document_count), len(some)) if len(some) > 1 else None
         ranks = quantile_calibration(samples, truth, clusters=clusters, levels=SIZE_LEVELS, seed=seed)
         found.ranks[name] = ranks.p_value
-        found.hits[name] = central_set_hits(samples, truth, clusters=clusters, levels=SIZE_LEVELS).p_value
+        sets = central_set_hits(samples, truth, clusters=clusters, levels=SIZE_LEVELS).sets
+        found.hits[name] = [each.p_value for each in sets]
     for name in SHAPES:
         sums = np.stack([drawn[name][:size].sum(axis=0) for size in SIZES])
         low, high = whole_interval(sums)

@@ -67,7 +67,7 @@ class Difference:
     @property
     def is_real(self) -> bool:
         """Whether the interval of the difference leaves out 0 on the side that the 1-best line shows."""
-        return self.compared.low > 0
+        return (self.compared.difference.low or 0.0) > 0
 
 
 def differences(counted: Counted) -> list[Difference]:
@@ -173,7 +173,7 @@ def _summary(found: Sequence[Difference]) -> Row:
         "real": sum(each.is_real for each in found),
         "not real": sum(not each.is_real for each in found),
         "by 1 or 2": sum(each.shown <= 2 for each in found),
-        "mean has the other sign": sum(each.compared.mean_difference < 0 for each in found),
+        "mean has the other sign": sum((each.compared.difference.estimate or 0.0) < 0 for each in found),
         "largest not real": max((each.shown for each in found if not each.is_real), default=None),
         "smallest real": min((each.shown for each in found if each.is_real), default=None),
     }
@@ -191,9 +191,9 @@ def _rows(counted: Counted, found: Iterable[Difference]) -> Iterator[Row]:
             "best, second": each.second.best,
             "mean, first": each.first.mean,
             "mean, second": each.second.mean,
-            "difference": each.compared.mean_difference,
-            "low": each.compared.low,
-            "high": each.compared.high,
+            "difference": each.compared.difference.estimate,
+            "low": each.compared.difference.low,
+            "high": each.compared.difference.high,
             "P(first above)": each.compared.greater,
             "P(second above)": each.compared.less,
             "total: P(first above)": above,

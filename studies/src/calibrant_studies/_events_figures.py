@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from calibrant.plots import event_series
+from calibrant.records import Quantity
 from calibrant.results.events import EventCount, EventTable
 from calibrant_studies._base import Row, Study
 from calibrant_studies._events_data import CORPORA, SAMPLES
@@ -42,16 +43,22 @@ def _table(rows: Sequence[Row], by: str, *, named: bool) -> EventTable:
             period=row["period"],
             documents=row["documents"],
             matched=row["matched"],
-            mean=row["mean"],
+            count=Quantity(row["mean"], row["low"], row["high"]),
             sd=0.0,
-            low=row["low"],
-            high=row["high"],
-            low_total=row["low_total"],
-            high_total=row["high_total"],
-            rate=None,
+            total=Quantity(row["mean"], row["low_total"], row["high_total"]),
+            rate=Quantity(row["mean"] / row["documents"]),
             best=row["best"],
         )
         for row in rows
         if row["documents"]
     )
-    return EventTable("", by, "poisson-binomial", LEVEL, SAMPLES, True, True, (), counts)
+    return EventTable(
+        store="",
+        by=by,
+        interval="poisson-binomial",
+        level=LEVEL,
+        samples=SAMPLES,
+        recalibrated=True,
+        finished=True,
+        counts=counts,
+    )

@@ -22,7 +22,6 @@ MOST = 20  # countries, as in the paper's appendix
 ENOUGH = 5.0  # the least mean of a period that a comparison should rest on
 FEW = 10  # samples, against all
 LEVEL = 0.95
-SERIES_KEYS = ("country", "period", "documents", "matched", "mean", "low", "high")
 
 
 @dataclass(frozen=True)
@@ -113,16 +112,23 @@ def total_row(counted: Counted) -> Row:
     """Documents with an agent, summed over all countries and the whole time, with both intervals."""
     counts = counted.calendar.counts
     rows = np.arange(len(counts.document))
+    found = _intervals_row(counted, rows)
+    del found["sd"]
+    return {**counted.name, **found, "best": int(counts.best.sum())}
+
+
+def _intervals_row(counted: Counted, rows: NDArray[np.int64]) -> Row:
+    """Mean and interval under the model, and recalibrated with the shared doubt."""
     plain, total = counted.plain.intervals_of([rows])[0], counted.total.intervals_of([rows])[0]
+    assert total.total is not None
     return {
-        **counted.name,
-        "mean": plain.mean,
-        "low": plain.low,
-        "high": plain.high,
-        "recalibrated": total.mean,
-        "low_total": total.low_total,
-        "high_total": total.high_total,
-        "best": int(counts.best.sum()),
+        "mean": plain.count.estimate,
+        "sd": plain.sd,
+        "low": plain.count.low,
+        "high": plain.count.high,
+        "recalibrated": total.count.estimate,
+        "low_total": total.total.low,
+        "high_total": total.total.high,
     }
 
 
@@ -132,20 +138,13 @@ def country_rows(counted: Counted, paper: Counted) -> list[Row]:
     calendar, other = counted.calendar, paper.calendar.counts
     for country in counted.frequent:
         places = calendar.counts.rows_of(country)
-        plain, total = counted.plain.intervals_of([places])[0], counted.total.intervals_of([places])[0]
         by_paper = other.rows_of(country)
         rows.append(
             {
                 "corpus": counted.source.corpus.title,
                 "country": country,
                 "may count": len(places),
-                "mean": plain.mean,
-                "sd": plain.sd,
-                "low": plain.low,
-                "high": plain.high,
-                "recalibrated": total.mean,
-                "low_total": total.low_total,
-                "high_total": total.high_total,
+                **_intervals_row(counted, places),
                 "best": int(calendar.counts.best[places].sum()),
                 "by paper": float(other.probability[by_paper].sum()),
                 "best by paper": int(other.best[by_paper].sum()),
@@ -164,12 +163,21 @@ def series_rows(counted: Counted, countries: Sequence[str]) -> list[Row]:
 
 
 def _series_row(plain: EventCount, total: EventCount) -> Row:
-    found = {key: getattr(plain, key) for key in SERIES_KEYS}
-    assert total.low_total is not None
-    assert total.high_total is not None
-    # The recalibrated interval may lie beside that of the model; a reader is shown one that holds both.
-    ends = min(total.low_total, plain.low), max(total.high_total, plain.high)
-    return {**found, "low_total": ends[0], "high_total": ends[1], "best": plain.best}
+    assert total.total is not None
+    low, high = plain.count.low or 0.0, plain.count.high or 0.0
+    return {
+        "country": plain.country,
+        "period": plain.period,
+        "documents": plain.documents,
+        "matched": plain.matched,
+        "mean": plain.count.estimate,
+        "low": low,
+        "high": high,
+        # The recalibrated interval may lie beside that of the model; a reader is shown one that holds both.
+        "low_total": min(total.total.low or 0.0, low),
+        "high_total": max(total.total.high or 0.0, high),
+        "best": plain.best,
+    }
 
 
 def fewer_rows(counted: Counted) -> list[Row]:

@@ -1,7 +1,8 @@
-"""What every page is: a record at a path, made from a store and rendered by a template."""
+"""What every page is: values at a path, made from a store and rendered by a template."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.propagate.periods import PERIODS, By
-from calibrant.results._base import Result
+from calibrant.records.record import SCHEMA_VERSION, plain
 from calibrant.web._store_in_memory import About, StoreInMemory
 
 
@@ -57,8 +58,21 @@ class Address:
         return int(text)
 
 
+class Served:
+    """What a page is for programs."""
+
+    def to_json(self) -> str:
+        """Return the values of the page as JSON, the schema version first."""
+        values = {"schema_version": SCHEMA_VERSION, **plain(self)}
+        return json.dumps(values, allow_nan=False, ensure_ascii=False)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the values of the page as one row."""
+        return [plain(self)]
+
+
 @dataclass(frozen=True)
-class Page(Result, ABC):
+class Page(Served, ABC):
     """Base of the pages. `calibrant.web.pages.PAGES` has those that are served.
 
     Attributes
@@ -66,7 +80,7 @@ class Page(Result, ABC):
     path
         Its address without the query.
     template
-        In the folder ``templates``; it is given the record as ``page``.
+        In the folder ``templates``; it is given this as ``page``.
     about
         The store.
     """

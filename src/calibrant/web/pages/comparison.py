@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 
 from calibrant.exceptions import InputError
 from calibrant.propagate.periods import By
+from calibrant.records.formats import as_rows
+from calibrant.records.record import columns_of
 from calibrant.web._comparing import PeriodComparison
 from calibrant.web._countries import find
 from calibrant.web._store_in_memory import Series, StoreInMemory
@@ -45,13 +47,7 @@ class ComparisonPage(Page):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a period."""
-        left_out = ("standard_error", "samples")
-        rows = []
-        for row in self.periods:
-            values = row.to_dict()
-            counts = values.pop("counts")
-            rows.append(values | {name: counts[name] for name in counts if name not in left_out})
-        return rows
+        return as_rows(*columns_of(self.periods)) if self.periods else []
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from calibrant.exceptions import InputError
-from calibrant.results._base import Result, plain
+from calibrant.records.record import plain
 from calibrant.web._countries import name_of
 from calibrant.web._evidence import Pair, Piece, note_of, pairs_of, pieces_of
 from calibrant.web._store_in_memory import StoreInMemory
@@ -14,7 +14,7 @@ from calibrant.web.pages._page import Address, Page
 
 
 @dataclass(frozen=True)
-class DocumentCount(Result):
+class DocumentCount:
     """Whether a document counts for a country.
 
     Attributes
@@ -52,7 +52,7 @@ class DocumentPage(Page):
     pairs
         The evidence, by country, the most probable first.
     text
-        Pieces whose texts make up the whole; empty without a text.
+        The whole text; None where it is not there.
     note
         What is to be known about the text; empty if nothing.
     """
@@ -65,13 +65,13 @@ class DocumentPage(Page):
     title: str | None
     counts: tuple[DocumentCount, ...]
     pairs: tuple[Pair, ...]
-    text: tuple[Piece, ...]
+    text: str | None
     note: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the page with its text in one piece."""
-        whole = "".join(piece.text for piece in self.text) if self.text else None
-        return {**super().to_dict(), "text": whole}
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The text, cut where a mention begins or ends."""
+        return () if self.text is None else pieces_of(self.text, self.pairs)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a pair of mentions."""
@@ -93,15 +93,16 @@ class DocumentPage(Page):
             hint = "only documents that may count for a country are kept"
             raise InputError(f"there is no document {name!r:.80}", hint, code="parameter")
         found = store.document_of(name)
+        pairs = pairs_of(found.evidence, found.text)
         return cls(
             about=store.about,
             id=name,
             date=str(store.counts.day[rows[0]]),
             title=found.title,
             counts=tuple(_count(store, int(row)) for row in rows),
-            pairs=pairs_of(found.evidence, found.text),
-            text=pieces_of(found.text, found.evidence),
-            note=note_of(found.text, found.evidence),
+            pairs=pairs,
+            text=found.text,
+            note=note_of(found.text, pairs),
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.propagate.periods import By
-from calibrant.results._base import Result
+from calibrant.records.record import plain
 from calibrant.web._countries import find, name_of
 from calibrant.web._store_in_memory import StoreInMemory
 from calibrant.web.pages._page import Address, Page
@@ -20,7 +20,7 @@ ORDERS = ("uncertain", "probability", "date")
 
 
 @dataclass(frozen=True)
-class ListedDocument(Result):
+class ListedDocument:
     """A document in a list.
 
     Attributes
@@ -74,7 +74,7 @@ class DocumentsPage(Page):
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row a document."""
-        return [document.to_dict() for document in self.documents]
+        return [plain(document) for document in self.documents]
 
     @classmethod
     def at(cls, store: StoreInMemory, address: Address) -> Self:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from calibrant.results._base import Result
+from calibrant.web.pages._page import Served
 
 
 @dataclass(frozen=True)
-class ProblemPage(Result):
+class ProblemPage(Served):
     """What could not be shown, and what to do.
 
     Attributes
