@@ -307,14 +307,14 @@ def test_a_report_holds_models_drawings_and_paired_differences(tmp_path: Path) -
     smooth = found.models[0].measured["binary"].smooth_ece
     assert smooth is not None
     difference = found.differences[0].difference
-    assert difference.mse_low is not None
-    assert difference.mse_low > 0
+    assert difference.mse_difference.low is not None
+    assert difference.mse_difference.low > 0
     assert difference.n == 3000
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[float | None]:
     found = report([pa.table(one), pa.table(other)], names=["one", "other"])
-    return [each.difference.mse_difference for each in found.differences]
+    return [each.difference.mse_difference.estimate for each in found.differences]
 
 
 def test_rows_in_another_order_are_paired_by_item_with_their_clusters() -> None:
@@ -403,7 +403,7 @@ def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> Non
     columns, _, _ = wide_columns(400)
     found = report([pa.table(columns), pa.table(columns)], names=["x", "y"], event=["top", "pooled"])
     assert [each.event for each in found.differences] == ["top", "pooled"]
-    assert found.differences[0].difference.mse_difference == 0
+    assert found.differences[0].difference.mse_difference.estimate == 0
 
 
 def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:

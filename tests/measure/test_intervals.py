@@ -408,8 +408,8 @@ def test_an_improvement_is_found_where_the_pairs_of_a_cluster_share_a_score() ->
         source.cluster_count,
     )
     found = error_difference(source, better)
-    assert found.mse_low is not None
-    assert found.mse_low > 0
+    assert found.mse_difference.low is not None
+    assert found.mse_difference.low > 0
 
 
 def test_rare_events_do_not_bias_the_error_to_zero() -> None:

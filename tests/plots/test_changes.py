@@ -1,21 +1,37 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from msgspec import structs
 
 from calibrant import plots
 from calibrant.exceptions import InputError
 from calibrant.plots import style
+from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, MarginalError
 
 
 def change(measure: str, group: str | None, before: float | None, after: float | None) -> MarginalChange:
-    error = MarginalError(measure, group, before, None, None, None, 9, 3, 0, 0.01, 2, 0, 10, None)
-    return MarginalChange(error, replace(error, calibration_error=after), None, None)
+    error = MarginalError(
+        measure=measure,
+        group=group,
+        n=9,
+        positives=3,
+        below_threshold=0,
+        classes=2,
+        classes_left_out=0,
+        debiased_error=Quantity(None),
+        debiased_mse=None,
+        calibration_error=before,
+        interval=None,
+        threshold=0.01,
+        bin_count=10,
+        clusters=None,
+    )
+    other = structs.replace(error, calibration_error=after)
+    return MarginalChange(before=error, after=other, relative_change=Quantity(None), difference=None)
 
 
 FOUND = {

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from calibrant.recalibrate import (
     resampled_changes,
 )
 from calibrant.recalibrate.changes import with_map_error
+from calibrant.records import Quantity
 from calibrant.results import ErrorInterval
 
 GROUPS = [["N", "V"], ["A", "UH"]]
@@ -35,10 +35,9 @@ def labelled(n: int, seed: int, *, classes: bool = True) -> LabelledScores:
     return LabelledScores(q, rng.random(n) < p, tag if classes else None, np.arange(n) // 10)
 
 
-def row_of(*given: Any, **settings: Any) -> dict[str, Any]:
-    """The row of the first error, with the deviation over maps."""
-    found = resampled_changes(*given, **settings)[0]
-    return found.to_rows()[0] | {"deviation": found.map_deviation}
+def first_of(*given: Any, **settings: Any) -> Any:
+    """The change of the first error."""
+    return resampled_changes(*given, **settings)[0]
 
 
 def test_the_change_itself_is_that_of_the_map_of_all_of_dev_above_the_threshold() -> None:
@@ -50,19 +49,19 @@ def test_the_change_itself_is_that_of_the_map_of_all_of_dev_above_the_threshold(
     after = np.where(q >= 0.1, model.transform(q, tag), q)
     expected = calibration_changes(test.labels, q, after, tag, GROUPS, clusters=test.clusters, threshold=0.1)
     found = resampled_changes(PerGroup(Platt(), GROUPS), dev, test, GROUPS, threshold=0.1, draws=20)
-    assert tuple(replace(one.change, difference=one.fixed) for one in found) == expected
+    assert tuple(structs.replace(one.change, difference=one.fixed) for one in found) == expected
     assert [one.change.before.group for one in found] == [None, None, "1", "2"]
 
 
 def test_the_interval_adds_the_variance_over_maps() -> None:
     dev, test = labelled(600, 2, classes=False), labelled(600, 3, classes=False)
-    row = row_of(Platt(), dev, test, threshold=0, draws=30)
-    own = (row["fixed_mse_high"] - row["fixed_mse_low"]) / 2
-    half = (row["debiased_mse_high"] - row["debiased_mse_low"]) / 2
-    assert half**2 == pytest.approx(own**2 + (quantile(0.95, 60) * row["deviation"]) ** 2, rel=1e-6)
-    assert row["calibration_map"] == "resampled"
-    middle = (row["debiased_mse_high"] + row["debiased_mse_low"]) / 2
-    assert middle == pytest.approx(row["debiased_mse_difference"])
+    found = first_of(Platt(), dev, test, threshold=0, draws=30)
+    fixed, wide = found.fixed.mse_difference, found.change.difference.mse_difference
+    own, half = (fixed.high - fixed.low) / 2, (wide.high - wide.low) / 2
+    added = quantile(0.95, 60) * found.map_deviation.estimate
+    assert half**2 == pytest.approx(own**2 + added**2, rel=1e-6)
+    assert found.change.difference.calibration_map == "resampled"
+    assert (wide.high + wide.low) / 2 == pytest.approx(wide.estimate)
 
 
 def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
@@ -72,18 +71,18 @@ def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
         dev = labelled(500, 100 + seed, classes=False)
         mended = Platt().fit(dev.scores, dev.labels).transform(test.scores)
         after.append(debiased_squared_error(test.labels, mended, clusters=test.clusters))
-    row = row_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
+    row = first_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
     assert np.std(after) / 2 < row["deviation"] < 2 * np.std(after)
 
 
 def test_more_data_to_fit_to_leave_less_to_chance() -> None:
     test = labelled(2000, 6, classes=False)
     few, many = (
-        row_of(HistogramBinning(bins=10), labelled(n, 7, classes=False), test, threshold=0, draws=40)
+        first_of(HistogramBinning(bins=10), labelled(n, 7, classes=False), test, threshold=0, draws=40)
         for n in (300, 12_000)
     )
-    assert many["deviation"] < few["deviation"] / 3
-    assert few["resampled_after_low"] < few["resampled_after_high"]
+    assert many.map_deviation.estimate < few.map_deviation.estimate / 3
+    assert few.after.low < few.after.high
 
 
 def test_draws_take_whole_clusters() -> None:
@@ -93,7 +92,7 @@ def test_draws_take_whole_clusters() -> None:
     p, y = np.repeat(score, 10), np.repeat(rng.random(60) < score, 10)
     test = labelled(1000, 9, classes=False)
     rows, clusters = (
-        row_of(Platt(), LabelledScores(p, y, clusters=names), test, threshold=0, draws=60)["deviation"]
+        first_of(Platt(), LabelledScores(p, y, clusters=names), test, threshold=0, draws=60)["deviation"]
         for names in (None, np.arange(600) // 10)
     )
     assert clusters > 1.5 * rows
@@ -108,9 +107,9 @@ def test_the_same_seed_gives_the_same_numbers_and_progress_is_told() -> None:
 
     assert run(3, progress=lambda *seen: told.append(seen)) == run(3) != run(4)
     assert told == [("resampling", done, 20) for done in range(1, 21)]
-    (row,) = run(3)[1].to_rows()
-    assert row["measure"] == "smce"
-    assert row["debiased_mse_low"] < row["fixed_mse_low"]
+    found = run(3)[1]
+    assert found.change.before.measure == "smce"
+    assert found.change.difference.mse_difference.low < found.fixed.mse_difference.low
 
 
 def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() -> None:
@@ -123,11 +122,11 @@ def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() ->
     test = LabelledScores(q, y, tag, np.arange(600) // 10)
     found = resampled_changes(PerGroup(Platt(), groups), dev, test, groups, draws=100)
     assert 0 < found[0].failed < 20
-    assert found[0].map_deviation is not None
+    assert found[0].map_deviation.estimate is not None
     rare = LabelledScores(q, np.where(tag == "N", y, np.arange(600) == 9), tag, np.arange(600) // 10)
     few = resampled_changes(PerGroup(Platt(), groups), rare, test, groups, draws=20)
-    assert few[0].map_deviation is None
-    assert "could not be fitted" in few[0].reasons["map_deviation"]
+    assert few[0].map_deviation.estimate is None
+    assert "could not be fitted" in (few[0].map_deviation.reason or "")
     assert few[0].change.difference == few[0].fixed
     assert few[0].fixed is not None
     assert few[0].fixed.calibration_map == "fixed"
@@ -136,9 +135,9 @@ def test_draws_that_cannot_be_fitted_are_counted_and_too_many_leave_nothing() ->
 def test_a_group_without_scores_has_no_interval() -> None:
     dev, test = labelled(300, 13), labelled(300, 14)
     found = resampled_changes(Shared(Isotonic()), dev, test, [*GROUPS, ["X"]], draws=20)
-    assert found[-1].map_deviation is None
-    assert found[-1].reasons["map_deviation"] == "the change itself is undefined"
-    assert found[0].map_deviation is not None
+    assert found[-1].map_deviation.estimate is None
+    assert found[-1].map_deviation.reason == "the change itself is undefined"
+    assert found[0].map_deviation.estimate is not None
 
 
 def test_the_interval_covers_the_effect_of_the_method_where_the_one_of_a_fixed_map_does_not() -> None:
@@ -152,9 +151,9 @@ def test_the_interval_covers_the_effect_of_the_method_where_the_one_of_a_fixed_m
         (found,) = resampled_changes(Platt(), dev, test, threshold=0, draws=20, seed=seed)
         for each, kind in ((found.change.difference, "resampled"), (found.fixed, "fixed")):
             assert each is not None
-            assert each.mse_low is not None
-            assert each.mse_high is not None
-            covered[kind] += each.mse_low <= effect <= each.mse_high
+            assert each.mse_difference.low is not None
+            assert each.mse_difference.high is not None
+            covered[kind] += each.mse_difference.low <= effect <= each.mse_difference.high
     assert covered["fixed"] <= 22
     assert covered["resampled"] >= 28
 
@@ -165,31 +164,31 @@ def test_intervals_of_the_roots_follow_from_those_of_the_squares() -> None:
     change, fixed = found.change.difference, found.fixed
     assert change is not None
     assert fixed is not None
-    assert change.rms_low is not None
-    assert change.rms_high is not None
-    assert change.rms_difference is not None
-    assert change.rms_low < change.rms_difference < change.rms_high
-    assert change.relative_low is not None
-    assert change.relative_high is not None
-    assert change.relative_change is not None
-    assert -1 <= change.relative_low < change.relative_change < change.relative_high
+    assert change.rms_difference.low is not None
+    assert change.rms_difference.high is not None
+    assert change.rms_difference.estimate is not None
+    assert change.rms_difference.low < change.rms_difference.estimate < change.rms_difference.high
+    assert change.relative_change.low is not None
+    assert change.relative_change.high is not None
+    assert change.relative_change.estimate is not None
+    assert -1 <= change.relative_change.low < change.relative_change.estimate < change.relative_change.high
     recipe = {"method": "inverted", "level": 0.975, "estimand": "rms", "bin_size": 20, "bins": 5, "n": 100.0}
     before = ErrorInterval.from_dict({"estimate": 0.1, "low": 0.1, "high": 0.1, **recipe})
-    known = replace(fixed, mse_difference=0.0036, mse_low=0.0036, mse_high=0.0036)
+    known = structs.replace(fixed, mse_difference=Quantity(0.0036, 0.0036, 0.0036))
     exact = with_map_error(known, 0, before, test=0, dev=0)
-    assert (exact.rms_low, exact.rms_high) == pytest.approx((0.02, 0.02))
-    assert (exact.relative_low, exact.relative_high) == pytest.approx((-0.2, -0.2))
+    assert (exact.rms_difference.low, exact.rms_difference.high) == pytest.approx((0.02, 0.02))
+    assert (exact.relative_change.low, exact.relative_change.high) == pytest.approx((-0.2, -0.2))
     unknown = with_map_error(fixed, 1e-4, structs.replace(before, low=0.0), test=0, dev=0)
-    assert unknown.relative_low is None
-    assert "may be 0" in unknown.reasons["relative_low"]
-    assert math.isfinite(unknown.rms_high or math.nan)
+    assert unknown.relative_change.low is None
+    assert "may be 0" in (unknown.relative_change.reason or "")
+    assert math.isfinite(unknown.rms_difference.high or math.nan)
 
 
 def test_few_clusters_of_dev_are_named() -> None:
     dev, test = labelled(80, 22, classes=False), labelled(500, 23, classes=False)
     (found,) = resampled_changes(Platt(), dev, test, threshold=0, draws=20)
     assert found.dev_clusters == 8
-    assert found.reasons["warning"].startswith("few clusters of dev (effective number 8.0)")
+    assert (found.warning or "").startswith("few clusters of dev (effective number 8.0)")
 
 
 def test_bad_arguments_are_refused() -> None:

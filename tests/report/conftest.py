@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 from numpy.typing import NDArray
 
+from calibrant.records import Quantity
 from calibrant.report import Page, page
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.results.intervals import ErrorDifference
@@ -22,16 +22,10 @@ DIFFERENCE = ErrorDifference(
     level=0.95,
     mse_first=0.0050,
     mse_second=0.0010,
-    mse_difference=0.0040,
-    mse_low=0.0020,
-    mse_high=0.0060,
+    mse_difference=Quantity(0.0040, 0.0020, 0.0060),
     p_value=0.00001,
-    rms_difference=0.0391,
-    rms_low=0.0100,
-    rms_high=0.0600,
-    relative_change=-0.55,
-    relative_low=None,
-    relative_high=None,
+    rms_difference=Quantity(0.0391, 0.0100, 0.0600),
+    relative_change=Quantity(-0.55),
     n=2000,
     bin_size=20,
 )
@@ -72,7 +66,7 @@ def two() -> Report:
     """The same beside a calibrated model, with a known difference."""
     found = report(binary(2.0, 1.0), names=["sharp", "calibrated"], command=COMMAND)
     difference = ModelDifference("binary", "sharp", "calibrated", DIFFERENCE, DIFFERENCE.p_value)
-    return replace(found, differences=(difference,))
+    return structs.replace(found, differences=(difference,))
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.report import Page, page, write
@@ -201,7 +201,7 @@ def test_a_failure_leaves_the_old_report(
 def test_a_page_of_many_models_stays_below_a_megabyte_and_says_what_it_leaves_out(
     one: Report, models: int, svgs: int, note: str
 ) -> None:
-    many = Report(tuple(replace(one.models[0], name=f"model {number}") for number in range(models)))
+    many = Report(tuple(structs.replace(one.models[0], name=f"model {number}") for number in range(models)))
     html = page(many).to_html()
     assert len(html.encode()) < 1_000_000
     assert html.count("<svg") == svgs

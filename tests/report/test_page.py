@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from calibrant.records import Quantity
 from calibrant.report import Page, page
 from calibrant.report._text import number
 from calibrant.results.drawing import ModelDifference, Report
-from calibrant.results.intervals import ErrorDifference
 from calibrant.workflow import report
 
 
@@ -85,18 +83,17 @@ def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> No
 def test_the_better_model_is_named_only_if_the_adjusted_p_value_is_small(
     two: Report, change: float, adjusted: float, verdict: str
 ) -> None:
-    found = replace(two.differences[0].difference, mse_difference=change)
+    found = structs.replace(two.differences[0].difference, mse_difference=Quantity(change, -0.1, 0.1))
     difference = ModelDifference("binary", "sharp", "calibrated", found, adjusted)
-    contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
+    contrast = page(structs.replace(two, differences=(difference,))).sections[0].contrasts[0]
     assert contrast.verdict == verdict
 
 
 def test_a_difference_without_an_interval_says_why(two: Report) -> None:
-    found: ErrorDifference = replace(
-        two.differences[0].difference, mse_low=None, mse_high=None, reasons={"mse_low": "one cluster"}
-    )
+    unknown = Quantity(0.1, reason="one cluster")
+    found = structs.replace(two.differences[0].difference, mse_difference=unknown)
     difference = ModelDifference("binary", "sharp", "calibrated", found, None)
-    contrast = page(replace(two, differences=(difference,))).sections[0].contrasts[0]
+    contrast = page(structs.replace(two, differences=(difference,))).sections[0].contrasts[0]
     assert contrast.verdict == "The difference has no interval: one cluster."
     assert contrast.interval == "undefined"
 
@@ -125,8 +122,8 @@ def test_what_is_undefined_says_why(one: Report) -> None:
     measured = model.measured["binary"]
     undefined = Quantity(None, reason="2 pairs were certain and wrong")
     changed = structs.replace(measured, log_loss=undefined)
-    altered = replace(model, measured=structs.replace(model.measured, events=(changed,)))
-    numbers = page(replace(one, models=(altered,))).sections[0].numbers
+    altered = structs.replace(model, measured=structs.replace(model.measured, events=(changed,)))
+    numbers = page(structs.replace(one, models=(altered,))).sections[0].numbers
     (row,) = [row for group in numbers for row in group.rows if row.field == "log_loss"]
     assert (row.cells[0].text, row.cells[0].note) == ("-", "2 pairs were certain and wrong")
 
@@ -136,8 +133,8 @@ def test_a_warning_stands_in_the_headline(one: Report) -> None:
     measured = model.measured["binary"]
     interval = structs.replace(measured.interval, few_clusters_warning="only 12 clusters")
     warned = structs.replace(measured, interval=interval)
-    altered = replace(model, measured=structs.replace(model.measured, events=(warned,)))
-    made = page(replace(one, models=(altered,)))
+    altered = structs.replace(model, measured=structs.replace(model.measured, events=(warned,)))
+    made = page(structs.replace(one, models=(altered,)))
     assert made.sections[0].cards[0].warnings == ("only 12 clusters",)
     assert "only 12 clusters" in made.to_html()
 
@@ -179,7 +176,7 @@ def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
 def test_models_that_share_a_name_are_refused(two: Report) -> None:
     first = two.models[0]
     with pytest.raises(InputError, match="two models share a name"):
-        page(replace(two, models=(first, first)))
+        page(structs.replace(two, models=(first, first)))
 
 
 def test_a_report_without_models_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 from msgspec import structs
@@ -12,6 +13,8 @@ from calibrant.report import StoryPage, story_page
 from calibrant.results.demonstration import Demonstration
 from calibrant.results.groups import GroupedChanges, MarginalChange, Verdict
 from calibrant.workflow import demonstrate
+
+Change = TypeVar("Change", bound=MarginalChange)
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +27,9 @@ def story(found: Demonstration) -> StoryPage:
     return story_page(found)
 
 
-def having(change: MarginalChange, verdict: Verdict) -> MarginalChange:
+def having(change: Change, verdict: Verdict) -> Change:
     """The same change with this verdict."""
-    return replace(change, verdict=verdict)
+    return structs.replace(change, verdict=verdict)
 
 
 def retold(
@@ -53,7 +56,7 @@ def test_the_change_of_all_tags_has_the_verdict_of_the_record(
     found: Demonstration, verdict: Verdict, said: str
 ) -> None:
     shared = found.tagger.shared_changes
-    words = retold(found, shared=replace(shared, total=having(shared.total, verdict)))
+    words = retold(found, shared=structs.replace(shared, total=having(shared.total, verdict)))
     assert said in words
     assert words.count("sampling error explains") == 1
 
@@ -71,8 +74,8 @@ def test_what_one_map_does_to_the_rarest_is_computed(
 ) -> None:
     shared = found.tagger.shared_changes
     last = shared.groups[-1]
-    changed = replace(last, change=having(last.change, verdict))
-    words = retold(found, shared=replace(shared, groups=(*shared.groups[:-1], changed)))
+    changed = having(last, verdict)
+    words = retold(found, shared=structs.replace(shared, groups=(*shared.groups[:-1], changed)))
     assert said in words
 
 
@@ -80,10 +83,10 @@ def test_groups_that_are_better_are_counted(found: Demonstration) -> None:
     grouped = found.tagger.grouped_changes
     for count in (6, 5):
         groups = [
-            replace(group, change=having(group.change, "better" if place < count else "inconclusive"))
+            having(group, "better" if place < count else "inconclusive")
             for place, group in enumerate(grouped.groups)
         ]
-        now = retold(found, grouped=replace(grouped, groups=tuple(groups)))
+        now = retold(found, grouped=structs.replace(grouped, groups=tuple(groups)))
         assert f"makes {count} of 6 groups better" in now
 
 

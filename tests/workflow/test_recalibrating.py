@@ -291,8 +291,8 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
         mended.debiased_mse.estimate, abs=1e-15
     )
     change = found.differences[0].difference
-    assert change.mse_low is not None
-    assert change.mse_low > 0
+    assert change.mse_difference.low is not None
+    assert change.mse_difference.low > 0
     assert change.mse_second == pytest.approx(mended.debiased_mse.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, event="pooled")
     assert any("these very data" in note for note in same.notes)
@@ -432,13 +432,13 @@ def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
     expected = resampled_changes(alone, data[0], data[1], threshold=0.02, class_mean=False)
     assert [each.change.before.measure for each in found.resampled] == (["smce"])
     for mine, theirs in zip(found.resampled, expected, strict=True):
-        assert mine.map_deviation == pytest.approx(theirs.map_deviation, abs=1e-12)
+        assert mine.map_deviation.estimate == pytest.approx(theirs.map_deviation.estimate, abs=1e-12)
     (difference,) = (each.difference for each in found.differences)
     assert difference.calibration_map == "resampled"
     assert sum("include the sampling error of the calibration map" in note for note in found.notes) == 1
     (fixed,) = (each.difference for each in without.differences)
     assert fixed.calibration_map == "fixed"
-    assert (difference.mse_low or 0) < (fixed.mse_low or 0)
+    assert (difference.mse_difference.low or 0) < (fixed.mse_difference.low or 0)
     assert (difference.p_value or 0) > (fixed.p_value or 0)
     assert any(
         note.startswith("Intervals of the change treat the calibration map as fixed")
@@ -464,14 +464,14 @@ def test_scores_below_the_threshold_of_the_map_thin_out_its_sampling_error() -> 
     ((changed,), (difference,)) = found.resampled, [each.difference for each in found.differences]
     share = float(np.mean(np.asarray(test["score"]) >= 0.5))
     (own,) = report(test, model=fit_recalibrator(dev, method="platt", threshold=0.5)).differences
-    low, high = own.difference.mse_low, own.difference.mse_high
+    low, high = own.difference.mse_difference.low, own.difference.mse_difference.high
     assert low is not None
     assert high is not None
-    assert difference.mse_low is not None
-    assert difference.mse_high is not None
-    assert changed.map_deviation is not None
-    added = 1.959964 * share * changed.map_deviation
-    half = (difference.mse_high - difference.mse_low) / 2
+    assert difference.mse_difference.low is not None
+    assert difference.mse_difference.high is not None
+    assert changed.map_deviation.estimate is not None
+    added = 1.959964 * share * changed.map_deviation.estimate
+    half = (difference.mse_difference.high - difference.mse_difference.low) / 2
     assert half == pytest.approx(np.hypot((high - low) / 2, added), rel=1e-3)
 
 

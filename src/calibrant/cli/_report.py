@@ -43,14 +43,14 @@ def lines_of(report: Report) -> list[str]:
         lines += ["", "Group by group", *text.table([part.table.head, *part.table.rows])]
         lines += [f"  {part.verdict}", *(f"  {line}" for line in wrap(part.table.note, WIDTH))]
     for found in report.differences:
-        difference = found.difference
+        difference, roots = found.difference, found.difference.rms_difference
         lines += [
             "",
             f"Difference of the errors, {found.first} - {found.second}, event {found.event}",
-            f"  {text.number(difference.rms_difference)}, {level} interval "
-            f"{text.between(difference.rms_low, difference.rms_high)}; squared errors equal: "
+            f"  {text.number(roots.estimate)}, {level} interval "
+            f"{text.between(roots.low, roots.high)}; squared errors equal: "
             + (
-                f"undefined ({difference.reasons.get('p_value', 'the data do not say')})"
+                f"undefined ({difference.reason or 'the data do not say'})"
                 if difference.p_value is None
                 else text.p_value(difference.p_value)
             )
@@ -94,19 +94,18 @@ def _changes(report: Report, level: str) -> list[str]:
     """Show what recalibration does to each event's squared error: before, after, change."""
     rows = [["event", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
     for found in report.differences:
-        change = found.difference
-        low, high = change.mse_low, change.mse_high
+        fall, relative = found.difference.mse_difference, found.difference.relative_change
         rows.append(
             [
                 found.event,
-                text.number(change.mse_first),
-                text.number(change.mse_second),
-                "-" if change.mse_difference is None else text.number(-change.mse_difference),
-                "-" if low is None or high is None else text.between(-high, -low),
-                _share(change.relative_change),
+                text.number(found.difference.mse_first),
+                text.number(found.difference.mse_second),
+                "-" if fall.estimate is None else text.number(-fall.estimate),
+                "-" if fall.low is None or fall.high is None else text.between(-fall.high, -fall.low),
+                _share(relative.estimate),
                 "-"
-                if change.relative_low is None or change.relative_high is None
-                else f"[{_share(change.relative_low)}, {_share(change.relative_high)}]",
+                if relative.low is None or relative.high is None
+                else f"[{_share(relative.low)}, {_share(relative.high)}]",
             ]
         )
     maps = dict.fromkeys(MAPS[found.difference.calibration_map] for found in report.differences)

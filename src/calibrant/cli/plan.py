@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
-
-if TYPE_CHECKING:
-    from calibrant.results import LabelPlan
 
 
 @click.command(
@@ -59,28 +56,6 @@ def command(printing: Printing, **options: Any) -> None:
     if options["error"] is None and options["difference"] is None:
         raise click.UsageError("Give --error, --difference or both.")
     found = plan(columns=columns_of(options), **options)
-    printing.show(found, lambda: lines_of(found))
+    from calibrant.cli.text import printed
 
-
-def lines_of(found: LabelPlan) -> list[str]:
-    """Word a plan."""
-    from calibrant.cli import text
-
-    goal = f"an RMS calibration error of {found.error:g}"
-    if found.difference is not None:
-        goal = f"a difference of {found.difference:g} between two models' RMS errors"
-    needed = "more labels than any that were tried" if found.labels is None else f"{found.labels:,} labels"
-    if found.clusters is not None:
-        needed += f" ({found.clusters:,} clusters of {found.cluster_size})"
-    return [
-        f"{needed}: to see {goal} in {text.percent(found.power)} of experiments, "
-        f"with intervals of {text.percent(found.level)}",
-        "",
-        "Assumed",
-        *(f"  {assumption}" for assumption in found.assumptions),
-        f"  mean of q (1 - q): {text.number(found.mean_variance)}; design effect {found.design_effect:.2f}",
-        *(f"  {note}" for note in text.notes(found.reasons)),
-        "",
-        "Next",
-        "  calibrant measure PRED    once they are labelled",
-    ]
+    printing.show(found, lambda: printed(found, steps=["calibrant measure PRED    once they are labelled"]))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,6 +22,7 @@ from calibrant.measure.classes import Groups, class_codes, group_of_names, named
 from calibrant.measure.compare import by_item, common_edges
 from calibrant.measure.intervals import interval_of
 from calibrant.measure.residuals import Residuals, residuals
+from calibrant.records import Quantity
 from calibrant.results.groups import MarginalError
 from calibrant.seeds import Seed
 
@@ -186,7 +188,7 @@ def error_of(
         group=group,
         calibration_error=None,
         debiased_mse=None,
-        debiased_error=None,
+        debiased_error=Quantity(None, reason=NO_SCORE),
         interval=None,
         n=n,
         positives=int(scores.pairs.label.sum()),
@@ -196,24 +198,27 @@ def error_of(
         classes_left_out=left_out,
         bin_count=recipe.bin_count,
         clusters=scores.pairs.cluster_count or None,
+        reason=None if n else NO_SCORE,
     )
-    names = ("calibration_error", "debiased_mse", "debiased_error", "interval")
     if not n:
-        return replace(record, reasons=dict.fromkeys(names, NO_SCORE))
+        return record
     alone = recipe.method == "bootstrap" and scores.pairs.cluster is None
     table = residuals_of(scores, measure, units=alone)
     interval = interval_of(
         replace(table, clusters=0) if alone else table, recipe.method, recipe.level, recipe.seed
     )
     squared = interval.debiased_mse
-    undefined = _NO_PAIRS if measure == "mce" else interval.reason or ""
-    return replace(
+    reason = None if squared is not None else _NO_PAIRS if measure == "mce" else interval.reason
+    error = Quantity(None, reason=reason)
+    if squared is not None:
+        error = Quantity(math.sqrt(max(0.0, squared)), interval.low, interval.high, reason=interval.reason)
+    return msgspec.structs.replace(
         record,
         calibration_error=_plug_in(scores, measure, recipe.bin_count),
         debiased_mse=squared,
-        debiased_error=None if squared is None else math.sqrt(max(0.0, squared)),
+        debiased_error=error,
         interval=interval,
-        reasons={} if squared is not None else dict.fromkeys(names[1:3], undefined),
+        reason=reason,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,12 +18,14 @@ from calibrant.measure._moments import estimate_of, undefined
 from calibrant.measure.intervals import interval_of, warnings_of
 from calibrant.measure.residuals import EDGES, Residuals, residuals
 from calibrant.measure.tails import quantile, two_sided_p_value
+from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 from calibrant.seeds import Seed, generator
 
 _MOST_FLIPS = 400
 _FEWEST_FLIPS = 100
 _CELLS_IN_ALL = 10**8
+FIRST_MAY_BE_0 = "the first model's error may be 0: its interval reaches 0"
 
 
 class _Range(NamedTuple):
@@ -159,22 +162,20 @@ def difference_of(
         level=level,
         mse_first=estimate_of(alone[0]),
         mse_second=estimate_of(alone[1]),
-        mse_difference=difference,
-        mse_low=difference - quantile(level, effective) * error,
-        mse_high=difference + quantile(level, effective) * error,
+        mse_difference=Quantity(
+            difference,
+            difference - quantile(level, effective) * error,
+            difference + quantile(level, effective) * error,
+        ),
         p_value=two_sided_p_value(difference / error, effective) if error > 0 else None,
-        rms_difference=_root(squares[0]) - _root(squares[1]),
-        rms_low=None,
-        rms_high=None,
-        relative_change=None,
-        relative_low=None,
-        relative_high=None,
+        rms_difference=Quantity(_root(squares[0]) - _root(squares[1])),
+        relative_change=Quantity(None, reason=FIRST_MAY_BE_0),
         n=tables[0].total_n,
         bin_size=tables[0].size,
         clusters=clusters,
         seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
-        reasons=warnings_of(alone[0])
-        | ({} if error > 0 else {"p_value": "the two models' residuals do not differ at all"}),
+        reason=None if error > 0 else "the two models' residuals do not differ at all",
+        **warnings_of(alone[0]),
     )
     half = (1 - level) / 2
     margin = quantile(1 - half, effective) * error
@@ -289,19 +290,17 @@ def _with_roots(record: ErrorDifference, squares: _Range, errors: list[ErrorInte
         _quotient(squares.high, least if squares.high > 0 else most),
     )
     roots = _Range(first.low - second.high, first.high - second.low).within(quotients)
-    record = replace(record, rms_low=min(roots), rms_high=max(roots))
+    rms = Quantity(record.rms_difference.estimate, min(roots), max(roots))
+    record = msgspec.structs.replace(record, rms_difference=rms)
     if first.low == 0:
-        reason = "the first model's error may be 0: its interval reaches 0"
-        undefined = dict.fromkeys(("relative_change", "relative_low", "relative_high"), reason)
-        return replace(record, reasons=record.reasons | undefined)
+        return record
     # (r2 / r1)^2 = 1 - (r1^2 - r2^2) / r1^2
     worst = 1 - squares.low / (first.high**2 if squares.low > 0 else first.low**2)
     best = 1 - squares.high / (first.low**2 if squares.high > 0 else first.high**2)
     ratio = _Range(second.low / first.high, second.high / first.low).within(_Range(_root(best), _root(worst)))
     estimate = _root(record.mse_second or 0.0) / _root(record.mse_first or 0.0)
-    return replace(
-        record, relative_change=estimate - 1, relative_low=min(ratio) - 1, relative_high=max(ratio) - 1
-    )
+    relative = Quantity(estimate - 1, min(ratio) - 1, max(ratio) - 1)
+    return msgspec.structs.replace(record, relative_change=relative)
 
 
 def _quotient(numerator: float, denominator: float) -> float:
@@ -311,15 +310,17 @@ def _quotient(numerator: float, denominator: float) -> float:
 
 
 def _undefined(table: Residuals, level: float, clusters: int | None, reason: str) -> ErrorDifference:
-    names = (
-        *("mse_first", "mse_second", "mse_difference", "mse_low", "mse_high", "p_value"),
-        *("rms_difference", "rms_low", "rms_high", "relative_change", "relative_low", "relative_high"),
-    )
+    nothing = Quantity(None, reason=reason)
     return ErrorDifference(
         level=level,
-        **dict.fromkeys(names),
+        mse_first=None,
+        mse_second=None,
+        mse_difference=nothing,
+        p_value=None,
+        rms_difference=nothing,
+        relative_change=nothing,
         n=table.total_n,
         bin_size=table.size,
         clusters=clusters,
-        reasons=dict.fromkeys(names, reason),
+        reason=reason,
     )

@@ -7,9 +7,9 @@ a threshold are left out, since nearly all scores of a tagger are close to 0 and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -28,6 +28,7 @@ from calibrant.measure._class_scores import (
 from calibrant.measure.classes import Groups
 from calibrant.measure.compare import difference_of
 from calibrant.measure.multiplicity import adjusted_p_values
+from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, MarginalError, Verdict
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
@@ -354,7 +355,7 @@ def calibration_changes(
     --------
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> changes = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.5] * 200, tags, [["N"], ["V"]])
-    >>> [(change.before.measure, change.before.group, change.relative_change) for change in changes]
+    >>> [(each.before.measure, each.before.group, each.relative_change.estimate) for each in changes]
     [('mce', None, -1.0), ('smce', None, -1.0), ('gmce', '1', None), ('gmce', '2', -1.0)]
     """
     recipe = _recipe(bin_count, "inverted", level, seed)
@@ -372,19 +373,23 @@ def _change(first: Subject, second: Subject, recipe: Recipe) -> MarginalChange:
         error_of(side.scores, recipe, side.measure, side.group, side.left_out) for side in (first, second)
     )
     if before.calibration_error is None or after.calibration_error is None:
-        return MarginalChange(
-            before, after, None, None, dict.fromkeys(("relative_change", "difference"), NO_SCORE)
-        )
+        nothing = Quantity(None, reason=NO_SCORE)
+        return MarginalChange(before=before, after=after, relative_change=nothing, difference=None)
     alone = [residuals_of(side.scores, side.measure) for side in (first, second)]
     paired = [
         residuals_of(one.scores, one.measure, units=True, other=other.scores)
         for one, other in ((first, second), (second, first))
     ]
-    change, reasons = None, {"relative_change": "the error before is 0"}
+    change = Quantity(None, reason="the error before is 0")
     if before.calibration_error > 0:
-        change, reasons = after.calibration_error / before.calibration_error - 1, {}
+        change = Quantity(after.calibration_error / before.calibration_error - 1)
     difference = difference_of(paired, alone, recipe.level, recipe.seed)
-    return MarginalChange(before, after, change, replace(difference, calibration_map="fixed"), reasons)
+    return MarginalChange(
+        before=before,
+        after=after,
+        relative_change=change,
+        difference=msgspec.structs.replace(difference, calibration_map="fixed"),
+    )
 
 
 def with_verdicts(changes: Sequence[MarginalChange]) -> tuple[MarginalChange, ...]:
@@ -402,8 +407,8 @@ def with_verdicts(changes: Sequence[MarginalChange]) -> tuple[MarginalChange, ..
     -------
     tuple of MarginalChange
         The same with ``adjusted_p_value`` and ``verdict``. Where a change rests on fewer than 50 positives,
-        negatives or clusters, ``reasons`` contains ``verdict_warning``: in simulations false verdicts were up
-        to five times as frequent as stated.
+        negatives or clusters, ``verdict_warning`` says so: in simulations false verdicts were up to five
+        times as frequent as stated.
 
     References
     ----------
@@ -419,31 +424,30 @@ def with_verdicts(changes: Sequence[MarginalChange]) -> tuple[MarginalChange, ..
     """
     p_values = [None if each.difference is None else each.difference.p_value for each in changes]
     return tuple(
-        replace(
+        msgspec.structs.replace(
             each,
             adjusted_p_value=p,
             verdict=verdict_of(each.difference, p),
-            reasons=each.reasons | _few(each.before),
+            verdict_warning=_few(each.before),
         )
         for each, p in zip(changes, adjusted_p_values(p_values), strict=True)
     )
 
 
-def _few(error: MarginalError) -> dict[str, str]:
+def _few(error: MarginalError) -> str | None:
     """Warn where p-values near 0 are too small: the variance rests on few pairs or clusters."""
     counts = {"positives": error.positives, "negatives": error.n - error.positives}
     if error.clusters is not None:
         counts["clusters"] = error.clusters
     name = min(counts, key=counts.__getitem__)
     if not error.n or counts[name] >= FEW:
-        return {}
-    return {"verdict_warning": f"only {counts[name]} {name}: false verdicts are more frequent than stated"}
+        return None
+    return f"only {counts[name]} {name}: false verdicts are more frequent than stated"
 
 
 def verdict_of(difference: ErrorDifference | None, adjusted: float | None) -> Verdict:
     """Return what an adjusted p-value says about the second model (or the scores after recalibration)."""
-    if difference is None or difference.mse_difference is None or adjusted is None:
+    found = None if difference is None else difference.mse_difference.estimate
+    if difference is None or found is None or adjusted is None or adjusted > 1 - difference.level:
         return "inconclusive"
-    if adjusted > 1 - difference.level:
-        return "inconclusive"
-    return "better" if difference.mse_difference > 0 else "worse"
+    return "better" if found > 0 else "worse"

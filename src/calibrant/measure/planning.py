@@ -131,7 +131,7 @@ def labels_needed(
         mean_variance=variance,
         design_effect=effect,
         assumptions=_assumptions(scores, beta, difference, worse, cluster_size),
-        reasons={} if labels is not None else {"labels": f"more than {LARGEST:,} labels would be needed"},
+        reason=None if labels is not None else f"more than {LARGEST:,} labels would be needed",
     )
 
 
@@ -186,7 +186,7 @@ def _assumptions(
     difference: float | None,
     worse: float,
     cluster_size: int,
-) -> list[str]:
+) -> tuple[str, ...]:
     source = "like those of the pilot" if scores is not None else f"from Beta({beta[0]:g}, {beta[1]:g})"
     found = [
         f"scores are {source}",
@@ -203,4 +203,4 @@ def _assumptions(
         found.append(WHY_FEWER)
     else:
         found.append("pairs are independent")
-    return found
+    return tuple(found)

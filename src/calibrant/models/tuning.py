@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.models._vocabulary import same_lengths, sentence_lengths
-from calibrant.results import Result
+from calibrant.records import Record, name, number
 
+HELD_OUT = "Held-out text"
 Sentences = Sequence[Sequence[str]]
 Setting = TypeVar("Setting")
 
@@ -34,23 +35,21 @@ class Tagger(Protocol):
 Model = TypeVar("Model", bound=Tagger)
 
 
-@dataclass(frozen=True)
-class Candidate(Result):
-    """One setting that was tried.
+class Candidate(Record, frozen=True):
+    """Setting of a tagger that was tried."""
 
-    Attributes
-    ----------
-    setting
-        What the model was made from.
-    accuracy
-        Share of the held-out tokens that it tagged right.
-    tokens
-        Number of held-out tokens.
-    """
-
-    setting: Any
-    accuracy: float
-    tokens: int
+    setting: Annotated[Any, name("Setting", "Value that the model was made from.")]
+    accuracy: Annotated[
+        float,
+        number(
+            "Accuracy",
+            "Proportion of the held-out tokens that it tagged correctly.",
+            group=HELD_OUT,
+            best=1,
+            headline=True,
+        ),
+    ]
+    tokens: Annotated[int, number("Tokens", "Held-out tokens.", group=HELD_OUT)]
 
 
 @dataclass(frozen=True)

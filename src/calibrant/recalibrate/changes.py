@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from calibrant._checks import Floats, sample_count
@@ -23,6 +23,7 @@ from calibrant.recalibrate._labelled import (
     checked,
     effective_clusters,
 )
+from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 from calibrant.seeds import Seed, generator
@@ -32,7 +33,6 @@ Progress = Callable[[str, int, int | None], None]
 DRAWS = 200
 FEWEST_DRAWS = 20
 FEW = "few clusters of dev (effective number {:.1f}): the sampling error of the map is itself uncertain"
-NUMBERS = ("map_deviation", "after_low", "after_high", "relative_low", "relative_high")
 
 
 def resampled_changes(
@@ -100,7 +100,8 @@ def resampled_changes(
     >>> dev, test = (LabelledScores(one**2, rng.random(1000) < one) for one in q)
     >>> (change,) = resampled_changes(Platt(), dev, test, draws=50)
     >>> found, fixed = change.change.difference, change.fixed
-    >>> found.mse_low < fixed.mse_low < fixed.mse_high < found.mse_high
+    >>> wide, narrow = found.mse_difference, fixed.mse_difference
+    >>> wide.low < narrow.low < narrow.high < wide.high
     True
     >>> found.calibration_map, fixed.calibration_map
     ('resampled', 'fixed')
@@ -203,39 +204,47 @@ def _record(
     failed = draws - len(drawn)
     number = None if seed is None or isinstance(seed, np.random.Generator) else int(seed)
     clusters = effective_clusters(dev.cluster)
-    warnings = {"warning": FEW.format(clusters)} if 0 < clusters < FEW_CLUSTERS else {}
-    record = ResampledChange(change, paired, level, clusters or None, draws, failed, number, reasons=warnings)
+    reason = None
     if len(drawn) < max(FEWEST_DRAWS, draws / 2):
-        return replace(
-            record,
-            reasons=warnings
-            | dict.fromkeys(NUMBERS, f"{failed} of {draws} draws of dev could not be fitted"),
-        )
-    if paired is None or paired.mse_difference is None or paired.mse_low is None or paired.mse_high is None:
-        return replace(record, reasons=warnings | dict.fromkeys(NUMBERS, "the change itself is undefined"))
-    if not np.isfinite(drawn).all():
-        return replace(
-            record, reasons=warnings | dict.fromkeys(NUMBERS, "after some draws of dev there is no error")
-        )
+        reason = f"{failed} of {draws} draws of dev could not be fitted"
+    elif paired is None or paired.mse_difference.low is None or paired.mse_difference.high is None:
+        reason = "the change itself is undefined"
+    elif not np.isfinite(drawn).all():
+        reason = "after some draws of dev there is no error"
+    record = ResampledChange(
+        change=change,
+        fixed=paired,
+        map_deviation=Quantity(None, reason=reason),
+        after=Quantity(change.after.calibration_error, reason=reason),
+        relative_change=Quantity(change.relative_change.estimate, reason=reason),
+        level=level,
+        dev_clusters=clusters or None,
+        draws=draws,
+        failed=failed,
+        seed=number,
+        warning=FEW.format(clusters) if 0 < clusters < FEW_CLUSTERS else None,
+    )
+    if reason is not None or paired is None:
+        return record
     # A resampled map has its own noise and the noise of the map of all of dev. The product of the two has
     # twice the variance of the square of one, the distance; over dev sets there is no such product.
     own, distance = (float(np.var(drawn[:, column], ddof=1)) for column in (1, 2))
     deviation = math.sqrt(max(own - 2 * distance, distance))
     low, high = (float(np.quantile(drawn[:, 0], share)) for share in ((1 - level) / 2, (1 + level) / 2))
     plug_in = change.before.calibration_error
-    reasons = {} if plug_in else dict.fromkeys(("relative_low", "relative_high"), "the error before is 0")
+    relative = change.relative_change
+    if plug_in:
+        relative = Quantity(relative.estimate, low / plug_in - 1, high / plug_in - 1)
     recipe = Recipe(change.before.bin_count, level=1 - (1 - level) / 2)
     error = error_of(before.scores, recipe, before.measure).interval
     units = effective_clusters(before.scores.pairs.cluster)
-    return replace(
+    widened = with_map_error(paired, deviation, error, test=units, dev=clusters)
+    return msgspec.structs.replace(
         record,
-        change=replace(change, difference=with_map_error(paired, deviation, error, test=units, dev=clusters)),
-        map_deviation=deviation,
-        after_low=low,
-        after_high=high,
-        relative_low=low / plug_in - 1 if plug_in else None,
-        relative_high=high / plug_in - 1 if plug_in else None,
-        reasons=warnings | reasons,
+        change=msgspec.structs.replace(change, difference=widened),
+        map_deviation=Quantity(deviation),
+        after=Quantity(change.after.calibration_error, low, high),
+        relative_change=relative,
     )
 
 
@@ -261,7 +270,8 @@ def with_map_error(
     test, dev
         Effective numbers of clusters of test and of dev; 0 if rows are independent.
     """
-    difference, low, high = paired.mse_difference, paired.mse_low, paired.mse_high
+    fixed = paired.mse_difference
+    difference, low, high = fixed.estimate, fixed.low, fixed.high
     assert difference is not None
     assert low is not None
     assert high is not None
@@ -278,19 +288,18 @@ def with_map_error(
     whole, joint = limits(level), limits(1 - (1 - level) / 2)
     half = difference - whole.low if difference > 0 else whole.high - difference
     p_value = two_sided_p_value(difference / half * quantile(level, fewest), fewest) if half > 0 else None
-    widened = replace(
+    widened = msgspec.structs.replace(
         paired,
-        mse_low=whole.low,
-        mse_high=whole.high,
+        mse_difference=Quantity(difference, whole.low, whole.high),
         p_value=p_value,
         calibration_map="resampled",
     )
     if before is None or before.low is None or before.high is None:
-        names = ("rms_low", "rms_high", "relative_low", "relative_high")
-        reasons = paired.reasons | dict.fromkeys(names, "the error before has no interval")
-        return replace(
-            widened, rms_low=None, rms_high=None, relative_low=None, relative_high=None, reasons=reasons
-        )
+        relative, reason = paired.relative_change, "the error before has no interval"
+        if relative.estimate is not None:
+            relative = Quantity(relative.estimate, reason=reason)
+        rms = Quantity(paired.rms_difference.estimate, reason=reason)
+        return msgspec.structs.replace(widened, rms_difference=rms, relative_change=relative)
     return _with_roots(widened, joint, _Range(before.low, before.high))
 
 
@@ -304,14 +313,13 @@ def _with_roots(record: ErrorDifference, squares: _Range, first: _Range) -> Erro
     falls = [fall(error, squares.high) for error in first]
     if squares.high > 0 and first.low < math.sqrt(squares.high) < first.high:
         falls.append(math.sqrt(squares.high))
-    record = replace(record, rms_low=min(rises), rms_high=max(falls))
-    if first.low == 0:
-        reason = "the error before may be 0: its interval reaches 0"
-        names = ("relative_change", "relative_low", "relative_high")
-        reasons = record.reasons | dict.fromkeys(names, reason)
-        return replace(record, relative_change=None, relative_low=None, relative_high=None, reasons=reasons)
-    return replace(
-        record,
-        relative_low=min(-fall(error, squares.high) / error for error in first),
-        relative_high=max(-fall(error, squares.low) / error for error in first),
-    )
+    relative = Quantity(None, reason="the error before may be 0: its interval reaches 0")
+    if first.low != 0:
+        relative = Quantity(
+            record.relative_change.estimate,
+            min(-fall(error, squares.high) / error for error in first),
+            max(-fall(error, squares.low) / error for error in first),
+            reason=record.relative_change.reason,
+        )
+    rms = Quantity(record.rms_difference.estimate, min(rises), max(falls))
+    return msgspec.structs.replace(record, rms_difference=rms, relative_change=relative)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 from sklearn.base import clone
 
@@ -18,7 +19,6 @@ from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.records import Quantity
-from calibrant.records.table import warnings_of
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.seeds import Seed, generator
 
@@ -247,11 +247,8 @@ def _against(
         return RecalibratorCandidate(name=name, loss=Quantity(loss))
     if objective == "calibration":
         found = error_difference(_pairs(rows, held[name]), _pairs(rows, held[chosen]), level=level)
-        why = found.reasons.get("mse_difference") or found.reasons.get("mse_low")
-        warning = "; ".join(warnings_of(found.reasons)) or None
-        difference = Quantity(
-            found.mse_difference, found.mse_low, found.mse_high, reason=why, warning=warning
-        )
+        warning = "; ".join(found.warnings()) or None
+        difference = msgspec.structs.replace(found.mse_difference, warning=warning)
         return RecalibratorCandidate(name=name, loss=Quantity(loss), difference=difference)
     gap = _losses(rows, held[name], objective) - _losses(rows, held[chosen], objective)
     mean = float(gap.mean())

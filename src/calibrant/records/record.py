@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from itertools import compress, islice
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_origin
 
 import msgspec
 import numpy as np
@@ -23,6 +23,13 @@ SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
 PLACES: dict[Interval, tuple[bool, bool]] = {True: (True, True), False: (True, False), "only": (False, True)}
 OPTIONAL = ("low", "high", "standard_error", "reason", "warning")  # of a quantity, left out where None
+
+
+def _array(kind: Any, value: Any) -> Any:
+    """Make an array of what `plain` made of one; NaN of None."""
+    if get_origin(kind) is not np.ndarray or not isinstance(value, list):
+        raise NotImplementedError
+    return np.array(value, np.float64)
 
 
 def plain(value: Any) -> Any:
@@ -133,7 +140,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             If a field is missing, unknown or of another type; the error names its place.
         """
         try:
-            return msgspec.convert({key: value[key] for key in value if key != "schema_version"}, cls)
+            fields = {key: value[key] for key in value if key != "schema_version"}
+            return msgspec.convert(fields, cls, dec_hook=_array)
         except msgspec.ValidationError as error:
             message = f"this is no record of type {cls.__name__}: {error}"
             raise InputError(message, "give what to_dict or --json wrote", code="input") from None

@@ -29,13 +29,11 @@ def group_pictures(changes: Mapping[str, GroupedChanges], prefix: str) -> list[P
 def group_axes(changes: Mapping[str, GroupedChanges]) -> Axes | None:
     """Draw the groups that have scores, on new axes."""
     versions = list(changes.values())
-    drawn = [
-        place for place, group in enumerate(versions[0].groups) if group.change.before.interval is not None
-    ]
+    drawn = [place for place, group in enumerate(versions[0].groups) if group.before.interval is not None]
     if not drawn:
         return None
-    errors = {"before": [versions[0].groups[place].change.before for place in drawn]}
-    errors |= {name: [each.groups[place].change.after for place in drawn] for name, each in changes.items()}
+    errors = {"before": [versions[0].groups[place].before for place in drawn]}
+    errors |= {name: [each.groups[place].after for place in drawn] for name, each in changes.items()}
     names = [versions[0].groups[place].label for place in drawn]
     models = [
         (name, [each.interval for each in series if each.interval is not None])

@@ -44,10 +44,10 @@ def group_part(changes: GroupedChanges) -> GroupPart:
 def note_on(changes: Mapping[str, GroupedChanges]) -> str:
     """Explain the intervals and the verdicts of a table of groups."""
     every = [each.total for each in changes.values()]
-    every += [group.change for each in changes.values() for group in each.groups]
+    every += [group for each in changes.values() for group in each.groups]
     paired = [one.difference for one in every if one.difference is not None]
     level = paired[0].level if paired else 0.95
-    few = [group.label for each in changes.values() for group in each.groups if _is_few(group.change)]
+    few = [group.label for each in changes.values() for group in each.groups if group.verdict_warning]
     maps = [MAPS[each.calibration_map] for each in paired]
     note = NOTE.format(
         level=text.percent(level),
@@ -58,10 +58,6 @@ def note_on(changes: Mapping[str, GroupedChanges]) -> str:
     if few:
         note += f" False verdicts are more frequent where positives or clusters are few: {listed(few)}."
     return note
-
-
-def _is_few(change: MarginalChange) -> bool:
-    return "verdict_warning" in change.reasons
 
 
 def group_table(
@@ -77,9 +73,7 @@ def group_table(
     rows = [("all together", "", *_cells([each.total for each in versions], inconclusive))] if total else []
     for place, group in enumerate(versions[0].groups):
         share = text.percent(group.share, 1)
-        rows.append(
-            (group.label, share, *_cells([each.groups[place].change for each in versions], inconclusive))
-        )
+        rows.append((group.label, share, *_cells([each.groups[place] for each in versions], inconclusive)))
     return TextTable(
         title="",
         head=(head, "share", "before", *changes),
@@ -90,18 +84,17 @@ def group_table(
 
 def group_verdict(changes: GroupedChanges) -> str:
     """Count the groups that are better, worse, and inconclusive, in a sentence."""
-    found = [group.change.verdict for group in changes.groups]
+    found = [group.verdict for group in changes.groups]
     counts = [f"{found.count(word)} {_are(found.count(word))} {word}" for word in VERDICTS if word in found]
     return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
 
 
 def error_points(error: MarginalError) -> str:
     """Write an error in percentage points, with its interval."""
-    interval = error.interval
-    if error.debiased_error is None or interval is None or interval.low is None or interval.high is None:
+    found = error.debiased_error
+    if found.estimate is None or found.low is None or found.high is None:
         return text.UNDEFINED
-    low, high = text.points(interval.low), text.points(interval.high)
-    return f"{text.points(error.debiased_error)} [{low}, {high}]"
+    return f"{text.points(found.estimate)} [{text.points(found.low)}, {text.points(found.high)}]"
 
 
 def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:

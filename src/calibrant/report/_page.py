@@ -258,12 +258,16 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
     return [
         Contrast(
             title=f"{compared.first} {text.MINUS} {compared.second}",
-            difference=text.number(compared.difference.mse_difference),
-            interval=text.span(compared.difference.mse_low, compared.difference.mse_high),
-            root_difference=text.number(compared.difference.rms_difference),
-            root_interval=text.span(compared.difference.rms_low, compared.difference.rms_high),
+            difference=text.number(compared.difference.mse_difference.estimate),
+            interval=text.span(
+                compared.difference.mse_difference.low, compared.difference.mse_difference.high
+            ),
+            root_difference=text.number(compared.difference.rms_difference.estimate),
+            root_interval=text.span(
+                compared.difference.rms_difference.low, compared.difference.rms_difference.high
+            ),
             p_value=text.p_value(compared.difference.p_value),
-            p_reason=compared.difference.reasons.get("p_value", ""),
+            p_reason=compared.difference.reason or "",
             verdict=text.difference_verdict(compared),
             notes=_contrast_notes(report, compared),
         )

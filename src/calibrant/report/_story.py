@@ -100,7 +100,7 @@ class StoryPage(Printed):
             "lead": self.lead,
             "steps": plain(self.steps),
             "next": [{"for": what, "commands": [line for line, _ in lines]} for what, lines in self.next],
-            "demonstration": self.found.to_dict(),
+            "demonstration": plain(self.found),
         }
 
     def to_tables(self) -> tuple[Table, ...]:
@@ -222,13 +222,13 @@ def _rare(found: TaggerStory) -> StoryStep:
 def _rarest(found: TaggerStory) -> str:
     """Say how the rarest group fares, and how many groups have gained."""
     shared, grouped = found.shared_changes.groups, found.grouped_changes.groups
-    errors = [group.change.before.debiased_error or 0.0 for group in shared]
+    errors = [group.before.debiased_error.estimate or 0.0 for group in shared]
     largest = "The rarest tags have the largest error. " if errors[-1] == max(errors) else ""
     one_map = {
         "better": "One map for all makes them better too.",
         "worse": "One map for all makes them worse.",
-    }.get(shared[-1].change.verdict or "", "Whether one map for all makes them better is inconclusive.")
-    better = [group.change.verdict for group in grouped].count("better")
+    }.get(shared[-1].verdict or "", "Whether one map for all makes them better is inconclusive.")
+    better = [group.verdict for group in grouped].count("better")
     who = largest or "The rarest tags: "
     return f"{who}{one_map} A map for each group makes {better} of {len(grouped)} groups better."
 

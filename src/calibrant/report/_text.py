@@ -174,13 +174,12 @@ def direction_verdict(measurement: Measurement) -> str:
 
 def difference_verdict(compared: ModelDifference) -> str:
     """Return in a sentence which of two models is better calibrated, by the adjusted p-value."""
-    difference, p_value = compared.difference, compared.adjusted_p_value
-    if difference.mse_low is None or difference.mse_high is None or difference.mse_difference is None:
-        reason = difference.reasons.get("mse_low") or difference.reasons.get("mse_difference")
-        return f"The difference has no interval: {reason or 'the data do not say'}."
-    if p_value is None or p_value > 1 - difference.level:
+    difference, p_value = compared.difference.mse_difference, compared.adjusted_p_value
+    if difference.low is None or difference.high is None or difference.estimate is None:
+        return f"The difference has no interval: {difference.reason or 'the data do not say'}."
+    if p_value is None or p_value > 1 - compared.difference.level:
         return f"The comparison of {compared.first} and {compared.second} is inconclusive."
-    if difference.mse_difference < 0:
+    if difference.estimate < 0:
         return f"{compared.first} is better calibrated than {compared.second}."
     return f"{compared.second} is better calibrated than {compared.first}."
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from calibrant.records.table import Table
-from calibrant.results._base import Result
+from calibrant.records import Printed, Table
 from calibrant.results.bins import Bins
 from calibrant.results.drawing import BinIntervals
 from calibrant.results.events import EventTable
@@ -49,7 +48,7 @@ class TaggerStory:
 
 
 @dataclass(frozen=True)
-class Demonstration(Result):
+class Demonstration:
     """What `calibrant demo` tells.
 
     Attributes
@@ -75,7 +74,7 @@ class Demonstration(Result):
 
     def to_tables(self) -> tuple[Table, ...]:
         """Return what each recalibrator does to groups of tags, and the counts over time."""
-        named = {
+        named: dict[str, Printed] = {
             "one-map": self.tagger.shared_changes,
             "map-a-group": self.tagger.grouped_changes,
             "counts": self.events,

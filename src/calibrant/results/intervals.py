@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from typing import Annotated
 
-from calibrant.records import Record, Table, number, setting, warning
-from calibrant.records.table import fields_table
-from calibrant.results._base import Result
+from calibrant.records import Quantity, Record, number, setting, warning
 from calibrant.results.errors import Estimate
+
+DATA, DIFFERENCE, NEEDED, ASSUMED = "Data", "Difference", "Needed", "Assumed"
 
 FewPositives = Annotated[str | None, warning("Few positives or negatives carry the error.")]
 DominantCluster = Annotated[str | None, warning("One cluster has much of the weight.")]
@@ -108,117 +108,181 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
     weights_warning: Weights = None
 
 
-@dataclass(frozen=True)
-class ErrorDifference(Result):
-    """How two models' calibration errors differ on the same items (first minus second).
+class ErrorDifference(Record, frozen=True, kw_only=True):
+    """Difference of two models' calibration errors on the same items, first minus second."""
 
-    Attributes
-    ----------
-    level
-        Nominal coverage of each interval.
-    mse_first, mse_second
-        Signed debiased squared errors.
-    mse_difference
-        Their difference; negative when the first model is better calibrated.
-    mse_low, mse_high
-        Interval of the difference of squared errors, from paired cluster influence.
-    p_value
-        Two-sided p-value of "the squared errors are equal".
-    rms_difference
-        Difference of the root errors, sqrt(max(0, mse_first)) - sqrt(max(0, mse_second)).
-    rms_low, rms_high
-        A conservative interval of it, derived from the intervals of the difference and of each error.
-    relative_change
-        (second - first) / first of the root errors; None where the first error's interval reaches 0.
-    relative_low, relative_high
-        A conservative interval of it.
-    n
-        Number of items.
-    clusters
-        Number of clusters; None when items are taken as independent.
-    bin_size
-        Target number of pairs a bin of the estimator.
-    seed
-        Seed of the sign flips behind the variance; None when a generator was given.
-    reasons
-        For each field that is None, why.
-    calibration_map
-        If the second scores are the first after recalibration: ``"fixed"`` if the intervals treat the
-        calibration map as fixed and ignore the sampling error of the dev set, ``"resampled"`` if they include
-        it. None for two models.
-    """
+    n: Annotated[
+        float,
+        number(
+            "n",
+            "Items that both models have scores of.",
+            group=DATA,
+            unit="count",
+            headline=True,
+            short="n",
+        ),
+    ]
+    mse_first: Annotated[
+        float | None,
+        number(
+            "Squared error, first", "Debiased squared error of the first model, signed.", group=DIFFERENCE
+        ),
+    ]
+    mse_second: Annotated[
+        float | None,
+        number(
+            "Squared error, second", "Debiased squared error of the second model, signed.", group=DIFFERENCE
+        ),
+    ]
+    mse_difference: Annotated[
+        Quantity,
+        number(
+            "Squared errors, difference",
+            "Difference of the squared errors, with its paired interval: the one to quote. Below 0 the first "
+            "model is better calibrated, above 0 the second; that model need not be better otherwise. An "
+            "interval that contains 0 is inconclusive, which is not the same as equal.",
+            group=DIFFERENCE,
+            headline=True,
+            short="of squares",
+        ),
+    ]
+    p_value: Annotated[
+        float | None,
+        number(
+            "p-value",
+            "Two-sided test that the squared errors are equal.",
+            group=DIFFERENCE,
+            unit="p-value",
+            headline=True,
+            short="p",
+        ),
+    ]
+    rms_difference: Annotated[
+        Quantity,
+        number(
+            "Errors, difference",
+            "Difference of the root mean square errors. Its interval is conservative, so wider than it needs "
+            "to be.",
+            group=DIFFERENCE,
+            headline=True,
+            short="difference",
+        ),
+    ]
+    relative_change: Annotated[
+        Quantity,
+        number(
+            "Relative change",
+            "(second - first) / first of the root mean square errors, with a conservative interval: -0.6 is "
+            "a fall by 60 %. Undefined where the interval of the first error reaches 0.",
+            group=DIFFERENCE,
+        ),
+    ]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of each interval.", unit="percent", headline=True)
+    ]
+    bin_size: Annotated[int, setting("Pairs per bin", "Target number of pairs per bin of the estimator.")]
+    clusters: Annotated[
+        int | None,
+        setting("Clusters", "Clusters of items; null if items are taken as independent.", headline=True),
+    ] = None
+    seed: Annotated[
+        int | None,
+        setting(
+            "Seed",
+            "Seed of the sign flips behind the variance; null if a generator was given.",
+            unit="seed",
+            headline=True,
+        ),
+    ] = None
+    calibration_map: Annotated[
+        str | None,
+        setting(
+            "Calibration map",
+            "If the second scores are the first after recalibration: fixed if the intervals treat the "
+            "calibration map as fixed and ignore the sampling error of the dev set, so that they are about "
+            "this map and not about the method; resampled if they include it. Null for two models.",
+        ),
+    ] = None
+    reason: Annotated[
+        str | None, setting("Reason", "Reason why the p-value or the errors are undefined, if they are.")
+    ] = None
+    few_positives_warning: FewPositives = None
+    dominant_cluster_warning: DominantCluster = None
+    few_clusters_warning: FewClusters = None
+    weights_warning: Weights = None
 
-    level: float
-    mse_first: float | None
-    mse_second: float | None
-    mse_difference: float | None
-    mse_low: float | None
-    mse_high: float | None
-    p_value: float | None
-    rms_difference: float | None
-    rms_low: float | None
-    rms_high: float | None
-    relative_change: float | None
-    relative_low: float | None
-    relative_high: float | None
-    n: float
-    bin_size: int
-    clusters: int | None = None
-    seed: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
-    calibration_map: str | None = None
 
+class LabelPlan(Record, frozen=True, kw_only=True):
+    """Labels needed to see a calibration error, or a difference of two."""
 
-@dataclass(frozen=True)
-class LabelPlan(Result):
-    """How many labelled pairs an experiment needs, and what was assumed to find out.
+    goal: Annotated[
+        str,
+        setting(
+            "Goal",
+            "error (an interval that excludes 0) or difference (an interval that excludes no difference).",
+            headline=True,
+        ),
+    ]
+    labels: Annotated[
+        int | None,
+        number(
+            "Labels",
+            "Smallest number of labelled pairs with which the goal is reached as often as that; half of the "
+            "error takes five to ten times as many.",
+            group=NEEDED,
+            headline=True,
+        ),
+    ]
+    clusters: Annotated[
+        int | None,
+        number(
+            "Clusters",
+            "The same in clusters (sentences, documents); null if pairs are independent.",
+            group=NEEDED,
+        ),
+    ]
+    power: Annotated[
+        float,
+        setting("Power", "Wanted probability of reaching the goal.", unit="percent", headline=True),
+    ]
+    level: Annotated[float, setting("Level", "Level of the interval.", unit="percent", headline=True)]
+    error: Annotated[
+        float,
+        number("Error", "RMS calibration error assumed; of the worse model of two.", group=ASSUMED),
+    ]
+    difference: Annotated[
+        float | None,
+        number("Difference", "RMS difference assumed; null if the goal is an error.", group=ASSUMED),
+    ]
+    cluster_size: Annotated[int, number("Cluster size", "Pairs per cluster.", group=ASSUMED)]
+    label_correlation: Annotated[
+        float,
+        number(
+            "Label correlation",
+            "Correlation of two labels of one cluster, given their scores.",
+            group=ASSUMED,
+        ),
+    ]
+    mean_variance: Annotated[
+        float,
+        number(
+            "Mean of q (1 - q)", "Mean of q (1 - q) over the assumed scores or the pilot's.", group=ASSUMED
+        ),
+    ]
+    design_effect: Annotated[
+        float,
+        number(
+            "Design effect",
+            "1 + (cluster size - 1) times the label correlation. Labels grow by less, since clusters hardly "
+            "add to the noise of a calibrated model.",
+            group=ASSUMED,
+        ),
+    ]
+    assumptions: Annotated[tuple[str, ...], setting("Assumptions", "Each assumption in a sentence.")] = ()
+    reason: Annotated[
+        str | None, setting("Reason", "Reason why the number of labels is undefined, if it is.")
+    ] = None
 
-    Attributes
-    ----------
-    goal
-        ``error`` (an interval that excludes 0) or ``difference`` (an interval that excludes no difference).
-    labels
-        Smallest number of labelled pairs; None where even the largest number looked at is too small.
-    clusters
-        The same in clusters of ``cluster_size``; None when pairs are independent.
-    power
-        Wanted probability of success.
-    level
-        Level of the interval.
-    error
-        RMS calibration error assumed (of the worse model, when the goal is a difference).
-    difference
-        RMS difference assumed; None when the goal is an error.
-    cluster_size
-        Pairs a cluster.
-    label_correlation
-        Correlation of two labels of one cluster, given their scores.
-    mean_variance
-        Mean of p (1 - p) over the assumed or pilot scores.
-    design_effect
-        1 + (cluster_size - 1) * label_correlation.
-    assumptions
-        Each assumption in a sentence.
-    reasons
-        For each field that is None, why.
-    """
-
-    goal: str
-    labels: int | None
-    clusters: int | None
-    power: float
-    level: float
-    error: float
-    difference: float | None
-    cluster_size: int
-    label_correlation: float
-    mean_variance: float
-    design_effect: float
-    assumptions: list[str] = field(default_factory=list)
-    reasons: dict[str, str] = field(default_factory=dict)
-
-    def to_tables(self) -> tuple[Table, ...]:
-        """Return a row a field, the assumptions as notes."""
-        fields = {name: value for name, value in self.to_dict().items() if name != "assumptions"}
-        table = fields_table(fields, name="plan", caption="Labels needed")
-        return (replace(table, notes=tuple(f"Assumed: {each}" for each in self.assumptions)),)
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return the assumptions."""
+        yield from (("", f"Assumed: {each}") for each in self.assumptions)

@@ -75,9 +75,10 @@ def widened(
     the squared error of all varies over maps by as much less as there are more scores.
     """
     found = next((each for each in changes if each.change.before.measure == "smce"), None)
-    if found is None or found.map_deviation is None or found.fixed is None or difference.mse_low is None:
+    deviation = None if found is None else found.map_deviation.estimate
+    if found is None or deviation is None or found.fixed is None or difference.mse_difference.low is None:
         return difference
-    deviation = found.map_deviation * found.fixed.n / difference.n
+    deviation = deviation * found.fixed.n / difference.n
     error = error_interval(before, level=1 - (1 - difference.level) / 2)
     test = effective_clusters(before.cluster)
     return with_map_error(difference, deviation, error, test=test, dev=found.dev_clusters or 0.0)
@@ -85,20 +86,18 @@ def widened(
 
 def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
     """Explain which intervals include the sampling error of the map, and which do not, with the reason."""
-    done = [each for each in changes if each.map_deviation is not None]
+    done = [each for each in changes if each.map_deviation.estimate is not None]
     notes = []
     if done:
         fits = f"{done[0].draws - done[0].failed} maps fitted to resamples of {dev}"
         notes.append(f"Intervals of the change {MAPS['resampled']}: {fits}.")
     for each in changes:
-        if each.map_deviation is None:
+        why = each.map_deviation.reason
+        if why is not None:
             error = each.change.before
             what = CALLED.get(error.measure) or f"group {error.group}"
-            why = each.reasons["map_deviation"]
             notes.append(f"The interval of the change of {what} treats the calibration map as fixed: {why}.")
-    return notes + list(
-        dict.fromkeys(each.reasons["warning"] for each in changes if "warning" in each.reasons)
-    )
+    return notes + list(dict.fromkeys(each.warning for each in changes if each.warning is not None))
 
 
 def _scores(table: Predictions, threshold: float | None, progress: Progress | None) -> LabelledScores:

@@ -12,7 +12,13 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrato
 from calibrant.measure.classes import Groups, named_groups
 from calibrant.measure.groups import by_frequency, calibration_changes, with_verdicts
 from calibrant.recalibrate.changes import DRAWS
-from calibrant.results.groups import GroupChange, GroupedChanges, ResampledChange
+from calibrant.results.groups import (
+    GroupChange,
+    GroupedChanges,
+    MarginalChange,
+    ResampledChange,
+    label_of,
+)
 from calibrant.seeds import Seed
 from calibrant.workflow._class_parts import Labelled, labelled_scores
 from calibrant.workflow._mending import Mending
@@ -177,7 +183,12 @@ def changes_by_group(
     made = GroupedChanges(
         whole,
         tuple(
-            GroupChange(tuple(names), sum(known.get(name, 0) for name in names) / total, change)
+            GroupChange(
+                label=label_of(names),
+                classes=tuple(names),
+                share=sum(known.get(name, 0) for name in names) / total,
+                **{key: getattr(change, key) for key in MarginalChange.__struct_fields__},
+            )
             for names, change in zip(named_groups(members).values(), parts, strict=True)
         ),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
@@ -70,7 +71,7 @@ def plan(
         label_correlation=label_correlation,
     )
     if clustered and cluster_size == 1:
-        return replace(found, assumptions=[*found.assumptions, LEFT_OUT])
+        return msgspec.structs.replace(found, assumptions=(*found.assumptions, LEFT_OUT))
     return found
 
 

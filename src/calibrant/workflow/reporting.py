@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
@@ -298,7 +300,7 @@ def _of_map(difference: ErrorDifference, before: EventSource, mended: _Mended) -
     """Include the sampling error of the calibration map where dev was resampled; say which it is."""
     if mended.recalibrator is None:
         return difference
-    difference = replace(difference, calibration_map="fixed")
+    difference = msgspec.structs.replace(difference, calibration_map="fixed")
     if before.event not in ("binary", "pooled") or not isinstance(before.source, Pairs):
         return difference
     return widened(difference, mended.resampled, before.source)

@@ -259,7 +259,7 @@ def outcome_of(source: Pairs, *, wald: bool = False) -> Outcome:
         _squared(found.low),
         _squared(found.high),
         number(test.p_value),
-        tuple(sorted(name for name, value in found.to_dict().items() if name.endswith("warning") and value)),
+        warnings_of(found.to_dict()),
         extra,
     )
 
@@ -273,15 +273,15 @@ def _squared(value: float | None) -> float:
     return math.nan if value is None else value**2
 
 
-def warnings_of(reasons: Mapping[str, str], fields: Mapping[str, object]) -> tuple[str, ...]:
-    """Names among a record's reasons that do not explain an undefined field.
+def warnings_of(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """Names of the warnings that a record has.
 
     Examples
     --------
-    >>> warnings_of({"low": "no residuals vary", "few clusters": "only 5"}, {"low": None, "high": 1.0})
-    ('few clusters',)
+    >>> warnings_of({"low": None, "few_clusters_warning": "only 5", "weights_warning": None})
+    ('few_clusters_warning',)
     """
-    return tuple(sorted(name for name in reasons if name not in fields))
+    return tuple(sorted(name for name, value in fields.items() if name.endswith("warning") and value))
 
 
 @dataclass(frozen=True)
@@ -487,11 +487,11 @@ class DifferenceDesign:
         found = error_difference(first, second, level=LEVEL, seed=rng)
         return [
             Outcome(
-                number(found.mse_difference),
-                number(found.mse_low),
-                number(found.mse_high),
+                number(found.mse_difference.estimate),
+                number(found.mse_difference.low),
+                number(found.mse_difference.high),
                 number(found.p_value),
-                warnings_of(found.reasons, found.to_dict()),
-                (number(found.rms_low), number(found.rms_high)),
+                warnings_of(found.to_dict()),
+                (number(found.rms_difference.low), number(found.rms_difference.high)),
             )
         ]

@@ -82,14 +82,16 @@ def change_row(change: MarginalChange) -> Row:
     before, after, paired = change.before, change.after, change.difference
     row: Row = {"measure": measure_name(before), "n": before.n, "tags": before.classes}
     for key, error in (("before", before), ("after", after)):
-        interval = error.interval
         row[f"plug-in {key}"] = error.calibration_error
-        row[f"debiased {key}"] = error.debiased_error
-        row[f"{key}, low"] = None if interval is None else interval.low
-        row[f"{key}, high"] = None if interval is None else interval.high
-    row["change"] = change.relative_change
-    for name in ("mse_difference", "mse_low", "mse_high", "p_value"):
-        row[name] = None if paired is None else getattr(paired, name)
+        row[f"debiased {key}"] = error.debiased_error.estimate
+        row[f"{key}, low"] = error.debiased_error.low
+        row[f"{key}, high"] = error.debiased_error.high
+    row["change"] = change.relative_change.estimate
+    squares = None if paired is None else paired.mse_difference
+    row["mse_difference"] = None if squares is None else squares.estimate
+    row["mse_low"] = None if squares is None else squares.low
+    row["mse_high"] = None if squares is None else squares.high
+    row["p_value"] = None if paired is None else paired.p_value
     return row
 
 
@@ -133,7 +135,6 @@ def group_rows(tagset: Tagset) -> list[Row]:
         part = tagset.test.part(subset(tagset, measure))
         found = calibration_in_the_large(part.label, part.score, clusters=part.sentence).difference
         floor = noise_floors(adaptive(pairs(part.label, part.score), count=BIN_COUNT), seed=0)
-        assert error.interval is not None
         members = [
             tag for tag, home in zip(tagset.tags, homes, strict=True) if error.group in (None, str(home + 1))
         ]
@@ -151,9 +152,9 @@ def group_rows(tagset: Tagset) -> list[Row]:
                 "tokens": len(np.unique(part.token)),
                 "positives": error.positives,
                 "plug-in": error.calibration_error,
-                "debiased": error.debiased_error,
-                "low": error.interval.low,
-                "high": error.interval.high,
+                "debiased": error.debiased_error.estimate,
+                "low": error.debiased_error.low,
+                "high": error.debiased_error.high,
                 "floor": floor["rms_calibration_error"].mean,
                 "floor, high": floor["rms_calibration_error"].high,
                 "gap": found.estimate,
@@ -180,8 +181,8 @@ def resampled_rows(tagset: Tagset, draws: int, seed: int) -> list[Row]:
         )
         for each in found:
             row = {"tagger": tagset.title, **condition._asdict(), **change_row(each.change)}
-            numbers = {"map deviation": each.map_deviation, "draws": each.draws - each.failed}
-            ends = {"after, low": each.after_low, "after, high": each.after_high}
+            numbers = {"map deviation": each.map_deviation.estimate, "draws": each.draws - each.failed}
+            ends = {"after, low": each.after.low, "after, high": each.after.high}
             rows.append(row | ends | numbers)
     return rows
 

@@ -116,9 +116,9 @@ def _difference_columns(found: ErrorDifference) -> Row:
     return {
         "first": found.mse_first,
         "second": found.mse_second,
-        "difference": found.mse_difference,
-        "low": found.mse_low,
-        "high": found.mse_high,
+        "difference": found.mse_difference.estimate,
+        "low": found.mse_difference.low,
+        "high": found.mse_difference.high,
         "p": found.p_value,
     }
 

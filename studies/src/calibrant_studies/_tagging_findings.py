@@ -78,9 +78,10 @@ def _twitter(models: Models) -> Iterator[Finding]:
 def _ratio(before: Evaluated, after: Evaluated, query: str, paper: str) -> Finding:
     """Ratio of two squared errors: the thesis' miscalibration is the squared error."""
     found = pooled_difference(before, after, query)
+    relative = found.relative_change
     ratio, low, high = (
         None if change is None else (1 + change) ** 2
-        for change in (found.relative_change, found.relative_low, found.relative_high)
+        for change in (relative.estimate, relative.low, relative.high)
     )
     stated = query == "V"
     verdict: Verdict | None
@@ -100,7 +101,8 @@ def _ratio(before: Evaluated, after: Evaluated, query: str, paper: str) -> Findi
 
 
 def _interval(found: ErrorDifference) -> str:
-    return f"{found.mse_difference:.2g} [{found.mse_low:.2g}, {found.mse_high:.2g}]"
+    squares = found.mse_difference
+    return f"{squares.estimate:.2g} [{squares.low:.2g}, {squares.high:.2g}]"
 
 
 def _verdict(holds: bool) -> Verdict:
@@ -139,7 +141,8 @@ def _newswire(name: str, models: Models, tables: Tables) -> Iterator[Finding]:
 
 
 def _difference(key: str, text: str, found: ErrorDifference, paper: Literal["above 0", "about 0"]) -> Finding:
-    value, low, high = found.mse_difference, found.mse_low, found.mse_high
+    squares = found.mse_difference
+    value, low, high = squares.estimate, squares.low, squares.high
     assert value is not None
     assert low is not None
     assert high is not None

@@ -187,26 +187,27 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
     bayes, logistic = (_checked(p) for p in pair.both)
     difference = error_difference(bayes, logistic)
     plug_in = [rms_calibration_error_of(adaptive(p, size=BIN_SIZE[name])) for p in (bayes, logistic)]
+    relative = difference.relative_change
     ratio, low, high = (
-        None if change is None else 1 + change
-        for change in (difference.relative_change, difference.relative_low, difference.relative_high)
+        None if change is None else 1 + change for change in (relative.estimate, relative.low, relative.high)
     )
-    larger = difference.rms_low is not None and difference.rms_low > 0
+    squares, roots = difference.mse_difference, difference.rms_difference
+    larger = roots.low is not None and roots.low > 0
     return [
         Finding(
             f"{name}/mse_difference",
             f"{name}: debiased squared error, naive Bayes minus logistic regression",
-            difference.mse_difference,
-            difference.mse_low,
-            difference.mse_high,
+            squares.estimate,
+            squares.low,
+            squares.high,
             note="paired interval",
         ),
         Finding(
             f"{name}/rms_difference",
             f"{name}: debiased error, naive Bayes minus logistic regression",
-            difference.rms_difference,
-            difference.rms_low,
-            difference.rms_high,
+            roots.estimate,
+            roots.low,
+            roots.high,
             "naive Bayes larger",
             "agrees" if larger else "differs",
             "paired interval, conservative",
