@@ -90,11 +90,11 @@ from calibrant.results.scores import (
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 from calibrant.results.significance import (
     Comparison,
-    CorrectedTest,
     Detectable,
     McNemarTest,
     MeanInterval,
     PairedTest,
+    PlainTest,
     ResampledTest,
     SystemMean,
     SystemPair,
@@ -131,7 +131,6 @@ __all__ = [
     "CorpDecomposition",
     "CorrectedCounts",
     "CorrectedMean",
-    "CorrectedTest",
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
@@ -168,6 +167,7 @@ __all__ = [
     "OrderEffect",
     "PairAgreement",
     "PairedTest",
+    "PlainTest",
     "PlugInErrors",
     "PrecisionRecall",
     "Propagated",
