@@ -147,7 +147,8 @@ def test_an_unknown_study_lists_the_known_ones(run: Run) -> None:
     assert "synthetic" in ran.err
 
 
-def test_a_study_goes_nowhere_without_its_folder(run: Run, tmp_path: Path) -> None:
-    ran = run("study", "synthetic", "-o", tmp_path / "none")
+def test_a_study_does_not_run_if_its_folder_is_a_file(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = run("study", "synthetic", "-o", tmp_path / "file")
     assert ran.code == 2
     assert "is not a folder" in ran.err

@@ -211,6 +211,14 @@ def test_one_who_labels_at_random_is_found() -> None:
     assert len(found.by_pair) == 6
 
 
+def test_agreement_without_an_annotator_is_that_of_the_others() -> None:
+    given = {"ann": [1, 2, None, 2], "bob": [1, 2, 2, 2], "cyd": [1, 1, 1, 2]}
+    others = {name: labels for name, labels in given.items() if name != "bob"}
+    found = Ratings.from_lists(given).without(1)
+    assert found.annotators == ("ann", "cyd")
+    assert agreement(found) == agreement(Ratings.from_lists(others))
+
+
 def test_perfect_agreement_has_an_interval_that_is_not_a_point() -> None:
     found = agreement(Ratings.from_lists({"a": [1, 2] * 5, "b": [1, 2] * 5}))
     assert (found.cohen_kappa.estimate, found.cohen_kappa.high) == (1, 1)

@@ -80,9 +80,10 @@ def test_a_page_is_not_made_where_there_is_none(tmp_path: Path) -> None:
     assert [path.name for path in save(STUDY, {}, tmp_path)] == ["tiny.json"]
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_a_missing_folder_is_created_and_a_file_is_refused(tmp_path: Path) -> None:
+    (written,) = save(STUDY, {}, tmp_path / "new" / "folder")
     with pytest.raises(InputError, match="is not a folder"):
-        save(STUDY, {}, tmp_path / "none")
+        save(STUDY, {}, written)
 
 
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:

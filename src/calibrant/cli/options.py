@@ -91,6 +91,9 @@ _PRINTING = (
         "[default: all; csv: the first]",
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+    click.option(
+        "--meanings", is_flag=True, help="Explain each number below the tables of text, md, latex and tabular."
+    ),
 )
 
 
@@ -104,10 +107,13 @@ class Printing:
         One of `FORMATS`.
     table
         Name of a table to print alone; None for all (in CSV, the first).
+    meanings
+        Explain each number below the tables.
     """
 
     shape: str
     table: str | None = None
+    meanings: bool = False
 
     def show(
         self, found: Printed, lines: Callable[[], Sequence[str]] | None = None, *, err: bool = False
@@ -119,7 +125,11 @@ class Printing:
         if self.shape == "text":
             from calibrant.cli.text import show
 
-            show(found.to_text().splitlines() if lines is None else lines(), err=err)
+            said = [*lines()] if lines is not None else found.to_text().splitlines()
+            if self.meanings:
+                texts = {text.casefold(): text for each in found.to_tables() for text in each.meanings()}
+                said += ["", "Meanings", *(f"  {text}" for text in texts.values())]
+            show(said, err=err)
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
 
@@ -127,23 +137,28 @@ class Printing:
         if self.shape == "json":
             return f"{found.to_json(indent=2)}\n"
         if self.shape == "md":
-            return found.to_markdown(self.table)
+            return found.to_markdown(self.table, meanings=self.meanings)
         if self.shape == "csv":
             return found.to_csv(self.table)
-        return found.to_latex(self.table, tabular=self.shape == "tabular")
+        return found.to_latex(self.table, tabular=self.shape == "tabular", meanings=self.meanings)
 
 
 def printing(function: Callable[..., None]) -> Callable[..., None]:
     """Add how the result is printed; the command gets it as ``printing``."""
 
     @wraps(function)
-    def command(*args: Any, shape: str | None, table: str | None, as_json: bool, **options: Any) -> None:
+    def command(
+        *args: Any, shape: str | None, table: str | None, as_json: bool, meanings: bool, **options: Any
+    ) -> None:
         if as_json and shape not in (None, "json"):
             raise click.UsageError(f"--json and --format {shape} ask for different things: leave one out.")
         shape = "json" if as_json else shape or "text"
         if table is not None and shape in ("text", "json"):
             raise click.UsageError("--table goes with --format md, latex, tabular or csv.")
-        function(*args, printing=Printing(shape, table), **options)
+        if meanings and shape in ("csv", "json"):
+            hint = "CSV has them in its column meaning" if shape == "csv" else "the JSON Schemas have them"
+            raise click.UsageError(f"--meanings goes with text, md, latex or tabular: {hint}.")
+        function(*args, printing=Printing(shape, table, meanings), **options)
 
     return added(command, _PRINTING)
 

@@ -26,9 +26,12 @@ from calibrant.exceptions import InputError
 from calibrant.results.significance import Comparison, PairedTest, SystemMean, SystemPair
 from calibrant.seeds import Seed, number
 
-TOO_SURE = "folds share training data, so the plain t, p-value and intervals are too sure"
-CORRECTED = "the corrected ones allow for it"
-UNDECIDED = "only the corrected ones, which need the ratio of test to training data, can say which is better"
+ALLOWED = "folds share training data, which the intervals, t and the p-values allow for"
+IGNORED = (
+    "folds share training data, which the intervals, t and the p-values ignore: they are too sure, and "
+    "do not say which system is better without the ratio of test to training data"
+)
+PLAIN = "the interval ignores that folds share training data"
 UNKNOWN_RATIO = (
     "give --test-train-ratio, 1 / (k - 1) for k folds, "
     "or a column repeat that says which folds are of one cross-validation"
@@ -70,8 +73,8 @@ def compare_systems(
     repeat
         (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
     test_train_ratio
-        Size of a fold's test data over that of its training data. None, and no ``repeat``: the corrected
-        tests are None.
+        Size of a fold's test data over that of its training data. None, and no ``repeat``: the intervals of
+        folds ignore that these share training data, and a warning says so.
     clusters
         (n,) what items belong to.
     alternative
@@ -96,8 +99,8 @@ def compare_systems(
     --------
     >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
     >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
-    >>> round(found.pairs[0].t, 3), found.pairs[0].corrected
-    (0.921, None)
+    >>> print(f"{found.pairs[0].t:.3f}", found.pairs[0].difference.warning)
+    0.921 the interval ignores that folds share training data
     """
     _checks.one_of(unit, ("fold", "item"), "unit")
     _checks.one_of(alternative, ALTERNATIVES, "alternative")
@@ -128,6 +131,9 @@ def compare_systems(
             for codes, pair in zip(tests, pairs, strict=True)
         ]
     means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
+    if unit == "fold" and ratio is None:
+        means = [replace(each, mean=replace(each.mean, warning=PLAIN)) for each in means]
+        pairs = [replace(each, difference=replace(each.difference, warning=PLAIN)) for each in pairs]
     return Comparison(
         unit=unit,
         n=table.shape[1],
@@ -144,7 +150,7 @@ def compare_systems(
         samples=samples,
         seed=seeded,
         warning=means[0].warning,
-        folds_warning=None if unit == "item" else f"{TOO_SURE}; {why}",
+        folds_warning=why or None,
         pairs_warning=ONE_SYSTEM if len(table) == 1 else None,
     )
 
@@ -162,24 +168,24 @@ def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
 def _known_ratio(
     unit: str, repeat: ArrayLike | None, given: float | None, n: int
 ) -> tuple[int | None, float | None, str]:
-    """Number of repeats, ratio of test to training data, and the test that folds need."""
+    """Number of repeats, ratio of test to training data, and the warning on folds."""
     if unit == "item":
         if given is not None or repeat is not None:
             message = "scores of items have no repeats and no ratio of test to training data"
             raise InputError(message, "leave them out, or name folds", code="parameter")
         return None, None, ""
     if repeat is None:
-        return None, given, f"{UNDECIDED}: {UNKNOWN_RATIO}" if given is None else CORRECTED
+        return None, given, f"{IGNORED}: {UNKNOWN_RATIO}" if given is None else ALLOWED
     codes, names = _checks.cluster_codes(repeat, "repeat")
     _checks.same_length("repeat", len(codes), "each system", n)
     folds = np.bincount(codes)
     if given is not None:
-        return len(names), given, CORRECTED
+        return len(names), given, ALLOWED
     if folds.min() != folds.max():
-        return len(names), None, f"{UNDECIDED}: {UNEQUAL}"
+        return len(names), None, f"{IGNORED}: {UNEQUAL}"
     if folds[0] == 1:
-        return len(names), None, f"{UNDECIDED}: {SINGLE}"
-    return len(names), 1 / (int(folds[0]) - 1), CORRECTED
+        return len(names), None, f"{IGNORED}: {SINGLE}"
+    return len(names), 1 / (int(folds[0]) - 1), ALLOWED
 
 
 def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -202,7 +208,7 @@ def _adjusted(
     level: float,
 ) -> list[SystemPair]:
     """Pairs with p-values adjusted for their number."""
-    p_values = [(test.corrected or test).p_value for test in tests.values()]
+    p_values = [test.p_value for test in tests.values()]
     holm = adjusted_p_values(p_values)
     hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
     decided = unit == "item" or ratio is not None

@@ -136,14 +136,15 @@ class Ratings:
         return codes
 
     def without(self, annotator: int) -> Ratings:
-        """Leave an annotator's labels out; names and codes stay."""
+        """Leave an annotator out; the codes of later annotators decrease by one, items and labels stay."""
         kept = self.annotator != annotator
+        others = self.annotator[kept]
         return Ratings(
             self.item[kept],
-            self.annotator[kept],
+            others - (others > annotator),
             self.label[kept],
             self.items,
-            self.annotators,
+            self.annotators[:annotator] + self.annotators[annotator + 1 :],
             self.labels,
         )
 

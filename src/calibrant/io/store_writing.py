@@ -104,7 +104,7 @@ class StoreWriter:
         try:
             foreign = self._folder.exists() and _is_foreign(self._folder)
             if not foreign:
-                self._folder.mkdir(exist_ok=True)
+                self._folder.mkdir(parents=True, exist_ok=True)
                 self._lock = _locked(self._folder)
                 parts.mkdir(exist_ok=True)
         except OSError as error:

@@ -6,7 +6,7 @@ A field of a `calibrant.records.Record` is declared in its annotation, such as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
@@ -49,6 +49,10 @@ class Field:
         Whether the first rows matter most.
     digits
         Decimals of a number in a column of its own.
+    signed
+        Whether a positive number is printed with a plus sign.
+    brief
+        Whether only the first table of a part is shown.
     kind
         Type of the record, or of the rows, that the field contains.
     """
@@ -66,6 +70,8 @@ class Field:
     most: int | None = None
     ranked: bool = False
     digits: int = 4
+    signed: bool = False
+    brief: bool = False
     kind: type[msgspec.Struct] | None = None
 
     @property
@@ -77,7 +83,7 @@ class Field:
         """Return the field's value in a record, and the reason that its part gives for undefined values."""
         holder, value = None, record
         for name in self.path:
-            holder, value = value, None if value is None else getattr(value, name)
+            holder, value = value, None if value is None else _inner(value, name)
         return value, getattr(holder, "reason", None)
 
     def in_(self, record: Any) -> bool:
@@ -85,12 +91,19 @@ class Field:
         for name in self.path:
             if record is None:
                 return False
-            record = getattr(record, name)
+            record = _inner(record, name)
         return record is not None or self.kind is None
+
+
+def _inner(value: Any, name: str) -> Any:
+    """A field of a record, or an entry of a mapping."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name)
 
 
 def name(label: str, meaning: str) -> msgspec.Meta:
     """Declare what tells a record from others of its kind; it heads the record's row in a table.
+
+    A mapping, such as the settings of a candidate, makes one column per key.
 
     Examples
     --------
@@ -111,12 +124,13 @@ def number(
     interval: Interval | None = None,
     short: str = "",
     digits: int = 4,
+    signed: bool = False,
 ) -> msgspec.Meta:
     """Declare a number: a `Quantity`, or a float or an integer.
 
     ``interval=False`` declares that a `Quantity` never has an interval; ``interval="only"`` that a column
     shows its interval alone, because the estimate is in another. ``digits`` are the decimals that a column of
-    this number shows. A float that is None is undefined if its record has a field ``reason``, and was not
+    this number shows; ``signed`` numbers, such as differences, have a plus sign if they are positive. A float that is None is undefined if its record has a field ``reason``, and was not
     asked for otherwise.
 
     Examples
@@ -134,6 +148,7 @@ def number(
         headline=headline,
         short=short,
         digits=digits,
+        signed=signed,
         **({} if interval is None else {"interval": interval}),
     )
 
@@ -162,17 +177,17 @@ def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = Fa
     return _meta("rows", label, meaning, most=most, ranked=ranked)
 
 
-def part(label: str, meaning: str, *, group: str = "") -> msgspec.Meta:
+def part(label: str, meaning: str, *, group: str = "", brief: bool = False) -> msgspec.Meta:
     """Declare a record inside a record, whose numbers appear among those of the whole.
 
-    The tables of a record with rows follow those of the whole instead.
+    The tables of a record with rows follow those of the whole instead; the first one alone if it is ``brief``.
 
     Examples
     --------
     >>> part("Test", "Test of calibration.").title
     'Test'
     """
-    return _meta("part", label, meaning, group=group)
+    return _meta("part", label, meaning, group=group, brief=brief)
 
 
 def warning(meaning: str) -> msgspec.Meta:

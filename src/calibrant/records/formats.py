@@ -37,7 +37,7 @@ LATEX = str.maketrans(
     }
 )
 LIGATURE = re.compile(r"([-',])(?=\1)")
-NUMBER = re.compile(r"(?P<minus>-?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
+NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<digits>\d+(?:[,.]\d+)*)(?:e(?P<power>[+-]\d+))?")
 FEW = 2  # decimals of what is no share: nothing of it is too small for them
 LONG = 60  # characters of a text beyond which LaTeX may break lines in it
 
@@ -60,6 +60,10 @@ class Undefined:
 
 class PValue(float):
     """A p-value in a column of other numbers."""
+
+
+class Signed(float):
+    """A number that has a plus sign if it is positive, such as a difference."""
 
 
 Ends = tuple[float | None, float | None]
@@ -248,7 +252,7 @@ def latex_text(text: str) -> str:
 
 
 def latex_number(text: str) -> str:
-    r"""Write numbers for LaTeX: a true minus, and powers of ten.
+    r"""Write numbers for LaTeX: true signs, and powers of ten.
 
     Examples
     --------
@@ -259,10 +263,10 @@ def latex_number(text: str) -> str:
 
 
 def _in_math(match: re.Match[str]) -> str:
-    if not match["minus"] and not match["power"]:
+    if not match["sign"] and not match["power"]:
         return match[0]
     power = rf" \times 10^{{{int(match['power'])}}}" if match["power"] else ""
-    return f"${match['minus']}{match['digits'].replace(',', '{,}')}{power}$"
+    return f"${match['sign']}{match['digits'].replace(',', '{,}')}{power}$"
 
 
 def _alignment(columns: Sequence[Column], rows: Rows) -> Iterable[str]:
@@ -349,6 +353,8 @@ def word(cell: Cell, column: Column) -> str:
     --------
     >>> word((0.1, 0.2), Column("x", "x", "interval")), word(Undefined("few"), Column("x", "x"))
     ('[0.1000, 0.2000]', '-')
+    >>> word(Signed(0.1), Column("x", "x"))
+    '+0.1000'
     """
     if cell is None:
         return ""
@@ -359,7 +365,8 @@ def word(cell: Cell, column: Column) -> str:
     if isinstance(cell, tuple):
         return f"[{', '.join('' if end is None else _digits(end, column) for end in cell)}]"
     small = (column.kind == "p-value" or isinstance(cell, PValue)) and cell < 1e-4
-    return "< 0.0001" if small else _digits(cell, column)
+    sign = "+" if isinstance(cell, Signed) and cell > 0 else ""
+    return "< 0.0001" if small else f"{sign}{_digits(cell, column)}"
 
 
 def _digits(value: float, column: Column) -> str:

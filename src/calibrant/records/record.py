@@ -14,10 +14,10 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
-from calibrant.records.formats import Cell, Column, PValue, Undefined
+from calibrant.records.formats import Cell, Column, PValue, Signed, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
 from calibrant.records.words import between as span
-from calibrant.records.words import first_line, lower, number, percent
+from calibrant.records.words import first_line, lower, number, percent, setting
 
 SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
@@ -77,11 +77,18 @@ class Printed:
 
         Tables of which a terminal shows a part have ``most`` rows, if that is given.
         """
-        tables = (
-            each if most is None or each.most is None else replace(each, most=most)
-            for each in self.to_tables()
-        )
-        return "\n".join(each.to_text(meanings=meanings) for each in tables)
+        said: set[str] = set()
+        lines = []
+        for each in self.to_tables():
+            notes = tuple(note for note in each.notes if note not in said)
+            said |= self._said_once() & {*notes}
+            shown = replace(each, notes=notes, most=most if most and each.most else each.most)
+            lines.append(shown.to_text(meanings=meanings))
+        return "\n".join(lines)
+
+    def _said_once(self) -> set[str]:
+        """Notes that a terminal shows at the first of the tables that have them."""
+        return set()
 
     def to_markdown(self, table: str | None = None, *, meanings: bool = False) -> str:
         """Return the record's tables in Markdown, or the one of a name."""
@@ -185,6 +192,13 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
         lines = (f"  {label:<{width}}  {value}\n" for label, value in said.items())
         return f"{tables}\nHow\n{''.join(lines)}"
 
+    def _said_once(self) -> set[str]:
+        """Return every warning in the record, those of its rows too."""
+        values = [(each.name, getattr(self, each.name)) for each in fields_of(type(self))]
+        inside = [record for _, value in values for record in (value if isinstance(value, tuple) else [value])]
+        own = {value for name, value in values if name.endswith("warning") and isinstance(value, str)}
+        return own.union(*(each._said_once() for each in inside if isinstance(each, Record)))
+
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the first table as dictionaries."""
         return self.to_tables()[0].to_rows()
@@ -259,6 +273,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             Column("reason", "", "reason"),
             Column("meaning", "", "meaning"),
         )
+        own = (each for each in fields_of(type(self)) if each.role == "name")
+        said = ", ".join(worded(getattr(self, each.name)) for each in own)
         empty = {place for place in (4, 5) if all(row[place] is None for row in rows)}
         kept = [place for place in range(len(columns)) if place not in empty]
         if rows:
@@ -268,7 +284,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
                 tuple(tuple(row[place] for place in kept) for row in rows),
                 self._caption(),
                 self._notes(),
-                _title(type(self)),
+                f"{_title(type(self))}{f': {said}' if said else ''}",
             )
 
     def _notes(self) -> tuple[str, ...]:
@@ -278,7 +294,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def _inner_tables(self, field: Field) -> Iterator[Table]:
         """The tables of a record inside, under its name."""
         inner = getattr(self, field.name)
-        for each in () if inner is None else inner.to_tables():
+        tables = () if inner is None else inner.to_tables()
+        for each in tables[:1] if field.brief else tables:
             title = f"{field.label}: {lower(each.title)}" if each.title else ""
             yield replace(each, name=f"{field.name}.{each.name}", title=title)
 
@@ -308,7 +325,7 @@ def columns_of(
     """
     own = numbers_of(type(records[0]) if records else kind or Record)
     headline = [each for each in own if each.role == "number" and each.headline]
-    names = [each for each in own if each.role == "name"]
+    names = [each for field in own if field.role == "name" for each in _keys(field, records)]
     shown = names + (headline or [each for each in own if each.role != "name"])
     if records:
         shown = [each for each in shown if any(each.in_(record) for record in records)]
@@ -330,6 +347,15 @@ def columns_of(
             row += compress(cells(*each.of(record), each), PLACES[each.interval])
         rows.append(tuple(row))
     return tuple(columns), tuple(rows)
+
+
+def _keys(field: Field, records: Sequence[Record]) -> list[Field]:
+    """A field, or one field per key if it is a mapping in each record."""
+    values = [field.of(record)[0] for record in records]
+    if not values or not all(isinstance(value, Mapping) for value in values):
+        return [field]
+    keys = dict.fromkeys(key for value in values for key in value)
+    return [replace(field, path=(*field.path, key), label=key.replace("_", " ")) for key in keys]
 
 
 class Quantity(Record, frozen=True):
@@ -392,7 +418,9 @@ def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
 def _number(value: float | None, reason: str | None, field: Field) -> Cell:
     if value is None:
         return None if reason is None else Undefined(reason)
-    return PValue(value) if field.unit == "p-value" else value
+    if field.unit == "p-value":
+        return PValue(value)
+    return Signed(value) if field.signed else value
 
 
 def worded(value: Any, unit: str | None = None) -> str:
@@ -401,7 +429,7 @@ def worded(value: Any, unit: str | None = None) -> str:
     Examples
     --------
     >>> worded(None), worded(True), worded(1200), worded(("a", "b")), worded({"x": 0.5})
-    ('', 'yes', '1,200', 'a, b', 'x: 0.5000')
+    ('', 'yes', '1,200', 'a, b', 'x: 0.5')
     """
     if value is None:
         return ""
@@ -415,7 +443,7 @@ def worded(value: Any, unit: str | None = None) -> str:
         return f"{value}" if unit == "seed" else f"{value:,}"
     if unit == "percent":
         return percent(value)
-    return number(value) if isinstance(value, float) else str(value)
+    return setting(value) if isinstance(value, float) else str(value)
 
 
 def _has_numbers(field: Field) -> bool:
@@ -468,7 +496,7 @@ def _warnings(record: Record) -> Iterator[tuple[str, str]]:
         if each.name.endswith("warning") and isinstance(value, str):
             yield "", value
         elif isinstance(value, Record):
-            label = each.label if each.role == "number" else ""
+            label = each.label if each.role in ("number", "plain") else ""
             yield from ((label, text) for _, text in _warnings(value))
 
 
@@ -481,4 +509,4 @@ def _warnings_of_rows(records: Sequence[Record]) -> Iterator[str]:
             found.setdefault(text, []).append(", ".join(worded(each.of(record)[0]) for each in names))
     for text, about in found.items():
         more = f" and {len(about) - 3} more" if len(about) > 3 else ""
-        yield f"{'; '.join(about[:3])}{more}: {text}" if any(about) else text
+        yield f"{'; '.join(about[:3])}{more}: {text}" if any(about) and len(records) > 1 else text

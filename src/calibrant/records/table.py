@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant.exceptions import InputError
@@ -93,6 +94,11 @@ class Table:
                 if any(isinstance(end, float) and not math.isfinite(end) for end in ends):
                     raise ValueError(f"table {self.name!r} holds {cell!r}; undefined values need a reason")
 
+    def rounded(self, digits: int) -> Table:
+        """Return the table with at most so many decimals in each column."""
+        columns = tuple(replace(column, digits=min(column.digits, digits)) for column in self.columns)
+        return replace(self, columns=columns)
+
     def to_text(self, *, meanings: bool = False) -> str:
         """Return the table for a terminal; with ``meanings``, the sentence on each number below it."""
         head = [self.title or self.caption] if self.title or self.caption else []
@@ -153,13 +159,14 @@ class Table:
             ]
             more = f" and {counted(len(places) - NAMED, 'cell')} more" if len(places) > NAMED else ""
             undefined.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
-        return (*self.notes, *undefined, *(self._meanings() if meanings else ()))
+        return (*self.notes, *undefined, *(self.meanings() if meanings else ()))
 
-    def _meanings(self) -> Iterable[str]:
-        """The sentence on each row, or on each column."""
+    def meanings(self) -> Iterable[str]:
+        """Return the sentence on each row, or on each column."""
         kinds = [column.kind for column in self.columns]
         if "meaning" not in kinds:
-            yield from (f"{each.heading}: {each.meaning}" for each in self.columns if each.meaning)
+            own = {each.name: each for each in reversed(self.columns) if each.meaning}
+            yield from (f"{each.heading}: {each.meaning}" for each in reversed(own.values()))
             return
         yield from (f"{row[kinds.index('name')]}: {row[kinds.index('meaning')]}" for row in self.rows)
 
@@ -226,14 +233,35 @@ def warnings_of(reasons: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def named(tables: Sequence[Table], name: str | None) -> Table:
-    """Return the table of that name, the first for None."""
+    """Return the table of that name, the first for None.
+
+    The heading of a table, and a part of a dotted name, name it too; of several tables the first is meant.
+    Case does not count, and neither does the sign between words.
+
+    Examples
+    --------
+    >>> tables = [Table("numbers", (), ()), Table("by_pair", (), (), title="Pairs")]
+    >>> [named([*tables, Table("scores.by_class", (), ())], name).name for name in ("pairs", "By-Class")]
+    ['by_pair', 'scores.by_class']
+    """
     if name is None:
         return tables[0]
-    for table in tables:
-        if table.name == name:
-            return table
+    wanted = _key(name)
+    ways = (
+        lambda table: [_key(table.name)],
+        lambda table: [_key(table.title)],
+        lambda table: _key(table.name).split("."),
+    )
+    for names_of in ways:
+        for table in tables:
+            if wanted in names_of(table):
+                return table
     known_names = ", ".join(dict.fromkeys(table.name for table in tables))
     raise InputError(f"this result has no table {name!r}", f"it has {known_names}", code="parameter")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.casefold())
 
 
 def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], title: str) -> tuple[Table, ...]:

@@ -21,6 +21,17 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}"
 
 
+def setting(value: float) -> str:
+    """Write a number that was chosen with the digits that it has, four at most.
+
+    Examples
+    --------
+    >>> setting(0.25), setting(10.0), setting(0.000316), setting(0.123456), setting(12345.6)
+    ('0.25', '10', '0.000316', '0.1235', '12,346')
+    """
+    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
 def count(value: float) -> str:
     """Write a count with thousands apart; ties can make it fractional.
 

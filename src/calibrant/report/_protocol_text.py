@@ -11,6 +11,7 @@ from calibrant.report._sections import TextTable
 from calibrant.results.protocol import MetricComparison, Protocol
 from calibrant.results.significance import Comparison
 
+DIGITS = 3
 METRICS = {
     "accuracy": "accuracy",
     "f1_macro": "F1, mean over labels",
@@ -35,15 +36,16 @@ def metric_name(name: str) -> str:
 
 
 def text_table(found: Table, *, title: str | None = None, folded: bool = False) -> TextTable:
-    """Word the cells of a table.
+    """Word the cells of a table, with three decimals.
 
     Examples
     --------
     >>> from calibrant.records import Column
     >>> made = text_table(Table("t", (Column("a", "a", "name"), Column("x", "x")), (("one", -0.5),)))
     >>> made.head, made.rows
-    (('a', 'x'), (('one', '−0.5000'),))
+    (('a', 'x'), (('one', '−0.500'),))
     """
+    found = found.rounded(DIGITS)
     shown = [column for column in found.columns if column.kind not in ASIDE]
     rows = (
         tuple(

@@ -102,11 +102,11 @@ from calibrant.results.scores import (
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 from calibrant.results.significance import (
     Comparison,
-    CorrectedTest,
     Detectable,
     McNemarTest,
     MeanInterval,
     PairedTest,
+    PlainTest,
     ResampledTest,
     SystemMean,
     SystemPair,
@@ -144,7 +144,6 @@ __all__ = [
     "CorpDecomposition",
     "CorrectedCounts",
     "CorrectedMean",
-    "CorrectedTest",
     "CountInterval",
     "CoveragePoint",
     "CoxCalibration",
@@ -187,6 +186,7 @@ __all__ = [
     "OrderEffect",
     "PairAgreement",
     "PairedTest",
+    "PlainTest",
     "PlugInErrors",
     "PrecisionRecall",
     "Propagated",

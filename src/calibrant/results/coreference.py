@@ -75,7 +75,7 @@ class DocumentCoreference(Record, frozen=True, kw_only=True):
 
 
 class CoreferenceScores(Record, frozen=True, kw_only=True):
-    """Entities that were found, over all documents together."""
+    """Scores over all documents together."""
 
     metrics: Annotated[
         tuple[PrecisionRecall, ...],
@@ -193,6 +193,10 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
+    candidates: Annotated[
+        tuple[CoreferenceCandidate, ...],
+        rows("Candidates", "Every choice that was tried, in the order of trying."),
+    ]
     documents: Annotated[int, number("Documents", "Documents of the training data.", group=TRAINING)]
     mention_count: Annotated[int, number("Mentions", "Mentions of the training data.", group=TRAINING)]
     hyperparameters: Annotated[
@@ -236,10 +240,6 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
             "Divisor of the log-scores, fitted on the development data; 1 without these.",
             group=DEVELOPMENT,
         ),
-    ]
-    candidates: Annotated[
-        tuple[CoreferenceCandidate, ...],
-        rows("Candidates", "Every choice that was tried, in the order of trying."),
     ]
     output: Annotated[
         str | None, setting("Output", "File of the model; null if it was not saved.", headline=True)
@@ -354,19 +354,19 @@ class WrittenPairs(Record, frozen=True, kw_only=True):
 
 
 class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
-    """Entities that a model finds, and how far its probabilities of pairs can be trusted."""
+    """Coreference scores of a model, and calibration of its probabilities of pairs."""
 
     model: Annotated[str, setting("Model", "Model, or file of posteriors, as it was named.", headline=True)]
     text: Annotated[str, setting("Text", "File with gold entities.", headline=True)]
     scores: Annotated[CoreferenceScores, part("Entities", "Scores of the entities.")]
-    documents: Annotated[int, number("Documents", "Number of documents.", group=DATA)]
-    mentions: Annotated[int, number("Mentions", "Mentions that have a posterior.", group=DATA)]
+    documents: Annotated[int, setting("Documents", "Number of documents.", headline=True)]
+    mentions: Annotated[int, setting("Mentions", "Mentions that have a posterior.", headline=True)]
     left_out: Annotated[
         int,
-        number(
+        setting(
             "Pairs left out",
             "Pairs of a mention without a gold entity: they have no label, and are not measured.",
-            group=DATA,
+            headline=True,
         ),
     ]
     detected: Annotated[
@@ -387,7 +387,7 @@ class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
     threshold: Annotated[
         float,
         setting(
-            "Least score", "Least score of the pairs in pairs_above: most others are trivial.", headline=True
+            "Threshold", "Least score of the pairs in pairs_above: most others are trivial.", headline=True
         ),
     ]
     pairs: Annotated[
@@ -400,7 +400,11 @@ class CoreferenceEvaluation(Record, frozen=True, kw_only=True):
     ]
     pairs_above: Annotated[
         Measured | None,
-        part("Pairs above the least score", "The same of pairs with at least this score; null without any."),
+        part(
+            "Pairs above the threshold",
+            "The same of pairs with at least this score; null without any.",
+            brief=True,
+        ),
     ]
     reason: Annotated[
         str | None, setting("Reason", "Reason why pairs or pairs_above is null, if one is.")

@@ -84,7 +84,7 @@ class Bin(Record, frozen=True):
 
 
 class Measurement(Record, frozen=True, kw_only=True):
-    """Calibration of one model for one event."""
+    """Calibration for one event."""
 
     event: Annotated[
         str,

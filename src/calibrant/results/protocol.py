@@ -11,7 +11,7 @@ from msgspec import Meta
 from calibrant.records import Quantity, Record, Table, number, part, rows, setting
 from calibrant.records import name as heading
 from calibrant.records.record import columns_of
-from calibrant.records.words import counted
+from calibrant.records.words import counted, percent
 from calibrant.results.agreement import Agreement
 from calibrant.results.classification import Classification
 from calibrant.results.drawing import Report
@@ -20,6 +20,7 @@ from calibrant.results.selective import RiskCoverage
 from calibrant.results.significance import Comparison, Detectable, McNemarTest, ResampledTest
 
 DIFFERENCE, SCORE = "Difference", "Score"
+DIGITS = 3
 
 
 class ControlTask(Record, frozen=True):
@@ -107,6 +108,9 @@ class SystemEvaluation(Record, frozen=True, kw_only=True):
         RiskCoverage | None,
         Meta(description="Gain from leaving out items of low confidence; null if the system gives labels."),
     ]
+    reason: Annotated[
+        str | None, setting("Reason", "Reason why decision and selective are null, if they are.")
+    ] = None
 
 
 class MetricScore(Record, frozen=True, kw_only=True):
@@ -115,7 +119,8 @@ class MetricScore(Record, frozen=True, kw_only=True):
     system: Annotated[str, heading("System", "Name of the system.")]
     metric: Annotated[str, heading("Metric", "Name of the metric.")]
     value: Annotated[
-        IntervalEstimate, number("Value", "Value of the metric.", group=SCORE, best=1, headline=True)
+        IntervalEstimate,
+        number("Value", "Value of the metric.", group=SCORE, best=1, headline=True, digits=DIGITS),
     ]
 
 
@@ -132,6 +137,8 @@ class MetricPair(Record, frozen=True, kw_only=True):
             "fewer than 30 units), not adjusted for the number of pairs.",
             group=DIFFERENCE,
             headline=True,
+            digits=DIGITS,
+            signed=True,
         ),
     ]
     p_value: Annotated[
@@ -179,6 +186,9 @@ class MetricPair(Record, frozen=True, kw_only=True):
     mcnemar: Annotated[
         McNemarTest | None,
         part("McNemar", "McNemar's test; null unless the metric is accuracy and items are independent."),
+    ] = None
+    mcnemar_reason: Annotated[
+        str | None, setting("No McNemar", "Reason why there is no test of McNemar, if there is none.")
     ] = None
     detectable: Annotated[
         Detectable | None,
@@ -233,7 +243,9 @@ class Protocol(Record, frozen=True, kw_only=True):
     reference: Annotated[Reference, Meta(description="Step 2: the labels that systems are compared with.")]
     agreement: Annotated[
         Agreement | None,
-        Meta(description="Step 3: agreement of the annotators; null without two annotators."),
+        Meta(
+            title="Agreement", description="Step 3: agreement of the annotators; null without two annotators."
+        ),
     ]
     agreement_reason: Annotated[
         str | None, setting("No agreement", "Reason why there is no agreement, if there is none.")
@@ -253,7 +265,10 @@ class Protocol(Record, frozen=True, kw_only=True):
     comparisons: Annotated[tuple[MetricComparison, ...], Meta(description="Step 5: one entry per metric.")]
     folds: Annotated[
         Comparison | None,
-        Meta(description="Comparison on folds of cross-validation, which then decides; null without folds."),
+        Meta(
+            title="Folds",
+            description="Comparison on folds of cross-validation, which then decides; null without folds.",
+        ),
     ]
     fold_metric: Annotated[
         str | None, setting("Scores of folds", "Metric of the folds; null without folds.", headline=True)
@@ -289,9 +304,25 @@ class Protocol(Record, frozen=True, kw_only=True):
         yield from (("findings", note) for note in self.notes)
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the systems' scores, their differences by each metric, and the findings."""
+        """Return the systems' scores, their differences by each metric, and the conclusions."""
         compared = (table for each in self.comparisons for table in each.to_tables())
-        return (self.scores(), *compared, *super().to_tables())
+        return (self.scores(), *compared, *self._conclusions(*super().to_tables()))
+
+    def _conclusions(self, findings: Table) -> Iterator[Table]:
+        """Those that the data allow, then those that they do not, in a table each."""
+        place = [column.name for column in findings.columns].index("concluded")
+        level = percent(self.level)
+        for name, wanted, title in (
+            ("concluded", "yes", f"Conclusions that the data allow at {level}"),
+            ("open", "no", f"Conclusions that the data do not allow at {level}"),
+        ):
+            rows = tuple(row[:place] + row[place + 1 :] for row in findings.rows if row[place] == wanted)
+            columns = findings.columns[:place] + findings.columns[place + 1 :]
+            caption = f"{title}. {findings.caption}"
+            notes = findings.notes if name == "open" else ()
+            yield replace(
+                findings, name=name, title=title, caption=caption, columns=columns, rows=rows, notes=notes
+            )
 
     def scores(self) -> Table:
         """Return the metrics of all systems, one row each."""
@@ -304,4 +335,4 @@ class Protocol(Record, frozen=True, kw_only=True):
         if self.reference.documents is not None:
             size += f" of {counted(self.reference.documents, 'document')}"
         caption = f"{self.task.name}: {size}, {counted(len(self.systems), 'system')}"
-        return Table("scores", *columns_of(found, self.level), caption)
+        return Table("scores", *columns_of(found, self.level), caption, title=f"Scores. {caption}")

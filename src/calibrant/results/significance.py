@@ -60,20 +60,24 @@ class MeanInterval(Record, frozen=True, kw_only=True):
 
     mean: Annotated[
         Quantity,
-        number("Mean", "Mean score, values (or clusters) taken as independent.", group=MEAN, headline=True),
-    ]
-    corrected: Annotated[
-        Quantity | None,
         number(
-            "Mean, corrected",
-            "The same mean with an interval that allows for the overlap of training data between folds "
-            "(Nadeau and Bengio); null without the ratio of test to training data.",
+            "Mean",
+            "Mean score. With the ratio of test to training data, the interval allows for the overlap of "
+            "training data between folds (Nadeau and Bengio); without it, values (or clusters) are taken as "
+            "independent.",
             group=MEAN,
             headline=True,
-            interval="only",
-            short="corrected",
         ),
     ]
+    plain: Annotated[
+        Quantity | None,
+        number(
+            "Mean, if folds were independent",
+            "The same mean with an interval that ignores the overlap of training data between folds, and is "
+            "too narrow; null without the ratio of test to training data.",
+            group=MEAN,
+        ),
+    ] = None
     standard_deviation: Annotated[
         Quantity,
         number(
@@ -93,42 +97,39 @@ class MeanInterval(Record, frozen=True, kw_only=True):
     warning: Few = None
 
 
-class CorrectedTest(Record, frozen=True, kw_only=True):
-    """Test of a difference with the variance of Nadeau and Bengio, for folds of cross-validation."""
+class PlainTest(Record, frozen=True, kw_only=True):
+    """Plain t-test of a difference on folds, which takes them as independent."""
 
     difference: Annotated[
         Quantity,
         number(
             "Difference",
-            "The difference with an interval that allows for the overlap of training data.",
+            "The difference with an interval that ignores the overlap of training data; too narrow.",
             group=DIFFERENCE,
-            headline=True,
-            interval="only",
-            short="corrected",
+            signed=True,
         ),
     ]
-    t: Annotated[float | None, number("t", "Difference over its corrected error.", group=DIFFERENCE)]
+    t: Annotated[float | None, number("t", "Difference over its plain standard error.", group=DIFFERENCE)]
     p_value: Annotated[
         float | None,
-        number(
-            "p-value",
-            "The p-value of the corrected t.",
-            group=DIFFERENCE,
-            unit="p-value",
-            headline=True,
-            short="p (corrected)",
-        ),
+        number("p-value", "The p-value of the plain t; too small.", group=DIFFERENCE, unit="p-value"),
     ]
     reason: Reason = None
 
 
 class PairedTest(Record, frozen=True, kw_only=True):
-    """A paired t-test of a difference, plain and corrected for overlapping training data."""
+    """A paired t-test of a difference, corrected for overlapping training data where the ratio is known."""
 
     difference: Annotated[
         Quantity,
         number(
-            "Difference", "Mean of first minus second; two-sided interval.", group=DIFFERENCE, headline=True
+            "Difference",
+            "Mean of first minus second; two-sided interval. With the ratio of test to training data, the "
+            "interval, t and the p-value allow for the overlap of training data between folds (Nadeau and "
+            "Bengio).",
+            group=DIFFERENCE,
+            headline=True,
+            signed=True,
         ),
     ]
     standard_deviation: Annotated[
@@ -145,18 +146,18 @@ class PairedTest(Record, frozen=True, kw_only=True):
         ),
     ]
     p_value: PValue
-    corrected: Annotated[
-        CorrectedTest | None,
-        part(
-            "Corrected",
-            "The test that allows for the overlap of training data between folds; null without the ratio of "
-            "test to training data.",
-            group=DIFFERENCE,
-        ),
-    ] = None
     wins: Annotated[int, number("Wins", "Pairs in which the first is greater.", group=COUNTS)]
     ties: Annotated[int, number("Ties", "Pairs in which the two are equal.", group=COUNTS)]
     losses: Annotated[int, number("Losses", "Pairs in which the first is less.", group=COUNTS)]
+    plain: Annotated[
+        PlainTest | None,
+        part(
+            "If folds were independent",
+            "The plain t-test, which ignores the overlap of training data between folds, and finds differences that "
+            "are not there; null without the ratio of test to training data.",
+            group="Plain t-test, which ignores that folds share training data",
+        ),
+    ] = None
     n: Annotated[int, setting("n", "Number of pairs.", headline=True)]
     alternative: Alternative
     level: Level
@@ -180,7 +181,9 @@ class ResampledTest(Record, frozen=True, kw_only=True):
     ]
     difference: Annotated[
         Quantity,
-        number("Difference", "Statistic of the first minus that of the second.", group=DIFFERENCE),
+        number(
+            "Difference", "Statistic of the first minus that of the second.", group=DIFFERENCE, signed=True
+        ),
     ]
     p_value: Annotated[
         float | None,
@@ -280,8 +283,8 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         float | None,
         number(
             "p-value (Holm)",
-            "The p-value (the corrected one, if there is one) adjusted for the number of pairs, so that any "
-            "false find is as rare as the level says.",
+            "The p-value adjusted for the number of pairs, so that any false find is as rare as the level "
+            "says.",
             group=DIFFERENCE,
             unit="p-value",
             headline=True,
@@ -331,7 +334,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
         if self.better is not None:
             yield "", f"{self.better} is better, at {percent(self.level)}"
         elif self.holm_p_value is not None and self.holm_p_value <= 1 - self.level:
-            yield "", "Which is better cannot be said without the ratio of test to training data"
+            yield "", "The data do not say which is better without the ratio of test to training data"
         elif self.holm_p_value is not None:
             yield "", f"No difference is shown, at {percent(self.level)}"
             if plan is not None:
@@ -365,7 +368,7 @@ class Comparison(Record, frozen=True, kw_only=True):
     seed: Seed
     warning: Few = None
     folds_warning: Annotated[
-        str | None, warning("Folds share training data, which the plain test does not allow for.")
+        str | None, warning("Folds share training data; the warning says if intervals allow for it.")
     ] = None
     pairs_warning: Annotated[str | None, warning("One system has nothing to be compared with.")] = None
 
@@ -374,7 +377,7 @@ class Comparison(Record, frozen=True, kw_only=True):
         if len(self.pairs) > MOST_IN_FULL:
             return ()
         return tuple(
-            replace(table, name="numbers", title=f"{pair.first} - {pair.second}")
+            replace(table, name=f"{pair.first} - {pair.second}", title=f"{pair.first} - {pair.second}")
             for pair in self.pairs
             for table in pair.to_tables()
         )

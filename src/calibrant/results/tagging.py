@@ -55,6 +55,10 @@ class TrainedTagger(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
+    candidates: Annotated[
+        tuple[TaggerCandidate, ...],
+        rows("Candidates", "Every choice that was tried, in the order of trying."),
+    ]
     sentences: Annotated[int, number("Sentences", "Sentences of the training data.", group=TRAINING)]
     tokens: Annotated[int, number("Tokens", "Tokens of the training data.", group=TRAINING)]
     words: Annotated[int, number("Words", "Different tokens of the training data.", group=TRAINING)]
@@ -88,10 +92,6 @@ class TrainedTagger(Record, frozen=True, kw_only=True):
         float, setting("Seconds", "Time of reading, training and choosing, in seconds.", headline=True)
     ]
     version: Annotated[str, setting("calibrant", "Version of calibrant.")]
-    candidates: Annotated[
-        tuple[TaggerCandidate, ...],
-        rows("Candidates", "Every choice that was tried, in the order of trying."),
-    ]
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return why the settings, or the accuracy, say less than they seem to."""

@@ -90,7 +90,7 @@ def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: flo
 
 def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
     for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
-        difference = (pair.corrected or pair).difference
+        difference = pair.difference
         interval = _interval(difference.low, difference.high, level)
         said = f"difference over {pair.n} folds {_signed(difference.estimate or 0.0)}, {interval}"
         if pair.better is not None:

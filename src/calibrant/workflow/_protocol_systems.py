@@ -20,6 +20,7 @@ from calibrant.workflow._sources import Progress
 from calibrant.workflow.reporting import report
 
 FEW, BINS, FEWEST = 2000, 10, 12
+NO_PROBABILITIES = "the system gives labels, no probabilities"
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
         unused=found.unused,
         over_budget=over_budget(found.label, gold.documents, plan),
         selective=selective,
+        reason=NO_PROBABILITIES if selective is None else None,
     )
 
 

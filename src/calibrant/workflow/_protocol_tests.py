@@ -28,6 +28,8 @@ from calibrant.workflow._protocol_reference import Gold
 from calibrant.workflow._protocol_systems import Decided
 
 PERMUTATIONS = 10_000
+NOT_ACCURACY = "the test is of accuracy"
+IN_CLUSTERS = "items of a document depend on each other"
 
 
 def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
@@ -100,7 +102,7 @@ def _pair(
         )
         for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
     )
-    independent = metric.name == "accuracy" and gold.documents is None
+    without = NOT_ACCURACY if metric.name != "accuracy" else None if gold.documents is None else IN_CLUSTERS
     return MetricPair(
         first=one.system.name,
         second=other.system.name,
@@ -108,7 +110,8 @@ def _pair(
         p_value=permutation.p_value,
         bootstrap=bootstrap,
         permutation=permutation,
-        mcnemar=mcnemar(first[:, 0], second[:, 0]) if independent else None,
+        mcnemar=mcnemar(first[:, 0], second[:, 0]) if without is None else None,
+        mcnemar_reason=without,
         detectable=_detectable(first, second, gold, metric, plan, bootstrap.difference.estimate),
         reason=permutation.reason,
     )

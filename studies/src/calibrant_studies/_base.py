@@ -110,10 +110,11 @@ def digest(path: Path) -> str:
 def save(study: Study, figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     """Write a study's record and figures (SVG and PNG) to a folder, and fill the tables of its page.
 
-    The page ``NAME.md`` is only touched if the folder has one.
+    The folder is created if there is none. The page ``NAME.md`` is only touched if the folder has one.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder", "make it, or name another", code="output")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", "name another", code="output")
+    folder.mkdir(parents=True, exist_ok=True)
     record = folder / f"{study.name}.json"
     with writing(record) as file:
         file.write((study.to_json(indent=1) + "\n").encode())

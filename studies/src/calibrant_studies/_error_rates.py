@@ -55,9 +55,9 @@ def fold_error_rates(
         gaps = fold_differences(rng, some, items=items, features=features, repeats=repeats, folds=folds)
         for gap in gaps:
             test = paired_t_test(gap, np.zeros_like(gap), test_train_ratio=1 / (folds - 1))
-            plain += test.p_value is not None and test.p_value <= SIZE
-            p_value = None if test.corrected is None else test.corrected.p_value
-            corrected += p_value is not None and p_value <= SIZE
+            corrected += test.p_value is not None and test.p_value <= SIZE
+            p_value = None if test.plain is None else test.plain.p_value
+            plain += p_value is not None and p_value <= SIZE
     return plain / replications, corrected / replications
 
 

@@ -29,7 +29,8 @@ from calibrant.cli.options import Printing, printing
     "--output",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Write NAME.json and the figures there; fill the tables of NAME.md if it is there.",
+    help="Write NAME.json and the figures there, and create the folder if there is none; fill the tables of "
+    "NAME.md if it is there.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of everything that is drawn.  [default: the study's]"
@@ -67,8 +68,8 @@ def command(
             if option not in signature(study.run).parameters:
                 raise click.UsageError(f"The study {name} has no option --{option}.")
             options[option] = value
-    if output is not None and not output.is_dir():
-        raise click.UsageError(f"{output} is not a folder: make it, or name another.")
+    if output is not None and output.exists() and not output.is_dir():
+        raise click.UsageError(f"{output} is not a folder: name another.")
     if hasattr(study, "plan"):  # of what is slow, what is there already
         click.echo("\n".join(study.plan(**options)), err=True)
     found = study.run(data=found_for(name) if data is None else data, **options)
