@@ -14,7 +14,7 @@ import pytest
 from calibrant.evaluate import mean_interval
 from calibrant.exceptions import InputError
 from calibrant.records.formats import latex_text
-from calibrant.records.table import Column, Table, Undefined, table_of
+from calibrant.records.table import Column, Table, Undefined
 
 HOSTILE = (
     r"a_b & c%",
@@ -125,17 +125,6 @@ def test_a_text_for_latex_has_no_letter_that_latex_obeys() -> None:
             r"\$(-|\\[a-z]+)\$|\\(text\w+\{\}|[{}$&#%_])|\{\\char\d+\}|\{\}", "", latex_text(name)
         )
         assert not set(written) & set('\\{}$&#%_~^<>|"`\n\x1b'), written
-
-
-def test_a_table_of_rows_makes_intervals_of_lows_and_highs_and_leaves_out_what_is_nested() -> None:
-    reasons = {"high": "one cluster"}
-    table = table_of([{"a": "x", "low": None, "high": None, "bins": [1], "reasons": reasons}], name="rows")
-    assert [(column.name, column.kind) for column in table.columns] == [
-        ("a", "name"),
-        ("interval", "interval"),
-    ]
-    assert table.rows == (("x", Undefined("one cluster")),)
-    assert table.to_csv() == "a,interval_low,interval_high\r\nx,,\r\n"
 
 
 def test_a_record_without_a_table_of_its_own_shows_its_fields_and_why_some_are_empty() -> None:

@@ -15,7 +15,7 @@ import msgspec
 from calibrant._checks import decoded, located
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing
-from calibrant.results._base import plain
+from calibrant.records import plain
 
 LARGEST = 1 << 30  # bytes
 BROKEN = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)

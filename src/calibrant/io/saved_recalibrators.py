@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from msgspec import Meta, Struct
 
 from calibrant.io._envelope import Envelope, Version
-from calibrant.results._base import plain
+from calibrant.records import plain
 
 if TYPE_CHECKING:
     from calibrant.recalibrate import Recalibrator

@@ -15,7 +15,7 @@ from calibrant import _checks
 from calibrant._checks import Check, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.measure.tally import Tally
-from calibrant.results._base import plain
+from calibrant.records import plain
 
 Floats = NDArray[np.float64]
 Source = Pairs | Tally

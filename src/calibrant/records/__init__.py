@@ -13,7 +13,7 @@ from calibrant.records.fields import (
     warning,
 )
 from calibrant.records.formats import Column, Undefined
-from calibrant.records.record import Printed, Quantity, Record
+from calibrant.records.record import Printed, Quantity, Record, plain
 from calibrant.records.schemas import schema
 from calibrant.records.table import Table
 
@@ -31,6 +31,7 @@ __all__ = [
     "number",
     "numbers_of",
     "part",
+    "plain",
     "rows",
     "schema",
     "setting",

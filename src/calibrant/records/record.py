@@ -15,7 +15,7 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Signed, Undefined
-from calibrant.records.table import Table, between, interval_heading, named
+from calibrant.records.table import Table, interval_heading, named
 from calibrant.records.words import between as span
 from calibrant.records.words import first_line, lower, number, percent, setting
 
@@ -408,7 +408,7 @@ def cells(value: Any, reason: str | None, field: Field) -> tuple[Cell, Cell]:
     if field.role == "name":
         return worded(value, "seed"), None
     if isinstance(value, Quantity):
-        interval = between(value.low, value.high, {})
+        interval: Cell = None if value.low is None and value.high is None else (value.low, value.high)
         if interval is None and value.estimate is not None and value.reason is not None:
             interval = Undefined(value.reason)
         return _number(value.estimate, value.reason, field), interval

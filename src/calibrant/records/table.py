@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant.exceptions import InputError
 from calibrant.records import formats
-from calibrant.records.formats import ASIDE, Cell, Column, Kind, Rows, Undefined
+from calibrant.records.formats import ASIDE, Cell, Column, Rows, Undefined
 from calibrant.records.words import counted, percent
 
 __all__ = [
@@ -18,15 +18,9 @@ __all__ = [
     "Column",
     "Table",
     "Undefined",
-    "between",
     "confusion_table",
-    "fields_table",
     "interval_heading",
-    "known",
     "named",
-    "settings_clause",
-    "table_of",
-    "warnings_of",
 ]
 
 MOST_LABELS = 12  # of a confusion matrix
@@ -171,30 +165,6 @@ class Table:
         yield from (f"{row[kinds.index('name')]}: {row[kinds.index('meaning')]}" for row in self.rows)
 
 
-def known(value: Cell, reasons: Mapping[str, str], *names: str) -> Cell:
-    """Return a value, or why there is none: the reason of the first of these names that has one.
-
-    Examples
-    --------
-    >>> known(0.5, {}), known(None, {}), known(None, {"low": "one cluster"}, "interval", "low")
-    (0.5, None, Undefined(reason='one cluster'))
-    """
-    if value is not None:
-        return value
-    return next((Undefined(reasons[name]) for name in names if name in reasons), None)
-
-
-def between(low: float | None, high: float | None, reasons: Mapping[str, str], *names: str) -> Cell:
-    """Return an interval, or why there is none.
-
-    Examples
-    --------
-    >>> between(0.1, 0.2, {}), between(None, None, {"low": "one cluster"}, "low")
-    ((0.1, 0.2), Undefined(reason='one cluster'))
-    """
-    return known(None if low is None and high is None else (low, high), reasons, *names)
-
-
 def interval_heading(level: float) -> str:
     """Return what stands above intervals.
 
@@ -204,32 +174,6 @@ def interval_heading(level: float) -> str:
     '95 % interval'
     """
     return f"{percent(level)} interval"
-
-
-def settings_clause(record: object) -> str:
-    """Return how a record was made, of its fields that say so, to follow a caption.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> settings_clause(SimpleNamespace(n=1200, level=0.95, samples=None, seed=3))
-    ': n = 1,200; 95 % intervals; seed 3'
-    """
-    words: dict[str, Callable[[Any], str]] = {
-        "n": lambda n: f"n = {n:,}",
-        "clusters": lambda number: counted(number, "cluster"),
-        "level": lambda level: f"{interval_heading(level)}s",
-        "samples": lambda number: counted(number, "sample"),
-        "seed": lambda seed: f"seed {seed}",
-    }
-    said = [(word, getattr(record, name, None)) for name, word in words.items()]
-    clauses = "; ".join(word(value) for word, value in said if value is not None)
-    return f": {clauses}" if clauses else ""
-
-
-def warnings_of(reasons: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what of a record's reasons is a warning, not why a field is empty."""
-    return tuple(dict.fromkeys(text for name, text in reasons.items() if name.endswith("warning")))
 
 
 def named(tables: Sequence[Table], name: str | None) -> Table:
@@ -280,87 +224,3 @@ def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], titl
     columns = Column("label", "", "name"), *(Column(label, label, "count") for label in labels)
     lines = zip(labels, counts, strict=True)
     return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)
-
-
-def table_of(rows: Iterable[Mapping[str, Any]], *, name: str, caption: str = "") -> Table:
-    """Make a table of a record's rows: keys are columns, ``x_low`` and ``x_high`` an interval.
-
-    What is no number, text or None stands in JSON only; reasons become those of empty cells.
-
-    Examples
-    --------
-    >>> rows = [{"n": 3, "ece": 0.5, "ece_low": 0.25, "ece_high": 0.75, "parts": [1]}]
-    >>> table = table_of(rows, name="errors")
-    >>> [(column.name, column.kind) for column in table.columns], table.rows
-    ([('n', 'count'), ('ece', 'number'), ('ece', 'interval')], ((3, 0.5, (0.25, 0.75)),))
-    """
-    rows = list(rows)
-    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if _plain(rows, key)]
-    columns: list[Column] = []
-    sources: list[tuple[str, ...]] = []
-    for key in keys:
-        stem = key.removesuffix("low").removesuffix("high")
-        if key != stem and {f"{stem}low", f"{stem}high"} <= set(keys):
-            if key.endswith("low"):
-                columns.append(_interval(stem.removesuffix("_")))
-                sources.append((f"{stem}low", f"{stem}high"))
-            continue
-        columns.append(Column(key, _spaced(key), _kind([row.get(key) for row in rows], columns)))
-        sources.append((key,))
-    body = tuple(tuple(_cell(row, source) for source in sources) for row in rows)
-    return Table(name, tuple(columns), body, caption)
-
-
-def fields_table(record: Mapping[str, Any], *, name: str, caption: str = "") -> Table:
-    """Make a table of one record: a row a field, those inside another with its name before theirs.
-
-    Examples
-    --------
-    >>> fields_table({"n": 3, "ece": {"value": 0.5}}, name="errors").rows
-    (('n', 3), ('ece value', 0.5))
-    """
-    columns = (Column("field", "field", "name"), Column("value", "value"))
-    return Table(name, columns, tuple(_fields(record, "")), caption)
-
-
-def _fields(record: Mapping[str, Any], before: str) -> Iterable[tuple[Cell, ...]]:
-    reasons = record.get("reasons", {})
-    for key, value in record.items():
-        if isinstance(value, Mapping):
-            if key != "reasons":
-                yield from _fields(value, f"{before}{_spaced(key)} ")
-        elif value is None or isinstance(value, str | int | float):
-            yield (f"{before}{_spaced(key)}", known(_shown(value), reasons, key))
-        elif isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-            yield (f"{before}{_spaced(key)}", ", ".join(value))
-
-
-def _plain(rows: Sequence[Mapping[str, Any]], key: str) -> bool:
-    return all(row.get(key) is None or isinstance(row[key], str | int | float) for row in rows)
-
-
-def _spaced(key: str) -> str:
-    return str(key).replace("_", " ")
-
-
-def _interval(stem: str) -> Column:
-    return Column(stem or "interval", f"{_spaced(stem)} interval".strip(), "interval")
-
-
-def _kind(values: Sequence[Any], before: Sequence[Column]) -> Kind:
-    present = [value for value in values if value is not None]
-    if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
-        return "count" if all(isinstance(value, int) for value in present) else "number"
-    return "name" if all(column.kind == "name" for column in before) else "text"
-
-
-def _cell(row: Mapping[str, Any], source: tuple[str, ...]) -> Cell:
-    reasons = row.get("reasons") or {}
-    if len(source) == 1:
-        return known(_shown(row.get(source[0])), reasons, *source)
-    return between(row.get(source[0]), row.get(source[1]), reasons, *source)
-
-
-def _shown(value: Any) -> Any:
-    """A truth value in a word; all else as it is."""
-    return ("yes" if value else "no") if isinstance(value, bool) else value

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
+from calibrant.records import plain
 from calibrant.report import _text as text
 from calibrant.report._rows import number_groups
 from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
 from calibrant.report._tasks import task_table
-from calibrant.results._base import plain
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.results.groups import MAPS
 from calibrant.results.measured import Measured

@@ -6,6 +6,7 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calibrant.records import plain
 from calibrant.report._page import page
 from calibrant.report._protocol_text import (
     fold_tables,
@@ -15,7 +16,6 @@ from calibrant.report._protocol_text import (
     text_table,
 )
 from calibrant.report._sections import Card, Contrast, Lines, Section, TextTable
-from calibrant.results._base import plain
 from calibrant.results.protocol import Protocol
 
 

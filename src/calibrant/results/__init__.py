@@ -4,7 +4,6 @@ from typing import Any
 
 from calibrant.records import Record
 from calibrant.records import schema as schema_of
-from calibrant.results._base import Result
 from calibrant.results.agreement import (
     Agreement,
     AnnotatorAgreement,
@@ -202,7 +201,6 @@ __all__ = [
     "ReportedModel",
     "ResampledChange",
     "ResampledTest",
-    "Result",
     "RiskCoverage",
     "Scores",
     "SliceErrors",

@@ -22,7 +22,8 @@ from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
 from calibrant.records import Column, Record, Table, name, setting
 from calibrant.records import number as numeric
-from calibrant.records.table import between, interval_heading, table_of
+from calibrant.records.table import interval_heading
+from calibrant_studies._tables import table_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +89,13 @@ class Study(Record, frozen=True, kw_only=True):
             Column("verdict", "verdict", "text"),
         )
         rows = tuple(
-            (each.text, each.paper, each.value, between(each.low, each.high, {}), each.verdict)
+            (
+                each.text,
+                each.paper,
+                each.value,
+                None if each.low is None else (each.low, each.high),
+                each.verdict,
+            )
             for each in self.findings
         )
         first = Table("findings", columns, rows, f"{self.title}: paper and here; seed {self.seed}")
