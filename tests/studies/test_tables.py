@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 from calibrant_studies._tables import table_of
 
 
 def test_rows_make_intervals_of_lows_and_highs_and_leave_out_what_is_nested() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"a": "x", "low": None, "high": None, "bins": [1]},
         {"a": "y", "low": 0.1, "high": 0.2, "bins": []},
     ]

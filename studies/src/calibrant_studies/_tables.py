@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from calibrant.records import Column, Table
-from calibrant.records.formats import Cell, Kind
+from calibrant.records.formats import Kind
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], *, name: str, caption: str = "") -> Table:
@@ -57,7 +57,7 @@ def _kind(values: Sequence[Any], before: Sequence[Column]) -> Kind:
     return "name" if all(column.kind == "name" for column in before) else "text"
 
 
-def _cell(row: Mapping[str, Any], source: tuple[str, ...]) -> Cell:
+def _cell(row: Mapping[str, Any], source: tuple[str, ...]) -> Any:
     if len(source) == 1:
         return _shown(row.get(source[0]))
     low, high = (row.get(name) for name in source)
