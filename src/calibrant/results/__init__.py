@@ -49,6 +49,8 @@ from calibrant.results.errors import (
     SmoothError,
 )
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
+from calibrant.results.events import ExtractedEvents
+from calibrant.results.exploring import ServedStore
 from calibrant.results.groups import (
     GroupChange,
     GroupedChanges,
@@ -145,6 +147,7 @@ __all__ = [
     "ErrorInterval",
     "Estimate",
     "Exceedance",
+    "ExtractedEvents",
     "Finding",
     "FittedRecalibrator",
     "GroupChange",
@@ -185,6 +188,7 @@ __all__ = [
     "Result",
     "RiskCoverage",
     "Scores",
+    "ServedStore",
     "SliceErrors",
     "SliceEstimate",
     "SliceSpread",
@@ -207,19 +211,26 @@ __all__ = [
     "schema",
 ]
 
-# The records that commands print as JSON.
+# The records that commands print as JSON; those of the studies and data sets are `calibrant.studies.OUTPUTS`.
 OUTPUTS: dict[str, type[Record]] = {
     "agree": Agreement,
     "apply": AppliedRecalibrator,
     "compare": Comparison,
     "coref eval": CoreferenceEvaluation,
+    "coref pairs": WrittenPairs,
+    "coref predict": WrittenPosteriors,
+    "coref train": TrainedCoreference,
     "estimate": CorrectedCounts,
+    "events run": ExtractedEvents,
+    "explore": ServedStore,
     "fit": FittedRecalibrator,
     "measure": Measured,
     "monitor": Monitoring,
     "protocol": Protocol,
     "slices": SliceTables,
     "tag eval": TagEvaluation,
+    "tag predict": WrittenPredictions,
+    "tag train": TrainedTagger,
 }
 
 
@@ -236,4 +247,4 @@ def schema(command: str) -> dict[str, Any]:
     >>> schema("agree")["properties"]["annotators"]["description"]
     'Number of annotators.'
     """
-    return schema_of(OUTPUTS[command], title=f"calibrant {command} --json")
+    return schema_of(OUTPUTS[command], command=command)

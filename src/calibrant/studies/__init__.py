@@ -10,7 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from calibrant.datasets import DataFolder, Fetching, Listing
 from calibrant.exceptions import InputError
+from calibrant.records import Record
 from calibrant.studies._base import Finding, Study, fill, save
 
 if TYPE_CHECKING:
@@ -31,6 +33,15 @@ NAMES = (
     "synthetic",
     "tagging",
 )
+
+
+# The records that the commands of this package print as JSON.
+OUTPUTS: dict[str, type[Record]] = {
+    "data fetch": Fetching,
+    "data list": Listing,
+    "data where": DataFolder,
+    "study": Study,
+}
 
 
 def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
