@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import json
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import Any
+
+from calibrant.cli.schema import outputs
+from calibrant.records import schema
 
 project = "calibrant"
 author = "The calibrant authors"
@@ -39,5 +44,15 @@ def _is_of_scikit_learn(_app: Any, _what: str, name: str, _member: Any, skip: bo
     return skip or (name.startswith("set_") and name.endswith("_request"))
 
 
+def _write_schemas(app: Any, error: Exception | None) -> None:
+    """Publish the JSON Schemas beside the page about JSON output, which links to them."""
+    folder = Path(app.outdir) / "reference" / "schemas"
+    folder.mkdir(parents=True, exist_ok=True)
+    for command, record in outputs().items():
+        text = json.dumps(schema(record, command=command), indent=1)
+        (folder / f"{command.replace(' ', '-')}.json").write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     app.connect("autodoc-skip-member", _is_of_scikit_learn)
+    app.connect("build-finished", _write_schemas)

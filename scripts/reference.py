@@ -143,10 +143,13 @@ def command_line() -> str:
 
 
 def type_name(node: dict[str, Any]) -> str:
-    """What a field holds, in words."""
-    for key in ("anyOf", "oneOf"):
-        if key in node:
-            return " or ".join(dict.fromkeys(type_name(each) for each in node[key]))
+    """What a field holds, in words; a record by the name of its kind."""
+    if "$ref" in node:
+        return str(node["$ref"].rpartition("/")[2])
+    if isinstance(node.get("items"), dict) and "$ref" in node["items"]:
+        return f"array of {type_name(node['items'])}"
+    if "anyOf" in node:
+        return " or ".join(dict.fromkeys(type_name(each) for each in node["anyOf"]))
     if "enum" in node:
         return " or ".join(json.dumps(value) for value in node["enum"])
     if "const" in node:
@@ -165,58 +168,44 @@ def field_table(rows: dict[str, dict[str, Any]]) -> list[str]:
 
 def json_output() -> str:
     """The fields of the JSON output, from the schemas."""
-    from calibrant.results import OUTPUTS
+    from calibrant.cli.schema import outputs
 
-    seen: set[str] = set()
+    seen: dict[str, Any] = {}
     return "\n".join(
         [
             "# JSON output",
             "",
-            "The JSON Schema of a command is generated from its record:",
-            '`calibrant.results.schema("measure")`.',
+            "The JSON Schema of each command's output is generated from its record. `calibrant schema COMMAND`",
+            "prints the schema, and each section below links to it as a file. In Python,",
+            '`calibrant.results.schema("measure")` returns it.',
             "An undefined number is `null`, with its `reason` beside it.",
             "",
-            *(line for command in OUTPUTS for line in command_fields(command, seen)),
+            "A field that holds a record says of which kind. The fields of each kind follow, or stand above.",
+            "",
+            *(line for command in outputs() for line in command_fields(command, seen)),
         ]
     )
 
 
-def command_fields(command: str, seen: set[str]) -> list[str]:
+def command_fields(command: str, seen: dict[str, Any]) -> list[str]:
     """The fields of one command's output; those of each kind of record by themselves, once on the page."""
-    from calibrant.results import schema
+    from calibrant.cli.schema import outputs
+    from calibrant.records import schema
 
-    found = schema(command)
+    found = schema(outputs()[command], command=command)
     lines = [
         f"## calibrant {command}",
         "",
-        f"`calibrant {command} --json` prints these fields. A field that holds a record says of which",
-        "kind; the fields of each kind follow, or stand above.",
+        f"`calibrant {command} --json` prints these fields "
+        f'(<a href="schemas/{command.replace(" ", "-")}.json">JSON Schema</a>).',
         "",
-        *field_table(records(found)),
+        *field_table(found["properties"]),
     ]
     for name, kind in found["$defs"].items():
-        if name not in seen:
-            lines += [f"### {name} ({command})", "", *field_table(records(kind))]
-        seen.add(name)
+        if seen.get(name) != kind:
+            lines += [f"### {name} ({command})", "", *field_table(kind["properties"])]
+        seen[name] = kind
     return lines
-
-
-def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A record's own fields; what refers to another kind of record names it as its type."""
-
-    def named(child: dict[str, Any]) -> dict[str, Any]:
-        if "$ref" in child:
-            return {**child, "type": child["$ref"].rpartition("/")[2]}
-        if isinstance(child.get("items"), dict) and "$ref" in child["items"]:
-            return {**child, "type": f"array of {child['items']['$ref'].rpartition('/')[2]}"}
-        if "anyOf" in child:
-            return {
-                "description": child.get("description", ""),
-                "type": [named(n)["type"] for n in child["anyOf"]],
-            }
-        return child
-
-    return {name: named(child) for name, child in node["properties"].items()}
 
 
 def studies() -> str:

@@ -21,8 +21,8 @@ import pytest
 
 import calibrant
 from calibrant.cli import main
-from calibrant.records import Record, fields_of
-from calibrant.results import OUTPUTS, schema
+from calibrant.cli.schema import outputs
+from calibrant.records import Record, fields_of, schema
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -107,10 +107,10 @@ def test_every_study_is_in_the_table_of_studies() -> None:
 
 def test_every_field_of_the_json_output_is_described() -> None:
     bare = []
-    for command in OUTPUTS:
-        found = schema(command)
+    for command, record in outputs().items():
+        found = schema(record, command=command)
         for kind in (found, *found["$defs"].values()):
-            bare += [name for name, node in REFERENCE.records(kind).items() if not node.get("description")]
+            bare += [name for name, node in kind["properties"].items() if not node.get("description")]
     assert not bare
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGES = ("calibrant", "calibrant.io", "calibrant.models", "calibrant.plots", "calibrant.propagate")
-LAZY = (*PACKAGES, "calibrant.measure", "calibrant.recalibrate", "calibrant.workflow")
+LAZY = (*PACKAGES, "calibrant.measure", "calibrant.recalibrate", "calibrant.results", "calibrant.workflow")
 HEAVY = {"matplotlib", "scipy.stats", "sklearn"}
 
 

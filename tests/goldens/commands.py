@@ -21,6 +21,7 @@ from calibrant.cli import main
 from tests.goldens.inputs import PREPARED, write_inputs
 from tests.goldens.pages import text_of_page
 from tests.goldens.printing import compact
+from tests.goldens.schemas import check_schema
 
 OPTIONS = {
     "text": "",
@@ -218,7 +219,8 @@ def prepare(line: str) -> None:
 def outputs_of(name: str) -> dict[str, str]:
     """Run a command in each of its formats; return what is held of it, by file name.
 
-    The first format is text, with the exit code, standard error and the files that the command writes.
+    The first format is text, with the exit code, standard error and the files that the command writes. JSON
+    is checked against the command's schema.
     """
     line = COMMANDS[name]
     found: dict[str, str] = {}
@@ -233,7 +235,11 @@ def outputs_of(name: str) -> dict[str, str]:
             raise RuntimeError(f"calibrant {line} {OPTIONS[shape]}: {err}")
         elif shape == "csv":
             out += "".join(_table(line, table) for table in TABLES.get(name, ()))
-        found[f"{name}.{shape}"] = compact(json.loads(out)) if shape == "json" else out
+        if shape == "json":
+            value = json.loads(out)
+            check_schema(line, value)
+            out = compact(value)
+        found[f"{name}.{shape}"] = out
     return {file: masked(text) for file, text in sorted(found.items())}
 
 

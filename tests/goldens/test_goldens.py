@@ -11,9 +11,11 @@ import click
 import pytest
 
 from calibrant.cli import main
+from calibrant.cli.schema import outputs
 from tests.goldens import functions
 from tests.goldens.commands import COMMANDS, SLOW, outputs_of, workplace
 from tests.goldens.comparing import STORED, compared, differences, read_changes
+from tests.goldens.schemas import WAITING
 
 MOST = 1_400_000
 QUICK = [name for name in COMMANDS if not any(fnmatch(name, pattern) for pattern in SLOW)]
@@ -27,7 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_command_prints_what_its_goldens_hold(name: str, folder: Path) -> None:
+def test_a_command_prints_what_its_goldens_hold_and_json_that_fits_its_schema(
+    name: str, folder: Path
+) -> None:
     assert not compared(outputs_of(name), whole=False)
 
 
@@ -49,7 +53,21 @@ def test_every_command_has_a_golden() -> None:
     for name in main.list_commands(click.Context(main)):
         command = main.get_command(click.Context(main), name)
         within = command.list_commands(click.Context(command)) if isinstance(command, click.Group) else [""]
-        assert name == "explore" or {f"{name} {each}".strip() for each in within} <= held
+        assert name in ("explore", "schema") or {f"{name} {each}".strip() for each in within} <= held
+
+
+def test_every_command_that_prints_json_has_a_schema() -> None:
+    def printing_json(group: click.Group, before: str = "") -> Iterator[str]:
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            if isinstance(command, click.Group):
+                yield from printing_json(command, f"{name} ")
+            elif command is not None and any("--json" in each.opts for each in command.params):
+                yield before + name
+
+    assert set(printing_json(main)) == outputs().keys() | WAITING
+    assert not outputs().keys() & WAITING
 
 
 def test_the_goldens_stay_small() -> None:

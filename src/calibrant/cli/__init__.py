@@ -28,6 +28,7 @@ main = CommandGroup(
         "coref": "calibrant.cli.coref",
         "explore": "calibrant.cli.explore",
         "events": "calibrant.cli.events",
+        "schema": "calibrant.cli.schema",
     },
 )
 

@@ -62,10 +62,9 @@ def command(
     each number, and why each counts. Every page is there as JSON and CSV too. Only this machine can reach
     it, unless --host says otherwise. With --json the address is printed as a line of JSON.
     """
-    import json
-
     from calibrant.cli._events import labels_of, store_of
     from calibrant.cli.text import show
+    from calibrant.results import ServedStore
     from calibrant.web import Explorer, serve
 
     with Progress() as progress:
@@ -75,8 +74,8 @@ def command(
         show([f"calibrant: not shown: {problem}"], err=True)
 
     def ready(address: str) -> None:
-        said = {"store": store, "address": address}
-        show([json.dumps(said) if as_json else f"Explore {store} at {address} (Ctrl-C ends)"])
+        said = f"Explore {store} at {address} (Ctrl-C ends)"
+        show([ServedStore(store=store, address=address).to_json() if as_json else said])
         if not no_browser:
             import threading
             import webbrowser

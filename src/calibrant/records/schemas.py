@@ -12,15 +12,16 @@ from calibrant.records.record import OPTIONAL, SCHEMA_VERSION, Quantity, Record
 from calibrant.records.words import first_line
 
 
-def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
+def schema(kind: type[Record], *, command: str = "") -> dict[str, Any]:
     """Return the JSON Schema of what ``to_json`` of a record writes.
 
     Parameters
     ----------
     kind
         The record.
-    title
-        Title of the schema; the first line of the record's docstring if none is given.
+    command
+        Command that prints the record, for the schema's title; without one, the title is the first line of
+        the record's docstring.
 
     Examples
     --------
@@ -36,7 +37,7 @@ def schema(kind: type[Record], *, title: str = "") -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **top,
-        "title": title or first_line(kind.__doc__),
+        "title": f"calibrant {command} --json" if command else first_line(kind.__doc__),
         "properties": {"schema_version": version, **top["properties"]},
         "required": ["schema_version", *top["required"]],
         "$defs": found,

@@ -1,0 +1,17 @@
+"""The record of `calibrant explore`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from calibrant.records import Record, setting
+
+
+class ServedStore(Record, frozen=True, kw_only=True):
+    """A store of events that is shown in a browser."""
+
+    store: Annotated[str, setting("Store", "Store of events, as it was given.", headline=True)]
+    address: Annotated[
+        str,
+        setting("Address", "Address to open in a browser, with the token if there is one.", headline=True),
+    ]
