@@ -264,10 +264,11 @@ def drift_interval(
         "estimated": {"periods": period},
     }
     dev = LabelledScores(score, label)
-    found = RefittedRecalibrator(Platt(), dev, refits=60, seed=rng, **options[how]).count(counted)
-    assert found.low_total is not None
-    assert found.high_total is not None
-    return found.low_total <= truth <= found.high_total, found.high_total - found.low_total
+    total = RefittedRecalibrator(Platt(), dev, refits=60, seed=rng, **options[how]).count(counted).total
+    assert total is not None
+    assert total.low is not None
+    assert total.high is not None
+    return total.low <= truth <= total.high, total.high - total.low
 
 
 def drift_table(corpora: int) -> str:
@@ -283,7 +284,7 @@ def drift_table(corpora: int) -> str:
             found[label] = shown(np.array(values, np.float64))
         cells.append(([f"{sd:g}"], found))
     title = (
-        f"**Drift between periods** (`low_total`, `high_total` of a period of 800 documents, 1,000 labels, "
+        f"**Drift between periods** (the interval `total` of a period of 800 documents, 1,000 labels, "
         f"{corpora} corpora; each period's log-odds are shifted by a draw of this standard deviation)"
     )
     return table(title, ["drift"], list(cells[0][1]), cells)

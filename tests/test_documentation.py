@@ -154,9 +154,8 @@ PRINTED += ["LabelPlan"]
 @pytest.mark.parametrize("record", PRINTED)
 def test_every_number_that_a_command_prints_has_a_line_on_how_to_read_it(record: str) -> None:
     from calibrant import results
-    from calibrant.results.events import EventTable
 
-    kind = EventTable if record == "EventTable" else getattr(results, record)
+    kind = getattr(results, record)
     explained = set(re.findall(r"`(\w+)`", text(DOCS / "guide" / "numbers.md")))
     missing = set(field_names(kind, set())) - explained
     assert not missing, f"explain them in docs/guide/numbers.md: {sorted(missing)}"

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from calibrant.data import event_store
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, fields_of, hidden, name, number, numbers_of, rows, schema
-from calibrant.results import OUTPUTS, Agreement, Measured, Measurement, output
+from calibrant.results import OUTPUTS, Agreement, EventTable, Measured, Measurement, output
 from calibrant.results import schema as schema_of
-from calibrant.workflow import measure
+from calibrant.workflow import event_table, measure, uncertain_documents
 
 LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
 
@@ -36,6 +37,10 @@ def undefined() -> Measured:
 
 def agreed(*labels: str) -> Agreement:
     return agreement(Ratings.from_lists({chr(97 + place): list(each) for place, each in enumerate(labels)}))
+
+
+def counted(**options: Any) -> EventTable:
+    return event_table(event_store("reuters-21578"), by="year", countries=["IRN"], **options)
 
 
 @pytest.fixture
@@ -92,8 +97,14 @@ def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
         agreed("xyx", "xyy"),
         agreed("xxx", "xxx"),
         agreed("xyx", "xyy", "yyx"),
+        counted(),
+        counted(dev=pa.table({"score": np.linspace(0, 1, 40), "label": [0, 0, 1, 0, 1] * 8})),
+        uncertain_documents(event_store("reuters-21578"), most=3),
     ],
-    ids=["plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"],
+    ids=[
+        *("plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"),
+        *("events", "events with shared doubt", "uncertain documents"),
+    ],
 )
 def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
     (command,) = [each for each in OUTPUTS if isinstance(record, output(each))]

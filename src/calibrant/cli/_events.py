@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.results.events import EventTable, ExtractedEvents, UncertainDocuments
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_EVIDENCE = 3
 
 COUNTRY = click.option(
     "--country",
@@ -125,4 +126,8 @@ def uncertain_lines(found: UncertainDocuments) -> list[str]:
     """Show documents with the evidence."""
     if not found.documents:
         return ["No document may count.", *(f"note: {each}" for each in found.problems)]
-    return found.to_text().splitlines()
+    rows = tuple(replace(row, evidence=row.evidence[:MOST_EVIDENCE]) for row in found.documents)
+    lines = replace(found, documents=rows).to_text().splitlines()
+    if rows != found.documents:
+        lines.append(f"Of each document at most {MOST_EVIDENCE} pairs of mentions are shown: --json has all")
+    return lines

@@ -10,7 +10,6 @@ from calibrant.records.record import columns_of
 from calibrant.results.propagation import Deviation, Expected, HowDrift, IntervalLevel, Shared
 
 DOCUMENTS, COUNT = "Documents", "Count"
-MOST_PAIRS = 60
 LEFT_OUT = (
     "The interval holds what the entities of the documents leave open under the model. Errors of the parser, "
     "the lexicon and the rules, and errors that all documents share, are not in it."
@@ -175,10 +174,10 @@ class EvidencePair(Record, frozen=True, kw_only=True):
     ]
     verb: Annotated[str, setting("Verb", "Lemma of what the agent does.")]
     mention_sentence: Annotated[
-        int, number("Sentence of the mention", "Number of the sentence, from 0.", group=DOCUMENTS)
+        int, number("Mention's sentence", "Number of the sentence, from 0.", group=DOCUMENTS)
     ]
     agent_sentence: Annotated[
-        int, number("Sentence of the agent", "Number of the sentence, from 0.", group=DOCUMENTS)
+        int, number("Agent's sentence", "Number of the sentence, from 0.", group=DOCUMENTS)
     ]
     mention: Annotated[
         str | None,
@@ -242,4 +241,4 @@ class UncertainDocuments(Record, frozen=True, kw_only=True):
             (row.id, row.date, row.country, *found) for (row, _), found in zip(pairs, cells, strict=True)
         )
         title = "Mentions that may be of one entity"
-        return (*tables, Table("evidence", (*which, *columns), body, title, title=title, most=MOST_PAIRS))
+        return (*tables, Table("evidence", (*which, *columns), body, title, title=title))
