@@ -175,8 +175,8 @@ def json_output() -> str:
         [
             "# JSON output",
             "",
-            "The JSON Schema of each command's output is generated from its record. `calibrant schema COMMAND`",
-            "prints the schema, and each section below links to it as a file. In Python,",
+            "The JSON Schema of each command's output is generated from its record.",
+            "`calibrant schema COMMAND` prints it, and each section below links to it as a file. In Python,",
             '`calibrant.results.schema("measure")` returns it.',
             "An undefined number is `null`, with its `reason` beside it.",
             "",

@@ -50,6 +50,15 @@ def test_a_group_within_is_called_like_the_whole(run: Run) -> None:
     assert "(see `calibrant tag --help`)" in refused.err
 
 
+def test_the_schema_of_a_command_is_printed_and_a_wrong_name_lists_the_right_ones(run: Run) -> None:
+    found = json.loads(run("schema", "tag", "eval").out)
+    assert found["title"] == "calibrant tag eval --json"
+    assert found["properties"]["accuracy"]["description"].endswith(".")
+    wrong = run("schema", "tags")
+    assert wrong.code == 2
+    assert "agree, apply, compare, coref eval" in wrong.err
+
+
 def test_help_names_every_command(run: Run) -> None:
     ran = run("--help")
     assert ran.code == 0

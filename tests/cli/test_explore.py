@@ -80,7 +80,7 @@ def test_the_address_is_a_line_of_json_for_machines(store: Path) -> None:
     said = json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
-    assert said["store"] == str(store)
+    assert (said["schema_version"], said["store"]) == (1, str(store))
     assert said["address"].startswith("http://127.0.0.1:")
     assert (process.returncode, out) == (0, "")
 

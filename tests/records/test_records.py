@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from calibrant.cli.schema import outputs
 from calibrant.data import event_store
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, fields_of, hidden, name, number, numbers_of, rows, schema
-from calibrant.results import OUTPUTS, Agreement, EventTable, Measured, Measurement, output
+from calibrant.results import Agreement, EventTable, Measured, Measurement, ServedStore
 from calibrant.results import schema as schema_of
 from calibrant.workflow import event_table, measure, uncertain_documents
 
@@ -100,17 +101,15 @@ def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
         counted(),
         counted(dev=pa.table({"score": np.linspace(0, 1, 40), "label": [0, 0, 1, 0, 1] * 8})),
         uncertain_documents(event_store("reuters-21578"), most=3),
+        ServedStore(store="events.store", address="http://127.0.0.1:8765/"),
     ],
-    ids=[
-        *("plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"),
-        *("events", "events with shared doubt", "uncertain documents"),
-    ],
+    ids=lambda record: f"{type(record).__name__}",
 )
 def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
-    (command,) = [each for each in OUTPUTS if isinstance(record, output(each))]
-    found = json.loads(record.to_json())
-    jsonschema.Draft202012Validator.check_schema(schema_of(command))
-    jsonschema.validate(found, schema_of(command))
+    (command,) = [each for each, kind in outputs().items() if isinstance(record, kind)]
+    found, described = json.loads(record.to_json()), schema(type(record), command=command)
+    jsonschema.Draft202012Validator.check_schema(described)
+    jsonschema.validate(found, described)
     assert type(record).from_dict(found).to_dict() == record.to_dict()
 
 
@@ -136,6 +135,15 @@ def test_a_wrong_file_is_refused_with_the_place() -> None:
         Measured.from_dict({})
 
 
+def test_kinds_of_one_name_are_told_apart_by_the_record_they_are_in() -> None:
+    verdicts = [
+        schema(outputs()[command])["$defs"]["Finding"]["properties"].keys()
+        for command in ("protocol", "study")
+    ]
+    assert "verdict" in verdicts[1]
+    assert verdicts[0] != verdicts[1]
+
+
 def test_hidden_fields_are_for_python_only() -> None:
     class Drawn(Record, frozen=True):
         """A record with an array."""
@@ -159,9 +167,9 @@ def test_repr_is_short_and_a_notebook_shows_a_table() -> None:
     assert "<b>" not in agreement(Ratings.from_lists({"a": ["<b>", "y"], "b": ["<b>", "z"]})).to_html()
 
 
-@pytest.mark.parametrize("command", OUTPUTS)
-def test_every_field_has_a_label_and_a_meaning(command: str) -> None:
-    waiting: list[type[msgspec.Struct]] = [output(command)]
+@pytest.mark.parametrize("kind", outputs().values())
+def test_every_field_has_a_label_and_a_meaning(kind: type[Record]) -> None:
+    waiting: list[type[msgspec.Struct]] = [kind]
     seen = set()
     while waiting:
         own = waiting.pop()

@@ -40,7 +40,7 @@ class Entry(Record, frozen=True, kw_only=True):
 
 
 class Listing(Record, frozen=True, kw_only=True):
-    """Data sets, and which of them are there."""
+    """Availability of the data that studies read."""
 
     folder: Folder
     data_sets: Annotated[tuple[Entry, ...], rows("Data sets", "One entry per data set.")]
