@@ -92,7 +92,9 @@ _PRINTING = (
     ),
     click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
     click.option(
-        "--meanings", is_flag=True, help="Explain each number below the tables of text, md, latex and tabular."
+        "--meanings",
+        is_flag=True,
+        help="Explain each number below the tables of text, md, latex and tabular.",
     ),
 )
 

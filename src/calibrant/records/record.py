@@ -187,7 +187,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     def _said_once(self) -> set[str]:
         """Return every warning in the record, those of its rows too."""
         values = [(each.name, getattr(self, each.name)) for each in fields_of(type(self))]
-        inside = [record for _, value in values for record in (value if isinstance(value, tuple) else [value])]
+        inside = [
+            record for _, value in values for record in (value if isinstance(value, tuple) else [value])
+        ]
         own = {value for name, value in values if name.endswith("warning") and isinstance(value, str)}
         return own.union(*(each._said_once() for each in inside if isinstance(each, Record)))
 
