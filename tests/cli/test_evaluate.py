@@ -138,23 +138,24 @@ def test_compare_shows_the_lectures_test(run: Run, folds: Path) -> None:
     options = ["--alternative", "greater", "--test-train-ratio", "0.25"]
     found = json.loads(run("compare", folds, *options, "--json").out)
     first, pair = found["systems"][0], found["pairs"][0]
-    assert [round(100 * first["mean"][name], 2) for name in ("estimate", "low", "high")] == [
-        65.7,
-        63.88,
-        67.52,
-    ]
-    assert [round(100 * first["corrected"][name], 2) for name in ("low", "high")] == [62.3, 69.1]
-    assert (round(pair["t"], 3), round(pair["critical"], 3)) == (0.921, 1.833)
-    assert (round(pair["difference"]["estimate"], 4), round(pair["corrected"]["t"], 4)) == (0.01, 0.4925)
-    assert pair["p_value"] < pair["corrected"]["p_value"]
+    assert [round(100 * first["mean"][name], 2) for name in ("estimate", "low", "high")] == [65.7, 62.3, 69.1]
+    assert [round(100 * first["plain"][name], 2) for name in ("low", "high")] == [63.88, 67.52]
+    assert (round(pair["plain"]["t"], 3), round(pair["critical"], 3)) == (0.921, 1.833)
+    assert (round(pair["difference"]["estimate"], 4), round(pair["t"], 4)) == (0.01, 0.4925)
+    assert pair["plain"]["p_value"] < pair["p_value"]
+    names = list(pair)
+    assert names.index("difference") < names.index("plain"), "a reader takes the first interval"
     shown = run("compare", folds, *options).out
+    assert re.search(r"Difference +\+0\.0100 +\[", shown)
     assert re.search(r"Critical value +1.8331", shown)
+    heading = "Plain t-test, which ignores that folds share training data"
+    assert shown.index("Difference  ") < shown.index(heading) < shown.index("If folds were independent: t")
     assert "No difference is shown, at 95 %" in shown
 
 
 def test_compare_refuses_the_corrected_test_without_the_ratio(run: Run, folds: Path) -> None:
     found = json.loads(run("compare", folds, "--json").out)
-    assert found["pairs"][0]["corrected"] is None
+    assert found["pairs"][0]["plain"] is None
     assert "too sure" in found["folds_warning"]
     assert "--test-train-ratio" in found["folds_warning"]
     assert "--test-train-ratio" in run("compare", folds).out
@@ -165,7 +166,7 @@ def test_a_column_of_repeats_tells_the_ratio(run: Run, tmp_path: Path) -> None:
             for place, score in enumerate(scores)]  # fmt: skip
     found = json.loads(run("compare", text(tmp_path, "system,repeat,fold,score", *rows), "--json").out)
     assert (found["repeats"], found["test_train_ratio"]) == (2, 0.25)
-    assert found["pairs"][0]["corrected"]["t"] == pytest.approx(0.4925, abs=1e-4)
+    assert found["pairs"][0]["t"] == pytest.approx(0.4925, abs=1e-4)
 
 
 def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
@@ -254,9 +255,9 @@ def test_columns_may_be_called_otherwise(run: Run, tmp_path: Path) -> None:
     path = text(tmp_path, "model,split,f1", *rows)
     options = ["--system", "model", "--score", "f1", "--json"]
     folds = json.loads(run("compare", path, *options, "--fold", "split", "--test-train-ratio", "0.25").out)
-    assert folds["pairs"][0]["corrected"]["t"] == pytest.approx(0.4925, abs=1e-4)
+    assert folds["pairs"][0]["t"] == pytest.approx(0.4925, abs=1e-4)
     items = json.loads(run("compare", path, *options, "--item", "split").out)
-    assert (items["unit"], items["pairs"][0]["corrected"]) == ("item", None)
+    assert (items["unit"], items["pairs"][0]["plain"]) == ("item", None)
 
 
 @pytest.mark.parametrize("command", ["agree", "compare"])

@@ -174,6 +174,28 @@ def compiles(latex: str, tabular: str, folder: Path) -> None:
     assert run.returncode == 0, run.stdout[-1500:]
 
 
+def test_a_table_is_named_by_its_heading_or_a_part_of_its_name(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,annotator,label\n1,a,x\n1,b,x\n2,a,y\n2,b,x\n", encoding="utf-8")
+    pairs, headed = (
+        run("agree", path, "--format", "csv", "--table", name).out for name in ("by_pair", "Pairs")
+    )
+    assert pairs == headed
+    assert pairs.startswith("first,second,")
+
+
+def test_meanings_stand_below_the_tables(run: Run, long_table: Path) -> None:
+    plain, more = run("measure", long_table).out, run("measure", long_table, "--meanings").out
+    assert more.startswith(plain)
+    lines = more.removeprefix(plain).splitlines()
+    assert "Meanings" in lines
+    assert len({line.casefold() for line in lines}) == len(lines), "each meaning once"
+    meaning = "Brier score: Mean squared difference"
+    assert sum(meaning in line for line in lines) == 1
+    assert meaning in run("measure", long_table, "--format", "md", "--meanings").out
+    assert meaning not in run("measure", long_table, "--format", "md").out
+
+
 def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> None:
     ran = run("measure", long_table, "--format", "csv", "--table", "bins")
     rows = list(csv.DictReader(io.StringIO(ran.out, newline="")))
@@ -187,11 +209,12 @@ def test_the_option_prints_nothing_but_the_table(run: Run, long_table: Path) -> 
     ("options", "message"),
     [
         (("--format", "csv", "--json"), "--json and --format csv ask for different things"),
+        (("--meanings", "--json"), "--meanings goes with text, md, latex or tabular"),
         (("--table", "bins"), "--table goes with --format md, latex, tabular or csv"),
         (("--format", "md", "--table", "bin"), "no table 'bin': it has events, numbers, bins"),
         (("--format", "xls"), "'xls' is not one of 'text'"),
     ],
-    ids=["two formats", "text", "no such table", "no such format"],
+    ids=["two formats", "meanings", "text", "no such table", "no such format"],
 )
 def test_what_does_not_go_together_is_one_line(
     run: Run, long_table: Path, options: tuple[str, ...], message: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,10 @@ def test_the_example_is_written_evaluated_and_concluded(run: Run, here: Path) ->
     assert "Wrote summaries/eval.toml" in run("protocol", "--example", "summaries").out
     shown = run("protocol", "summaries/eval.toml", "-o", "page.html").out
     assert "125 items of 12 documents, 3 systems" in shown
-    assert "Findings" in shown
+    allowed = shown.index("Conclusions that the data allow at 95 %")
+    other = shown.index("Conclusions that the data do not allow at 95 %")
+    assert allowed < shown.index("logistic is right on") < other < shown.index("are not told apart")
+    assert not re.search(r"\d\.\d{4}", shown[: shown.index("Differences")]), "three decimals are enough"
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

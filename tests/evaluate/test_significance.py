@@ -46,18 +46,18 @@ def defined(value: float | None) -> float:
 
 def test_the_lecture_has_its_interval_to_the_last_digit() -> None:
     found = mean_interval(FIRST, test_train_ratio=1 / 4)
-    assert percent(found.mean.estimate, found.mean.low, found.mean.high) == ["65.70", "63.88", "67.52"]
+    assert percent(found.mean.estimate, found.mean.low, found.mean.high) == ["65.70", "62.30", "69.10"]
     assert f"{found.standard_deviation.estimate:.4f}" == "0.0254"
-    assert found.corrected is not None
-    assert percent(found.corrected.low, found.corrected.high) == ["62.30", "69.10"]
+    assert found.plain is not None
+    assert percent(found.plain.low, found.plain.high) == ["63.88", "67.52"]
 
 
 def test_the_lecture_has_its_test_to_the_last_digit() -> None:
     found = paired_t_test(FIRST, SECOND, alternative="greater", test_train_ratio=1 / 4)
     assert percent(found.difference.estimate) == ["1.00"]
-    assert f"{found.standard_deviation:.3f} {found.t:.3f} {found.critical:.3f}" == "0.034 0.921 1.833"
-    assert found.corrected is not None
-    assert f"{found.corrected.t:.4f}" == "0.4925"
+    assert found.plain is not None
+    assert f"{found.standard_deviation:.3f} {found.plain.t:.3f} {found.critical:.3f}" == "0.034 0.921 1.833"
+    assert f"{found.t:.4f}" == "0.4925"
     assert (found.wins, found.ties, found.losses) == (6, 0, 4)
 
 
@@ -76,14 +76,17 @@ def test_the_corrected_variance_is_that_of_nadeau_and_bengio() -> None:
     gap = np.array(FIRST) - np.array(SECOND)
     found = paired_t_test(FIRST, SECOND, test_train_ratio=0.25)
     t = gap.mean() / math.sqrt(gap.var(ddof=1) * (1 / 10 + 0.25))
-    assert found.corrected is not None
-    assert found.corrected.t == pytest.approx(t)
-    assert found.corrected.p_value == pytest.approx(2 * stats.t.sf(t, 9))
+    assert found.t == pytest.approx(t)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(t, 9))
 
 
-def test_without_the_ratio_the_corrected_test_is_refused() -> None:
-    assert paired_t_test(FIRST, SECOND).corrected is None
-    assert mean_interval(FIRST).corrected is None
+def test_without_the_ratio_the_test_is_the_plain_one() -> None:
+    plain, corrected = (paired_t_test(FIRST, SECOND, test_train_ratio=ratio) for ratio in (None, 0.25))
+    assert corrected.plain is not None
+    assert (plain.plain, plain.t, plain.p_value) == (None, corrected.plain.t, corrected.plain.p_value)
+    assert plain.difference == corrected.plain.difference
+    mean = mean_interval(FIRST)
+    assert (mean.plain, mean.mean) == (None, mean_interval(FIRST, test_train_ratio=0.25).plain)
 
 
 def test_clusters_of_one_item_change_nothing_and_copies_count_once() -> None:
@@ -101,8 +104,8 @@ def test_ties_everywhere_leave_the_test_undefined() -> None:
         found = paired_t_test(first, second, test_train_ratio=0.25)
         assert found.t is None
         assert found.p_value is None
-        assert found.corrected is not None
-        assert found.reason == found.corrected.reason == "the systems differ by the same amount everywhere"
+        assert found.plain is not None
+        assert found.reason == found.plain.reason == "the systems differ by the same amount everywhere"
     assert paired_t_test(FIRST, FIRST).ties == 10
 
 
@@ -251,8 +254,7 @@ def test_what_cannot_be_settled_is_undefined_with_a_reason() -> None:
 def test_repeats_tell_the_ratio() -> None:
     found = compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", repeat=[1] * 5 + [2] * 5)
     assert (found.repeats, found.test_train_ratio) == (2, 0.25)
-    assert found.pairs[0].corrected is not None
-    assert found.pairs[0].corrected.t == pytest.approx(0.4925, abs=1e-4)
+    assert found.pairs[0].t == pytest.approx(0.4925, abs=1e-4)
 
 
 def test_repeats_of_unequal_size_or_one_fold_do_not_tell_it() -> None:
@@ -263,7 +265,8 @@ def test_repeats_of_unequal_size_or_one_fold_do_not_tell_it() -> None:
         found = compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", repeat=repeat)
         assert found.test_train_ratio is None
         assert reason in (found.folds_warning or "")
-        assert found.pairs[0].corrected is None
+        assert found.pairs[0].plain is None
+        assert "ignores that folds share training data" in (found.pairs[0].difference.warning or "")
         assert found.pairs[0].better is None
 
 

@@ -18,7 +18,18 @@ from calibrant.cli.schema import outputs
 from calibrant.data import event_store
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
-from calibrant.records import Quantity, Record, fields_of, hidden, name, number, numbers_of, rows, schema
+from calibrant.records import (
+    Quantity,
+    Record,
+    fields_of,
+    hidden,
+    name,
+    number,
+    numbers_of,
+    part,
+    rows,
+    schema,
+)
 from calibrant.results import Agreement, EventTable, Measured, Measurement, ServedStore
 from calibrant.results import schema as schema_of
 from calibrant.workflow import event_table, measure, uncertain_documents
@@ -188,3 +199,64 @@ def test_warnings_are_fields_that_end_in_warning() -> None:
     assert record.bins_warning in record.to_markdown().replace("\\", "")
     warned = Quantity(0.5, warning="few clusters")
     assert warned.warnings() == ("few clusters",)
+
+
+class Trial(Record, frozen=True, kw_only=True):
+    """A trial of settings."""
+
+    chosen: Annotated[dict[str, Any], name("Settings", "Value by name.")]
+    change: Annotated[Quantity, number("Change", "After minus before.", group="Scores", signed=True)]
+
+
+class Trials(Record, frozen=True, kw_only=True):
+    """Several trials."""
+
+    trials: Annotated[tuple[Trial, ...], rows("Trials", "One entry per trial.")]
+    best: Annotated[Trial | None, part("Best", "The best trial.")] = None
+
+
+class Series(Record, frozen=True, kw_only=True):
+    """Two series of trials."""
+
+    first: Annotated[Trials, part("First", "The first series.")]
+    second: Annotated[Trials, part("Second", "The second series.", brief=True)]
+
+
+@pytest.fixture
+def trials() -> Trials:
+    """Two trials, one for the better and one for the worse."""
+    changes = Quantity(0.25, -0.5, 1.0), Quantity(-0.25)
+    found = tuple(
+        Trial(chosen={"rate": rate, "own_words": True}, change=change)
+        for rate, change in zip((10.0, 0.000316), changes, strict=True)
+    )
+    return Trials(trials=found, best=found[0])
+
+
+def test_a_signed_number_has_its_sign_for_people_and_is_a_number_for_machines(trials: Trials) -> None:
+    own = trials.trials[0]
+    for text in (trials.to_text(), own.to_text(), trials.to_markdown(), trials.to_html()):
+        assert "+0.2500" in text
+    assert "[-0.5000, 1.0000]" in trials.to_text()
+    assert "-0.2500" in trials.to_text()
+    assert "$+0.2500$" in trials.to_latex()
+    assert "+0.25" not in trials.to_csv() + trials.to_json()
+
+
+def test_a_name_that_is_a_mapping_makes_a_column_per_key(trials: Trials) -> None:
+    table = trials.to_tables()[0]
+    assert [column.heading for column in table.columns[:2]] == ["rate", "own words"]
+    assert [row[:2] for row in table.rows] == [("10", "yes"), ("0.000316", "yes")]
+
+
+def test_a_terminal_shows_a_warning_once_and_each_table_for_a_paper_has_it() -> None:
+    record = undefined()
+    few = record.events[0].bins_warning
+    assert few is not None
+    assert (record.to_text().count(few), record.to_markdown().count(few)) == (1, 2)
+
+
+def test_a_brief_part_shows_its_first_table(trials: Trials) -> None:
+    names = [table.name for table in Series(first=trials, second=trials).to_tables()]
+    assert [name for name in names if name.startswith("second")] == ["second.trials"]
+    assert [name for name in names if name.startswith("first")] == ["first.trials", "first.numbers"]

@@ -135,6 +135,16 @@ def test_probabilities_keep_the_best_three_of_each_document(summaries: Protocol)
     assert found.selective == risk_coverage(label == gold(), sure, clusters=documents())
 
 
+def test_what_an_evaluation_lacks_has_a_reason(summaries: Protocol) -> None:
+    labels, probabilities = summaries.systems[0], summaries.systems[2]
+    assert (labels.decision, labels.selective) == (None, None)
+    assert labels.reason == "the system gives labels, no probabilities"
+    assert probabilities.reason is None
+    reasons = {each.metric: {pair.mcnemar_reason for pair in each.pairs} for each in summaries.comparisons}
+    assert reasons["f1:keep"] == {"the test is of accuracy"}
+    assert reasons["accuracy"] == {"items of a document depend on each other"}
+
+
 def test_calibration_is_that_of_measure(summaries: Protocol) -> None:
     import pyarrow as pa
 
@@ -167,7 +177,7 @@ def test_folds_are_compared_by_the_corrected_test(summaries: Protocol) -> None:
     direct = compare_systems(["a", "b"], scores, unit="fold", test_train_ratio=1 / 3).pairs[0]
     assert summaries.folds is not None
     assert summaries.folds.pairs[0].difference == direct.difference
-    assert summaries.folds.pairs[0].corrected == direct.corrected
+    assert summaries.folds.pairs[0].plain == direct.plain
     assert summaries.fold_metric == "f1:keep"
 
 
@@ -189,6 +199,7 @@ def test_on_independent_items_accuracy_is_detectable_as_a_t_test_has_it() -> Non
     assert pair.detectable is not None
     assert pair.detectable.detectable == pytest.approx(direct.detectable)
     assert pair.mcnemar is not None
+    assert pair.mcnemar_reason is None
     assert pair.mcnemar.first_only == int(np.sum(gap > 0))
     assert found.agreement is None
     assert found.agreement_reason == "the file names no annotators"
@@ -292,11 +303,11 @@ def test_scores_of_repeated_folds_are_compared_as_they_are(evaluation: Write) ->
     found = protocol(evaluation(text, folds="\n".join(lines)))
     assert found.folds is not None
     test = found.folds.pairs[0]
-    assert test.corrected is not None
-    assert (round(test.t or 0, 3), round(test.corrected.t or 0, 4)) == (0.921, 0.4925)
+    assert test.plain is not None
+    assert (round(test.plain.t or 0, 3), round(test.t or 0, 4)) == (0.921, 0.4925)
     unequal = protocol(evaluation(text, folds="\n".join(line for line in lines if ",1,4," not in line))).folds
     assert unequal is not None
-    assert unequal.pairs[0].corrected is None
+    assert unequal.pairs[0].plain is None
     assert "different numbers of folds" in (unequal.folds_warning or "")
 
 

@@ -45,7 +45,7 @@ def mean_interval(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> MeanInterval:
-    """Return the mean with Student's interval, corrected for folds of cross-validation if their ratio is known.
+    """Return the mean with Student's interval, corrected for folds if their ratio is known.
 
     Parameters
     ----------

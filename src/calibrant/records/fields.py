@@ -130,8 +130,8 @@ def number(
 
     ``interval=False`` declares that a `Quantity` never has an interval; ``interval="only"`` that a column
     shows its interval alone, because the estimate is in another. ``digits`` are the decimals that a column of
-    this number shows; ``signed`` numbers, such as differences, have a plus sign if they are positive. A float that is None is undefined if its record has a field ``reason``, and was not
-    asked for otherwise.
+    this number shows; ``signed`` numbers, such as differences, have a plus sign if they are positive. A float
+    that is None is undefined if its record has a field ``reason``, and was not asked for otherwise.
 
     Examples
     --------
@@ -180,7 +180,8 @@ def rows(label: str, meaning: str, *, most: int | None = None, ranked: bool = Fa
 def part(label: str, meaning: str, *, group: str = "", brief: bool = False) -> msgspec.Meta:
     """Declare a record inside a record, whose numbers appear among those of the whole.
 
-    The tables of a record with rows follow those of the whole instead; the first one alone if it is ``brief``.
+    The tables of a record with rows follow those of the whole instead; if it is ``brief``, only the first
+    one does.
 
     Examples
     --------
@@ -267,7 +268,9 @@ def _beside(quantity: Field) -> Iterator[Field]:
     """Numbers of a quantity beside its estimate and interval."""
     for field in numbers_of(quantity.kind) if quantity.role == "number" and quantity.kind else ():
         if field.role == "number":
-            yield replace(_inside(quantity, field), headline=quantity.headline and field.headline)
+            signed = field.signed or (quantity.signed and field.kind is not None)
+            headline = quantity.headline and field.headline
+            yield replace(_inside(quantity, field), headline=headline, signed=signed)
 
 
 def in_full(field: Field) -> bool:

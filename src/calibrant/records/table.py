@@ -136,14 +136,14 @@ class Table:
 
     def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
         """Return the notes, and why cells are undefined: one note per reason."""
-        found: dict[str, dict[str, list[str]]] = {}
+        found: dict[str, dict[str, dict[str, None]]] = {}
         for row in self.rows:
             parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
             about = ", ".join(str(part) for part in parts if isinstance(part, str | int))
             for cell, column in zip(row, self.columns, strict=True):
                 if isinstance(cell, Undefined) and column.kind not in ASIDE:
                     here = column.heading if column.name != "value" else ""
-                    found.setdefault(cell.reason, {}).setdefault(about, []).append(here)
+                    found.setdefault(cell.reason, {}).setdefault(about, {})[here] = None
         undefined = []
         for reason, rows in found.items():
             places = [

@@ -224,7 +224,9 @@ class Agreement(Record, frozen=True, kw_only=True):
     by_annotator: Annotated[
         tuple[AnnotatorAgreement, ...], rows("Annotators", "Agreement of each annotator with the others.")
     ]
-    disputed: Annotated[tuple[DisputedItem, ...], rows("Disputed", "Items on which annotators differ most.")]
+    disputed: Annotated[
+        tuple[DisputedItem, ...], rows("Disputed items", "Items on which annotators differ most.")
+    ]
     level: Annotated[
         float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
     ]

@@ -258,6 +258,7 @@ InTheLarge = number(
     "Mean label minus mean score: below 0 the scores are too high on the whole, above 0 too low.",
     group=WAY,
     best=0,
+    signed=True,
 )
 Slope = number(
     "Cox slope",

@@ -32,7 +32,8 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
         number("Count", "Number of documents that are positive.", group=COUNTS, headline=True, digits=1),
     ]
     share: Annotated[
-        Quantity, number("Share", "The same as a proportion of the documents.", group=COUNTS, headline=True)
+        Quantity,
+        number("Proportion", "The same as a proportion of the documents.", group=COUNTS, headline=True),
     ]
     few_warning: Annotated[str | None, warning("Few labels are positive, or negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels are of few effective clusters.")] = None
@@ -42,7 +43,7 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
 
 
 class CorrectedCounts(Record, frozen=True, kw_only=True):
-    """Shares and numbers of documents by period and method."""
+    """Proportions and numbers of documents by period and method."""
 
     documents: Annotated[int, setting("Documents", "Documents in all.", headline=True)]
     labelled: Annotated[int, setting("Labelled", "Labelled documents in all.", headline=True)]

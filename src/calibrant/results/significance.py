@@ -153,8 +153,8 @@ class PairedTest(Record, frozen=True, kw_only=True):
         PlainTest | None,
         part(
             "If folds were independent",
-            "The plain t-test, which ignores the overlap of training data between folds, and finds differences that "
-            "are not there; null without the ratio of test to training data.",
+            "The plain t-test, which ignores the overlap of training data between folds, and finds "
+            "differences that are not there; null without the ratio of test to training data.",
             group="Plain t-test, which ignores that folds share training data",
         ),
     ] = None
@@ -350,7 +350,8 @@ class Comparison(Record, frozen=True, kw_only=True):
     n: Annotated[int, setting("n", "Number of folds or items.", headline=True)]
     systems: Annotated[tuple[SystemMean, ...], rows("Systems", "Mean score of each system.")]
     pairs: Annotated[
-        tuple[SystemPair, ...], rows("Pairs", "Differences, first minus second: paired t-tests.")
+        tuple[SystemPair, ...],
+        rows("Pairs, first minus second", "Differences, first minus second: paired t-tests."),
     ]
     alternative: Alternative
     higher_is_better: Annotated[

@@ -81,6 +81,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
             group=ERRORS,
             best=0,
             headline=True,
+            signed=True,
         ),
     ]
     error: Annotated[
@@ -110,7 +111,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
 class SliceSpread(Record, frozen=True):
     """How slices differ in one kind of error, beyond noise; estimates are shrunken by it."""
 
-    mean: Annotated[float | None, number("Mean", "Weighted mean of the slices.", group=BETWEEN)]
+    mean: Annotated[float | None, number("Mean", "Weighted mean of the slices.", group=BETWEEN, signed=True)]
     spread: Annotated[
         float | None,
         number(
