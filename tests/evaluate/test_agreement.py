@@ -212,7 +212,7 @@ def test_one_who_labels_at_random_is_found() -> None:
 
 
 def test_agreement_without_an_annotator_is_that_of_the_others() -> None:
-    given = {"ann": [1, 2, None, 2], "bob": [1, 2, 2, 2], "cyd": [1, 1, 1, 2]}
+    given: dict[str, list[int | None]] = {"ann": [1, 2, None, 2], "bob": [1, 2, 2, 2], "cyd": [1, 1, 1, 2]}
     others = {name: labels for name, labels in given.items() if name != "bob"}
     found = Ratings.from_lists(given).without(1)
     assert found.annotators == ("ann", "cyd")

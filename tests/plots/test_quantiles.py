@@ -18,7 +18,8 @@ def test_the_figure_shows_the_numbers_of_the_record() -> None:
     heights = [bar.get_height() for bar in left.patches if isinstance(bar, Rectangle)]
     assert heights == pytest.approx(np.histogram(found.pit, 5, (0, 1))[0] / 60)
     shown = right.lines[1].get_xydata()
-    assert np.allclose(shown, [(each.nominal, each.coverage.estimate) for each in found.coverage])
+    points = np.array([(each.nominal, each.coverage.estimate) for each in found.coverage], np.float64)
+    assert np.allclose(shown, points)
     assert found.p_value is not None
     assert f"{found.p_value:.3g}" in right.get_title(loc="left")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -191,7 +191,7 @@ def named(tables: Sequence[Table], name: str | None) -> Table:
     if name is None:
         return tables[0]
     wanted = _key(name)
-    ways = (
+    ways: tuple[Callable[[Table], list[str]], ...] = (
         lambda table: [_key(table.name)],
         lambda table: [_key(table.title)],
         lambda table: _key(table.name).split("."),
