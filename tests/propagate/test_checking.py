@@ -50,7 +50,7 @@ def test_the_test_of_uniformity_has_its_size_and_coverage_its_interval(clustered
         hits.append([each.p_value for each in sets])
     assert rejected / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
     assert rejected > 0
-    low, _, high = np.moveaxis(covered, 2, 0)
+    low, _, high = np.moveaxis(np.array(covered), 2, 0)
     assert (((low <= (0.5, 0.9)) & (high >= (0.5, 0.9))).mean(axis=0) > 0.9).all()
     limit = 0.05 + (0.06 if clustered else 0.0) + 3 * np.sqrt(0.05 * 0.95 / 400)
     assert (np.mean(np.array(hits) < 0.05, axis=0) < limit).all()

@@ -137,7 +137,7 @@ class _Tally:
             return
         self.defined += times
         self.width += times * (found.high - found.low)
-        self.warned += times * ("warning" in found.reasons)
+        self.warned += times * (found.warning is not None)
         self.below += times * (self.truth < found.low - 1e-6)
         self.above += times * (self.truth > found.high + 1e-6)
         self.normal += times * (abs(found.estimate - self.truth) <= 1.959964 * found.standard_error + 1e-9)
