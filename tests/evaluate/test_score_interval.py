@@ -173,7 +173,7 @@ def test_an_estimate_that_one_cluster_carries_has_a_reason_in_place_of_an_interv
     found = classification_scores(true, pred, clusters=np.repeat(np.arange(5), 3))["1"]
     assert found.recall.estimate == 0.5
     assert (found.recall.low, found.recall.high) == (None, None)
-    assert "two clusters or more with items" in (found.recall.reason or "")
+    assert "two clusters or more with items" in str(found.recall.reason)
     assert found.precision.low is not None
 
 

@@ -9,6 +9,7 @@ from matplotlib.patches import Rectangle
 from calibrant.exceptions import InputError
 from calibrant.plots import quantile_calibration
 from calibrant.propagate import quantile_calibration as check
+from tests.quantities import limits
 
 
 def test_the_figure_shows_the_numbers_of_the_record() -> None:
@@ -18,8 +19,7 @@ def test_the_figure_shows_the_numbers_of_the_record() -> None:
     heights = [bar.get_height() for bar in left.patches if isinstance(bar, Rectangle)]
     assert heights == pytest.approx(np.histogram(found.pit, 5, (0, 1))[0] / 60)
     shown = right.lines[1].get_xydata()
-    points = np.array([(each.nominal, each.coverage.estimate) for each in found.coverage], np.float64)
-    assert np.allclose(shown, points)
+    assert np.allclose(shown, [(each.nominal, limits(each.coverage)[1]) for each in found.coverage])
     assert found.p_value is not None
     assert f"{found.p_value:.3g}" in right.get_title(loc="left")
 

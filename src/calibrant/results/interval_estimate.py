@@ -1,4 +1,4 @@
-"""A number with its interval and the number of independent units."""
+"""A number with its interval, and how many units it is based on."""
 
 from __future__ import annotations
 
