@@ -201,7 +201,7 @@ def records(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
         if "anyOf" in child:
             return {
                 "description": child.get("description", ""),
-                "type": [named(n)["type"] for n in child["anyOf"]],
+                "type": [named(n).get("type") or type_name(n) for n in child["anyOf"]],
             }
         return child
 

@@ -16,10 +16,11 @@ import pytest
 
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
+from calibrant.measure import labels_needed
 from calibrant.records import Quantity, Record, fields_of, hidden, name, number, numbers_of, rows, schema
-from calibrant.results import OUTPUTS, Agreement, Measured, Measurement
+from calibrant.results import OUTPUTS, Agreement, Measured, Measurement, Report
 from calibrant.results import schema as schema_of
-from calibrant.workflow import measure
+from calibrant.workflow import fit_recalibrator, measure, report
 
 LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
 
@@ -36,6 +37,21 @@ def undefined() -> Measured:
 
 def agreed(*labels: str) -> Agreement:
     return agreement(Ratings.from_lists({chr(97 + place): list(each) for place, each in enumerate(labels)}))
+
+
+def reported() -> Report:
+    """Two models, the second with a warning beside its difference; and what a map does to two groups."""
+    rng = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "class": ["x", "y"] * 60,
+            "score": rng.random(120),
+            "label": rng.random(120) < 0.2,
+            "item": np.arange(120) // 2,
+        }
+    )
+    model = fit_recalibrator(table, method="platt")
+    return report([table], model=model, group="frequency", groups=2)
 
 
 @pytest.fixture
@@ -92,11 +108,17 @@ def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
         agreed("xyx", "xyy"),
         agreed("xxx", "xxx"),
         agreed("xyx", "xyy", "yyx"),
+        reported(),
+        labels_needed(error=0.05, cluster_size=5),
+        labels_needed(error=1e-5),
     ],
-    ids=["plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"],
+    ids=[
+        *("plain", "smooth", "sampling", "bootstrap", "undefined", "two", "one label", "three"),
+        *("report", "plan", "impossible plan"),
+    ],
 )
 def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
-    (command,) = [each for each, kind in OUTPUTS.items() if isinstance(record, kind)]
+    command, *_ = [each for each, kind in OUTPUTS.items() if isinstance(record, kind)]
     found = json.loads(record.to_json())
     jsonschema.Draft202012Validator.check_schema(schema_of(command))
     jsonschema.validate(found, schema_of(command))

@@ -135,7 +135,7 @@ def table_lines(found: EventTable) -> list[str]:
                 f"{row.sd:.2f}",
                 _interval(row.low, row.high),
                 *total,
-                text.number(row.rate),
+                text.decimal(row.rate),
                 text.count(row.best),
             ]
         )

@@ -16,8 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Undefined
 from calibrant.records.table import Table, between, interval_heading, named
-from calibrant.records.words import between as span
-from calibrant.records.words import first_line, lower, number, percent
+from calibrant.records.words import decimal, first_line, interval, lower, percent
 
 SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
@@ -364,8 +363,8 @@ class Quantity(Record, frozen=True):
         return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
 
     def __str__(self) -> str:
-        interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
-        return number(self.estimate) + interval
+        ends = "" if self.low is None and self.high is None else f" {interval(self.low, self.high)}"
+        return decimal(self.estimate) + ends
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.to_dict().items())})"
@@ -411,7 +410,7 @@ def worded(value: Any, unit: str | None = None) -> str:
         return f"{value}" if unit == "seed" else f"{value:,}"
     if unit == "percent":
         return percent(value)
-    return number(value) if isinstance(value, float) else str(value)
+    return decimal(value) if isinstance(value, float) else str(value)
 
 
 def _has_numbers(field: Field) -> bool:
@@ -434,7 +433,7 @@ def _short(value: Any) -> str:
     return (
         str(value)
         if isinstance(value, Quantity)
-        else number(value)
+        else decimal(value)
         if isinstance(value, float)
         else repr(value)
     )

@@ -25,7 +25,6 @@ __all__ = [
     "named",
     "settings_clause",
     "table_of",
-    "warnings_of",
 ]
 
 MOST_LABELS = 12  # of a confusion matrix
@@ -218,11 +217,6 @@ def settings_clause(record: object) -> str:
     said = [(word, getattr(record, name, None)) for name, word in words.items()]
     clauses = "; ".join(word(value) for word, value in said if value is not None)
     return f": {clauses}" if clauses else ""
-
-
-def warnings_of(reasons: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what of a record's reasons is a warning, not why a field is empty."""
-    return tuple(dict.fromkeys(text for name, text in reasons.items() if name.endswith("warning")))
 
 
 def named(tables: Sequence[Table], name: str | None) -> Table:

@@ -217,7 +217,10 @@ OUTPUTS: dict[str, type[Record]] = {
     "fit": FittedRecalibrator,
     "measure": Measured,
     "monitor": Monitoring,
+    "plan": LabelPlan,
+    "plot": Report,
     "protocol": Protocol,
+    "report": Report,
     "slices": SliceTables,
     "tag eval": TagEvaluation,
 }

@@ -1,12 +1,10 @@
-"""A number with its interval, and how records show several of them."""
+"""A number with its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated
 
-from calibrant.records import Quantity, setting
-from calibrant.records.table import Cell, Column, between, interval_heading, known
+from calibrant.records import setting
 from calibrant.results.errors import Estimate
 
 
@@ -24,16 +22,3 @@ class IntervalEstimate(Estimate, frozen=True, kw_only=True):
             return {} if self.warning is None else {"warning": self.warning}
         names = ("estimate", "standard_error", "low", "high")
         return {name: self.reason for name in names if getattr(self, name) is None}
-
-
-def estimate_columns(name: str, heading: str, level: float) -> tuple[Column, Column]:
-    """The columns of `estimate_cells`."""
-    return Column(name, heading), Column(name, interval_heading(level), "interval")
-
-
-def estimate_cells(value: Quantity, reasons: Mapping[str, str]) -> tuple[Cell, Cell]:
-    """A number and its interval, or why they are not there."""
-    reason = "estimate", "low", "high"
-    return known(value.estimate, reasons, *reason), between(
-        value.low, value.high, reasons, *reason[1:], reason[0]
-    )
