@@ -72,7 +72,7 @@ def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
         mended = Platt().fit(dev.scores, dev.labels).transform(test.scores)
         after.append(debiased_squared_error(test.labels, mended, clusters=test.clusters))
     row = first_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
-    assert np.std(after) / 2 < row["deviation"] < 2 * np.std(after)
+    assert np.std(after) / 2 < row.map_deviation.estimate < 2 * np.std(after)
 
 
 def test_more_data_to_fit_to_leave_less_to_chance() -> None:
@@ -92,7 +92,9 @@ def test_draws_take_whole_clusters() -> None:
     p, y = np.repeat(score, 10), np.repeat(rng.random(60) < score, 10)
     test = labelled(1000, 9, classes=False)
     rows, clusters = (
-        first_of(Platt(), LabelledScores(p, y, clusters=names), test, threshold=0, draws=60)["deviation"]
+        first_of(
+            Platt(), LabelledScores(p, y, clusters=names), test, threshold=0, draws=60
+        ).map_deviation.estimate
         for names in (None, np.arange(600) // 10)
     )
     assert clusters > 1.5 * rows

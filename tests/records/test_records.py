@@ -18,6 +18,7 @@ from calibrant.cli.schema import outputs
 from calibrant.data import event_store
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
+from calibrant.measure import labels_needed
 from calibrant.records import (
     Quantity,
     Record,
@@ -30,9 +31,9 @@ from calibrant.records import (
     rows,
     schema,
 )
-from calibrant.results import Agreement, EventTable, Measured, Measurement, ServedStore
+from calibrant.results import Agreement, EventTable, Measured, Measurement, Report, ServedStore
 from calibrant.results import schema as schema_of
-from calibrant.workflow import event_table, measure, uncertain_documents
+from calibrant.workflow import event_table, fit_recalibrator, measure, report, uncertain_documents
 
 LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
 
@@ -53,6 +54,21 @@ def agreed(*labels: str) -> Agreement:
 
 def counted(**options: Any) -> EventTable:
     return event_table(event_store("reuters-21578"), by="year", countries=["IRN"], **options)
+
+
+def reported() -> Report:
+    """Two models, the second with a warning beside its difference; and what a map does to two groups."""
+    rng = np.random.default_rng(1)
+    table = pa.table(
+        {
+            "class": ["x", "y"] * 60,
+            "score": rng.random(120),
+            "label": rng.random(120) < 0.2,
+            "item": np.arange(120) // 2,
+        }
+    )
+    model = fit_recalibrator(table, method="platt")
+    return report([table], model=model, group="frequency", groups=2)
 
 
 @pytest.fixture
@@ -113,11 +129,14 @@ def test_it_is_in_the_row_of_a_record_among_others(more: Record) -> None:
         counted(dev=pa.table({"score": np.linspace(0, 1, 40), "label": [0, 0, 1, 0, 1] * 8})),
         uncertain_documents(event_store("reuters-21578"), most=3),
         ServedStore(store="events.store", address="http://127.0.0.1:8765/"),
+        reported(),
+        labels_needed(error=0.05, cluster_size=5),
+        labels_needed(error=1e-5),
     ],
     ids=lambda record: f"{type(record).__name__}",
 )
 def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
-    (command,) = [each for each, kind in outputs().items() if isinstance(record, kind)]
+    command, *_ = [each for each, kind in outputs().items() if isinstance(record, kind)]
     found, described = json.loads(record.to_json()), schema(type(record), command=command)
     jsonschema.Draft202012Validator.check_schema(described)
     jsonschema.validate(found, described)

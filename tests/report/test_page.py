@@ -46,7 +46,7 @@ def test_an_interval_that_holds_zero_is_no_verdict_against_the_model(two_page: P
 def test_an_error_without_an_interval_says_why() -> None:
     certain = pd.DataFrame({"score": [0.0, 1.0] * 200, "label": [0, 1] * 200})
     card = page(report([certain], names=["certain"])).sections[0].cards[0]
-    assert card.interval == "undefined"
+    assert card.interval == "-"
     assert card.verdict.startswith("The error has no interval: every score is 0 or 1")
 
 
@@ -95,7 +95,7 @@ def test_a_difference_without_an_interval_says_why(two: Report) -> None:
     difference = ModelDifference("binary", "sharp", "calibrated", found, None)
     contrast = page(structs.replace(two, differences=(difference,))).sections[0].contrasts[0]
     assert contrast.verdict == "The difference has no interval: one cluster."
-    assert contrast.interval == "undefined"
+    assert contrast.interval == "-"
 
 
 def test_every_number_has_a_label_and_a_sentence(two_page: Page) -> None:

@@ -23,11 +23,11 @@ def lines_of(report: Report) -> list[str]:
             model.name,
             each.event,
             text.count(each.n),
-            text.number(each.calibration_error.estimate),
-            text.between(each.calibration_error.low, each.calibration_error.high),
-            text.number(each.rms_calibration_error),
-            text.number(each.ece),
-            text.number(each.brier),
+            text.decimal(each.calibration_error.estimate),
+            text.interval(each.calibration_error.low, each.calibration_error.high),
+            text.decimal(each.rms_calibration_error),
+            text.decimal(each.ece),
+            text.decimal(each.brier),
         ]
         for model in report.models
         for each in model.measured.events
@@ -47,8 +47,8 @@ def lines_of(report: Report) -> list[str]:
         lines += [
             "",
             f"Difference of the errors, {found.first} - {found.second}, event {found.event}",
-            f"  {text.number(roots.estimate)}, {level} interval "
-            f"{text.between(roots.low, roots.high)}; squared errors equal: "
+            f"  {text.decimal(roots.estimate)}, {level} interval "
+            f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (
                 f"undefined ({difference.reason or 'the data do not say'})"
                 if difference.p_value is None
@@ -77,10 +77,10 @@ def _tasks(tasks: TaskErrors) -> list[str]:
         [
             *(key or "" for key in row.keys),
             text.count(row.n),
-            f"{100 * row.frequency:.1f} %",
-            f"{100 * row.mean_score:.1f} %",
-            text.number(row.error.estimate),
-            text.between(row.error.low, row.error.high),
+            text.percent(row.frequency, 1),
+            text.percent(row.mean_score, 1),
+            text.decimal(row.error.estimate),
+            text.interval(row.error.low, row.error.high),
         ]
         for row in table.slices[:MOST_TASKS]
     ]
@@ -98,10 +98,10 @@ def _changes(report: Report, level: str) -> list[str]:
         rows.append(
             [
                 found.event,
-                text.number(found.difference.mse_first),
-                text.number(found.difference.mse_second),
-                "-" if fall.estimate is None else text.number(-fall.estimate),
-                "-" if fall.low is None or fall.high is None else text.between(-fall.high, -fall.low),
+                text.decimal(found.difference.mse_first),
+                text.decimal(found.difference.mse_second),
+                "-" if fall.estimate is None else text.decimal(-fall.estimate),
+                "-" if fall.low is None or fall.high is None else text.interval(-fall.high, -fall.low),
                 _share(relative.estimate),
                 "-"
                 if relative.low is None or relative.high is None

@@ -8,15 +8,14 @@ import click
 
 from calibrant.exceptions import printable
 from calibrant.records import Printed
-from calibrant.records.words import between, count, counted, number, p_value, percent
+from calibrant.records.words import count, counted, decimal, interval, p_value, percent
 
 __all__ = [
-    "between",
     "count",
     "counted",
+    "decimal",
+    "interval",
     "labelled",
-    "notes",
-    "number",
     "p_value",
     "percent",
     "printable",
@@ -71,24 +70,4 @@ def labelled(rows: Sequence[tuple[str, str, str]], *, indent: int = 2) -> list[s
     return [
         (" " * indent + f"{label:<{widths[0]}}  {value:>{widths[1]}}  {remark}").rstrip()
         for label, value, remark in rows
-    ]
-
-
-def notes(*groups: dict[str, str]) -> list[str]:
-    """Word warnings, and why fields are undefined; one line a reason.
-
-    Examples
-    --------
-    >>> notes({"warning": "few clusters"}, {"low": "one cluster", "high": "one cluster"})
-    ['note: few clusters', 'undefined (low, high): one cluster']
-    """
-    names: dict[str, list[str]] = {}
-    for group in groups:
-        for name, reason in group.items():
-            found = names.setdefault(reason, [])
-            if not name.endswith("warning") and name not in found:
-                found.append(name)
-    return [
-        f"undefined ({', '.join(fields)}): {reason}" if fields else f"note: {reason}"
-        for reason, fields in names.items()
     ]

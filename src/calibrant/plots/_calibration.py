@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from calibrant._checks import Floats
 from calibrant.plots import style
+from calibrant.records.words import percent
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
@@ -194,7 +195,7 @@ def smooth_curve(
         linewidth=0,
         zorder=3,
     ).set_gid(f"band-{index}")
-    band = f"{style.percent(curve.level)} band, each score alone (pointwise)"
+    band = f"{percent(curve.level)} band, each score alone (pointwise)"
     style.key(ax, band, 2, color=style.MUTED, alpha=0.35, linewidth=6)
     ax.plot(
         curve.score,
@@ -260,7 +261,7 @@ def _consistency_bars(ax: Axes, consistency: ConsistencyBars) -> None:
         linewidth=max(1.5, min(6.0, 120 / max(1, int(used.sum())))),
         zorder=1.5,
     ).set_gid("consistency")
-    label = f"consistency bars ({style.percent(consistency.level)}, each bin alone)"
+    label = f"consistency bars ({percent(consistency.level)}, each bin alone)"
     style.key(ax, label, 3, color=style.FAINT, linewidth=5)
 
 

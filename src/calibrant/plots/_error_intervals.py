@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from calibrant.plots import style
 from calibrant.plots._lines import check_lines, draw_series, errors_from_zero, named_lines, zero_line
+from calibrant.records.words import percent
 from calibrant.results.intervals import ErrorInterval
 
 LINE_HEIGHT = 0.24  # inches
@@ -62,7 +63,7 @@ def error_intervals(
         draw_series(ax, place, len(models), name, intervals)
     errors_from_zero(ax)
     zero_line(ax)
-    ax.set_xlabel(f"calibration error ({style.percent(models[0][1][0].level)} interval, each line alone)")
+    ax.set_xlabel(f"calibration error ({percent(models[0][1][0].level)} interval, each line alone)")
     if legend and len(models) > 1:
         style.legend_above(ax)
     return ax

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.plots._lines import check_lines, draw_series, named_lines
+from calibrant.records.words import percent
 from calibrant.results.interval_estimate import IntervalEstimate
 from calibrant.results.selective import RiskCoverage
 
@@ -57,7 +58,7 @@ def score_intervals(
     ax = named_lines(ax, names, longest=LONGEST_LABEL, width=1.0, height=height)
     for place, (name, values) in enumerate(scores):
         draw_series(ax, place, len(scores), name, values, gid="scores")
-    ax.set_xlabel(f"score ({style.percent(scores[0][1][0].level)} interval, each alone)")
+    ax.set_xlabel(f"score ({percent(scores[0][1][0].level)} interval, each alone)")
     style.legend_above(ax)
     return ax
 

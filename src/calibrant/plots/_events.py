@@ -15,6 +15,7 @@ from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.records import Quantity
+from calibrant.records.words import percent
 from calibrant.results.events import EventCount, EventTable
 
 PANEL = (3.6, 2.1)
@@ -84,7 +85,7 @@ def event_series(
     what = "documents" if not rates else "share of documents"
     for ax in axes[::across]:
         ax.set_ylabel(what)
-    band = f"{style.percent(table.level)} interval under the model"
+    band = f"{percent(table.level)} interval under the model"
     handles, labels = axes[0].get_legend_handles_labels()
     named = [band if label == "band" else label for label in labels]
     beside = len(named) if across > 1 else 1  # a single panel is no wider than one of them

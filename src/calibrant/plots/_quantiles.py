@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from calibrant._checks import positive_integer
 from calibrant.plots import style
+from calibrant.records.words import percent
 from calibrant.results.propagation import QuantileCalibration
 
 BINS = 10
@@ -62,7 +63,7 @@ def quantile_calibration(found: QuantileCalibration, *, bins: int = BINS) -> Fig
     left.set_xlim(0, 1)
     left.set_xlabel("rank of the truth among the samples")
     left.set_ylabel("relative frequency")
-    style.plain_title(left, f"{found.n:,} numbers, {style.percent(round(found.degenerate, 3))} without doubt")
+    style.plain_title(left, f"{found.n:,} numbers, {percent(round(found.degenerate, 3))} without doubt")
     style.grid(right)
     right.plot([0, 1], [0, 1], **style.DOTTED)
     shares = [each.coverage for each in found.coverage]

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.plots._lines import draw_intervals, errors_from_zero, named_lines, zero_line
+from calibrant.records.words import percent
 from calibrant.results.slices import SliceEstimate, SliceTable
 
 LINE_HEIGHT = 0.26  # inches
@@ -88,6 +89,6 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     if table.rank == "error":
         errors_from_zero(ax)
     what = "RMS calibration error" if table.rank == "error" else "mean score - frequency"
-    ax.set_xlabel(f"{what} ({style.percent(table.level)} intervals, {WORDS[table.adjust]})")
+    ax.set_xlabel(f"{what} ({percent(table.level)} intervals, {WORDS[table.adjust]})")
     style.legend_above(ax)
     return ax

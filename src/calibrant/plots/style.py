@@ -17,6 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from calibrant.records.words import percent
+
 INK = "#1f2328"
 MUTED = "#59636e"
 FAINT = "#c8d1da"
@@ -151,11 +153,6 @@ def shown(name: str, longest: int = LONGEST_NAME) -> str:
 def plain_title(ax: Axes, text: str) -> None:
     """Set a title to the letter: a dollar sign in it starts no formula."""
     ax.set_title(text, loc="left", color=INK).set_parse_math(False)
-
-
-def percent(level: float) -> str:
-    """Return a level as a text: 0.95 as 95 %."""
-    return f"{100 * level:.12g} %"
 
 
 def score_names(event: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Literal
 
 from calibrant.exceptions import printable
-from calibrant.records.words import UNDEFINED, count, number
+from calibrant.records.words import UNDEFINED, count, decimal
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -372,4 +372,4 @@ def word(cell: Cell, column: Column) -> str:
 def _digits(value: float, column: Column) -> str:
     if column.kind == "count" or isinstance(value, int):
         return count(value)
-    return number(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"
+    return decimal(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"

@@ -16,8 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Signed, Undefined
 from calibrant.records.table import Table, interval_heading, named
-from calibrant.records.words import between as span
-from calibrant.records.words import first_line, lower, number, percent, setting
+from calibrant.records.words import decimal, first_line, interval, lower, percent, setting
 
 SCHEMA_VERSION = 1
 # Of a number and its interval, the cells that a row shows.
@@ -396,8 +395,8 @@ class Quantity(Record, frozen=True):
         return (Table("quantity", columns, (cells(self, None, field),), _title(type(self))),)
 
     def __str__(self) -> str:
-        interval = "" if self.low is None and self.high is None else f" {span(self.low, self.high)}"
-        return number(self.estimate) + interval
+        ends = "" if self.low is None and self.high is None else f" {interval(self.low, self.high)}"
+        return decimal(self.estimate) + ends
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.to_dict().items())})"
@@ -468,7 +467,7 @@ def _short(value: Any) -> str:
     return (
         str(value)
         if isinstance(value, Quantity)
-        else number(value)
+        else decimal(value)
         if isinstance(value, float)
         else repr(value)
     )

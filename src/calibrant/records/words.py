@@ -1,4 +1,4 @@
-"""Numbers as people read them: the one formatter for the terminal, for tables and for notes."""
+"""Numbers as people read them: the one home of what writes them, for every format and for sentences."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ UNDEFINED = "-"
 """The symbol of an undefined number in every format for people; a footnote gives the reason."""
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def decimal(value: float | None, digits: int = 4) -> str:
     """Write a number with four decimals, a tiny one with three digits, an undefined one as a dash.
 
     Examples
     --------
-    >>> number(0.06967), number(0.0000123), number(0.0), number(None)
+    >>> decimal(0.06967), decimal(0.0000123), decimal(0.0), decimal(None)
     ('0.0697', '1.23e-05', '0.0000', '-')
     """
     if value is None:
@@ -54,40 +54,38 @@ def counted(value: int, noun: str) -> str:
     return f"{value:,} {noun}{'' if value == 1 else 's'}"
 
 
-def percent(level: float) -> str:
-    """Write a level.
+def percent(value: float, digits: int | None = None) -> str:
+    """Write a level with all its digits, or a proportion with so many decimals.
 
     Examples
     --------
-    >>> percent(0.95), percent(0.975)
-    ('95 %', '97.5 %')
-    >>> percent(0.9999999)
-    '99.99999 %'
+    >>> percent(0.95), percent(0.9999999), percent(0.12345, 1)
+    ('95 %', '99.99999 %', '12.3 %')
     """
-    return f"{100 * level:.12g} %"
+    return f"{100 * value:.12g} %" if digits is None else f"{100 * value:.{digits}f} %"
 
 
-def between(low: float | None, high: float | None) -> str:
+def interval(low: float | None, high: float | None) -> str:
     """Write an interval.
 
     Examples
     --------
-    >>> between(0.05393, 0.08525), between(None, None)
+    >>> interval(0.05393, 0.08525), interval(None, None)
     ('[0.0539, 0.0853]', '-')
     """
-    return UNDEFINED if low is None or high is None else f"[{number(low)}, {number(high)}]"
+    return UNDEFINED if low is None or high is None else f"[{decimal(low)}, {decimal(high)}]"
 
 
 def p_value(value: float | None) -> str:
-    """Write a p-value; one below 0.0001 as that.
+    """Write a p-value with its name, for a sentence; one below 0.0001 as that.
 
     Examples
     --------
     >>> p_value(0.034), p_value(1e-9), p_value(None)
-    ('p = 0.0340', 'p < 0.0001', '-')
+    ('p = 0.0340', 'p < 0.0001', 'p undefined')
     """
     if value is None:
-        return UNDEFINED
+        return "p undefined"
     return "p < 0.0001" if value < 1e-4 else f"p = {value:.4f}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from calibrant.io.predictions import listed
+from calibrant.records import words
 from calibrant.report import _text as text
 from calibrant.report._sections import TextTable
 from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, MarginalError, Verdict
@@ -50,9 +51,9 @@ def note_on(changes: Mapping[str, GroupedChanges]) -> str:
     few = [group.label for each in changes.values() for group in each.groups if group.verdict_warning]
     maps = [MAPS[each.calibration_map] for each in paired]
     note = NOTE.format(
-        level=text.percent(level),
+        level=words.percent(level),
         count=max(1 + len(each.groups) for each in changes.values()),
-        share=text.percent(round(1 - level, 12)),
+        share=words.percent(round(1 - level, 12)),
         map=", or ".join(dict.fromkeys(maps)) or MAPS[None],
     )
     if few:
@@ -72,7 +73,7 @@ def group_table(
     versions = list(changes.values())
     rows = [("all together", "", *_cells([each.total for each in versions], inconclusive))] if total else []
     for place, group in enumerate(versions[0].groups):
-        share = text.percent(group.share, 1)
+        share = words.percent(group.share, 1)
         rows.append((group.label, share, *_cells([each.groups[place] for each in versions], inconclusive)))
     return TextTable(
         title="",
@@ -93,7 +94,7 @@ def error_points(error: MarginalError) -> str:
     """Write an error in percentage points, with its interval."""
     found = error.debiased_error
     if found.estimate is None or found.low is None or found.high is None:
-        return text.UNDEFINED
+        return words.UNDEFINED
     return f"{text.points(found.estimate)} [{text.points(found.low)}, {text.points(found.high)}]"
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from calibrant.records import fields_of
+from calibrant.records import fields_of, words
 from calibrant.report import _text as text
 from calibrant.report._figures import Kind, Picture, class_picture, pictures
 from calibrant.report._group_figures import group_pictures
@@ -120,6 +120,6 @@ def templates_of(package: str) -> Environment:
 @cache
 def _environment() -> Environment:
     environment = templates_of("calibrant.report")
-    environment.filters.update(number=text.number, count=text.count, percent=text.percent)
+    environment.filters.update(number=text.number, count=words.count, percent=words.percent)
     environment.globals.update(span=text.span, terms={field.name: field for field in fields_of(Measurement)})
     return environment

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
-from calibrant.records import plain
+from calibrant.records import plain, words
 from calibrant.report import _text as text
 from calibrant.report._rows import number_groups
 from calibrant.report._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
@@ -266,7 +266,7 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
             root_interval=text.span(
                 compared.difference.rms_difference.low, compared.difference.rms_difference.high
             ),
-            p_value=text.p_value(compared.difference.p_value),
+            p_value=words.p_value(compared.difference.p_value),
             p_reason=compared.difference.reason or "",
             verdict=text.difference_verdict(compared),
             notes=_contrast_notes(report, compared),
@@ -281,7 +281,7 @@ def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...
     notes = []
     several = sum(each.adjusted_p_value is not None for each in report.differences)
     if several > 1 and compared.adjusted_p_value is not None:
-        adjusted = text.p_value(compared.adjusted_p_value)
+        adjusted = words.p_value(compared.adjusted_p_value)
         notes.append(f"Adjusted by Holm's method for the report's {several} comparisons: {adjusted}.")
     if compared.difference.calibration_map is not None:
         notes.append(f"The intervals {MAPS[compared.difference.calibration_map]}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calibrant.records import Column, Record, Undefined, numbers_of
+from calibrant.records import Column, Record, Undefined, numbers_of, words
 from calibrant.records.formats import word
 from calibrant.records.record import cells
 from calibrant.report import _text as text
@@ -76,7 +76,7 @@ def number_groups(records: Sequence[Record]) -> tuple[Group, ...]:
             estimate, interval = cells(value, reason, field)
             notes = [cell.reason for cell in (estimate, interval) if isinstance(cell, Undefined)]
             if isinstance(interval, tuple):
-                notes.append(f"{text.percent(getattr(record, 'level', 0.95))} {text.span(*interval)}")
+                notes.append(f"{words.percent(getattr(record, 'level', 0.95))} {text.span(*interval)}")
             notes += [remark for name, remark in said if name == field.name]
             shown = word(estimate, Column(field.name, "", "count" if field.unit == "count" else "number"))
             found.append(Cell(text.signed(shown), "; ".join(notes)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.records import Printed, Quantity, Table
+from calibrant.records import Printed, Quantity, Table, words
 from calibrant.records.record import plain
 from calibrant.report import _text as text
 from calibrant.report._groups import error_points, group_table, note_on
@@ -146,8 +146,8 @@ def _looks_good(found: TaggerStory) -> StoryStep:
         "A model that looks good",
         (
             f"A tagger gives each word of a text its part of speech, one of {found.classes} tags. On "
-            f"{found.words:,} words from the web its first choice is right {text.percent(right, 1)} of the "
-            f"time, and it is {text.percent(sure, 1)} sure of it on average.",
+            f"{found.words:,} words from the web its first choice is right {words.percent(right, 1)} of the "
+            f"time, and it is {words.percent(sure, 1)} sure of it on average.",
         ),
         None,
         (),
@@ -155,7 +155,7 @@ def _looks_good(found: TaggerStory) -> StoryStep:
 
 
 def _trusted(found: TaggerStory) -> StoryStep:
-    low = "" if found.threshold is None else f", from {text.percent(found.threshold)} on"
+    low = "" if found.threshold is None else f", from {words.percent(found.threshold)} on"
     return StoryStep(
         "How far its probabilities can be trusted",
         (
@@ -173,11 +173,11 @@ def _trusted(found: TaggerStory) -> StoryStep:
 def _ranges(found: TaggerStory) -> TextTable:
     rows = [
         (
-            f"{100 * row['edge_low']:.0f} to {text.percent(row['edge_high'])}",
-            text.percent(row["score"], 1),
-            text.percent(row["frequency"], 1),
-            f"{text.points(limits['low'])} to {text.percent(limits['high'], 1)}",
-            text.count(row["n"]),
+            f"{100 * row['edge_low']:.0f} to {words.percent(row['edge_high'])}",
+            words.percent(row["score"], 1),
+            words.percent(row["frequency"], 1),
+            f"{text.points(limits['low'])} to {words.percent(limits['high'], 1)}",
+            words.count(row["n"]),
         )
         for row, limits in zip(found.ranges.to_rows(), found.range_intervals.to_rows(), strict=True)
     ]
@@ -282,14 +282,14 @@ def _counts(series: Sequence[tuple[str, Sequence[EventCount]]]) -> TextTable:
         head += [f"{country}: guess", "doubt", "wider"]
     rows = []
     for found in zip(*(rows for _, rows in series), strict=True):
-        cells = [found[0].period, text.count(found[0].documents)]
+        cells = [found[0].period, words.count(found[0].documents)]
         for row in found:
-            cells += [text.count(row.best), _whole(row.count), _whole(row.total)]
+            cells += [words.count(row.best), _whole(row.count), _whole(row.total)]
         rows.append(tuple(cells))
     return TextTable("", tuple(head), tuple(rows))
 
 
 def _whole(count: Quantity | None) -> str:
     if count is None or count.low is None or count.high is None:
-        return text.UNDEFINED
+        return words.UNDEFINED
     return f"{count.low:.0f} to {count.high:.0f}"

@@ -8,7 +8,6 @@ from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Measurement
 
 MINUS = "−"
-UNDEFINED = "undefined"
 INTERVALS = {
     "inverted": "by inverting a test",
     "sampling": "by Algorithm 2",
@@ -41,61 +40,26 @@ def signed(text: str) -> str:
     return text if text == words.UNDEFINED else text.replace("-", MINUS)
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """Return a number with a fixed number of decimals; small ones keep three significant digits.
+def number(value: float | None) -> str:
+    """Return a number with four decimals and a true minus sign.
 
     Examples
     --------
     >>> number(0.04123), number(-0.00004321), number(None)
-    ('0.0412', '−4.32e−05', 'undefined')
+    ('0.0412', '−4.32e−05', '-')
     """
-    return UNDEFINED if value is None else signed(words.number(value, digits))
+    return signed(words.decimal(value))
 
 
-def count(value: float) -> str:
-    """Return a count with thousands separated; shared ties keep one decimal.
-
-    Examples
-    --------
-    >>> count(6004), count(300.5)
-    ('6,004', '300.5')
-    """
-    return words.count(value)
-
-
-def percent(value: float | None, digits: int = 0) -> str:
-    """Return a proportion as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.12345, 1)
-    ('95 %', '12.3 %')
-    """
-    return UNDEFINED if value is None else f"{100 * value:.{digits}f} %".replace("-", MINUS)
-
-
-def span(low: float | None, high: float | None, digits: int = 4) -> str:
+def span(low: float | None, high: float | None) -> str:
     """Return an interval.
 
     Examples
     --------
-    >>> span(0.01, 0.02, 3), span(None, 0.02)
-    ('0.010 to 0.020', 'undefined')
+    >>> span(0.01, 0.02), span(None, 0.02)
+    ('0.0100 to 0.0200', '-')
     """
-    if low is None or high is None:
-        return UNDEFINED
-    return f"{number(low, digits)} to {number(high, digits)}"
-
-
-def p_value(value: float | None) -> str:
-    """Return a p-value, with its name.
-
-    Examples
-    --------
-    >>> p_value(0.00001), p_value(0.0312), p_value(None)
-    ('p < 0.0001', 'p = 0.0312', 'p undefined')
-    """
-    return f"p {UNDEFINED}" if value is None else words.p_value(value)
+    return words.UNDEFINED if low is None or high is None else f"{number(low)} to {number(high)}"
 
 
 def points(value: float) -> str:

@@ -117,8 +117,9 @@ class ReportedModel(Record, frozen=True):
     drawings: Annotated[
         tuple[Drawing, ...],
         Meta(
+            title="Figures",
             description="Data of the figures of its events; an event without them (each of many classes, "
-            "say) stands in a table only."
+            "say) stands in a table only.",
         ),
     ] = ()
 
@@ -148,8 +149,8 @@ class Report(Record, frozen=True):
         tuple[ModelDifference, ...],
         rows(
             "Differences of the errors",
-            "Paired differences of the debiased errors, first minus second; p-values test that the squared "
-            "errors are equal. Empty for one model, or if the items are not the same.",
+            "Paired differences of the debiased errors on the same items, first minus second; p-values test "
+            "that the squared errors are equal.",
         ),
     ] = ()
     command: Annotated[
@@ -157,7 +158,9 @@ class Report(Record, frozen=True):
     ] = None
     notes: Annotated[
         tuple[str, ...],
-        setting("Notes", "What is left out, and why: differences, and events that not all models have."),
+        setting(
+            "Notes", "Differences that are left out, and events that not all models have, with the reason."
+        ),
     ] = ()
     recalibrator: Annotated[
         str | None,
@@ -171,17 +174,24 @@ class Report(Record, frozen=True):
     resampled: Annotated[
         tuple[ResampledChange, ...],
         Meta(
+            title="Resampled changes",
             description="Changes with intervals that include the sampling error of the calibration map; "
-            "empty without dev data."
+            "empty without dev data.",
         ),
     ] = ()
     tasks: Annotated[
         tuple[TaskErrors, ...],
-        Meta(description="Errors of each model task by task, for logs of several tasks or subjects."),
+        Meta(
+            title="Tasks",
+            description="Errors of each model task by task, for logs of several tasks or subjects.",
+        ),
     ] = ()
     groups: Annotated[
         GroupedChanges | None,
-        Meta(description="Changes of each group of classes by the recalibrator; null without groups."),
+        Meta(
+            title="Groups",
+            description="Changes of each group of classes by the recalibrator; null without groups.",
+        ),
     ] = None
 
     def remarks(self) -> Iterator[tuple[str, str]]:

@@ -209,6 +209,7 @@ class GroupedChanges(Record, frozen=True):
         paired = self.total.difference
         columns, lines = columns_of((whole, *self.groups), 0.95 if paired is None else paired.level)
         kept = [place for place, column in enumerate(columns) if column.name not in ASIDE]
+        kept.sort(key=lambda place: columns[place].name not in ("label", "share"))
         caption = (
             "Debiased calibration errors before and after recalibration; intervals of the change "
             f"{MAPS[None if paired is None else paired.calibration_map]}; p-values adjusted by Holm's method"
@@ -218,6 +219,7 @@ class GroupedChanges(Record, frozen=True):
             tuple(columns[place] for place in kept),
             tuple(tuple(line[place] for place in kept) for line in lines),
             caption,
+            tuple(f"{each.label}: {each.verdict_warning}" for each in self.groups if each.verdict_warning),
         )
         return (table,)
 

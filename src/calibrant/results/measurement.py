@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
-from calibrant.records.words import number as shown
-from calibrant.records.words import percent
+from calibrant.records.words import decimal, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
 from calibrant.results.intervals import CalibrationTest, ErrorInterval
@@ -246,4 +245,4 @@ class Measurement(Record, frozen=True, kw_only=True):
         yield "rms_calibration_error", f"{bias}; {self.binning}"
         for field, floor in (("ece", self.ece_noise_floor), ("smooth_ece", self.smooth_ece_noise_floor)):
             if floor is not None:
-                yield field, f"a calibrated model: below {shown(floor.high)} in {percent(floor.level)}"
+                yield field, f"a calibrated model: below {decimal(floor.high)} in {percent(floor.level)}"

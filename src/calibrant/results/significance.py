@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from calibrant.records import Quantity, Record, Table, name, number, part, rows, setting, warning
-from calibrant.records.words import number as shown
-from calibrant.records.words import percent
+from calibrant.records.words import decimal, percent
 
 MEAN, DIFFERENCE, COUNTS, ITEMS = "Mean", "Difference", "Counts", "Items needed"
 MOST_IN_FULL = 3  # pairs of systems
@@ -339,7 +338,7 @@ class SystemPair(PairedTest, frozen=True, kw_only=True):
             yield "", f"No difference is shown, at {percent(self.level)}"
             if plan is not None:
                 more = "" if plan.more is None else f"; to settle this one takes {plan.more:,} more"
-                seen = f"{plan.n:,} items show one of {shown(plan.detectable)}"
+                seen = f"{plan.n:,} items show one of {decimal(plan.detectable)}"
                 yield "", f"{seen} in {percent(plan.power)} of cases{more}"
 
 

@@ -11,7 +11,7 @@ from jinja2 import Environment
 
 from calibrant import __version__
 from calibrant.propagate.periods import PERIODS
-from calibrant.report import _text as text
+from calibrant.records import words
 from calibrant.report._html import templates_of
 from calibrant.web._charts import chance_chart, series_chart
 from calibrant.web._countries import by_name, name_of
@@ -89,7 +89,7 @@ def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
 def _environment() -> Environment:
     environment = templates_of("calibrant.web")
     environment.filters.update(
-        quantity=quantity, share=share, count=text.count, called=name_of, by_name=by_name
+        quantity=quantity, share=share, count=words.count, called=name_of, by_name=by_name
     )
     environment.globals.update(
         chart=_chart,
