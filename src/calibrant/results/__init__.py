@@ -245,6 +245,7 @@ OUTPUTS = {
     "coref predict": "WrittenPosteriors",
     "coref train": "TrainedCoreference",
     "estimate": "CorrectedCounts",
+    "events plot": "EventTable",
     "events run": "ExtractedEvents",
     "events table": "EventTable",
     "events uncertain": "UncertainDocuments",
