@@ -64,7 +64,7 @@ def sort(name: str, n: int, **_: Any) -> Call:
 @case
 def adaptive(name: str, n: int, label: str, bins: int, threads: int) -> Call:
     """Exact adaptive bins from the caller's arrays, checks included, and RMS, ECE and Brier from them."""
-    from calibrant.measure import adaptive_bins, plug_in_errors
+    from calibrant.metrics import adaptive_bins, plug_in_errors
 
     score, y = data.load(name, n, label)
 
@@ -84,7 +84,7 @@ def adaptive(name: str, n: int, label: str, bins: int, threads: int) -> Call:
 
 @case
 def exact_log_loss(name: str, n: int, label: str, threads: int, **_: Any) -> Call:
-    from calibrant.measure.proper_scores import log_loss
+    from calibrant.metrics.proper_scores import log_loss
 
     score, y = data.load(name, n, label)
     return lambda: log_loss(y, score)
@@ -126,7 +126,7 @@ def peer_mapie(name: str, n: int, **_: Any) -> Call:
 
 @case
 def clustered_tally(name: str, n: int, clusters: int, threads: int, **_: Any) -> Call:
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
 
     score, y = data.load(name, n)
     cluster = _clusters(n, clusters)
@@ -137,7 +137,7 @@ def clustered_tally(name: str, n: int, clusters: int, threads: int, **_: Any) ->
 
 @case
 def default_interval(name: str, n: int, clusters: int, **_: Any) -> Call:
-    from calibrant.measure.intervals import calibration_interval
+    from calibrant.metrics.intervals import calibration_interval
 
     score, y = data.load(name, n)
     cluster = _clusters(n, clusters)
@@ -158,8 +158,8 @@ def normals(bins: int, samples: int, **_: Any) -> Call:
 @case
 def algorithm_2(bins: int, samples: int, **_: Any) -> Call:
     from calibrant._checks import pairs
-    from calibrant.measure.binning import adaptive as adaptive_of
-    from calibrant.measure.intervals import error_interval
+    from calibrant.metrics.binning import adaptive as adaptive_of
+    from calibrant.metrics.intervals import error_interval
 
     score, y = data.beta(200 * bins)
     found = adaptive_of(pairs(y, score), size=200)

@@ -224,20 +224,20 @@ def item_sequences(features: str, **_: Any) -> Call:
 
 # What `tag eval` goes through: where each stage is looked up when it is called, and what it is.
 STAGES = (
-    ("calibrant.workflow.tagging", "load_tagger", "loading the model"),
-    ("calibrant.workflow.tagging", "read_gold", "reading the text"),
+    ("calibrant.verbs.tagging", "load_tagger", "loading the model"),
+    ("calibrant.verbs.tagging", "read_gold", "reading the text"),
     ("calibrant.models.CRFTagger", "potentials", "features"),
     ("calibrant.posterior.ChainPosterior", "marginals", "forward-backward"),
     ("calibrant.posterior.ChainPosterior", "viterbi", "Viterbi"),
-    ("calibrant.workflow.tagging", "event_sources", "tallying"),
-    ("calibrant.workflow.tagging", "measured", "measuring"),
-    ("calibrant.workflow.tagging", "evaluate_tagger", "the rest"),
+    ("calibrant.verbs.tagging", "event_sources", "tallying"),
+    ("calibrant.verbs.tagging", "measured", "measuring"),
+    ("calibrant.verbs.tagging", "evaluate_tagger", "the rest"),
 )
 
 
 def evaluation(features: str, threads: int) -> Call:
     """`calibrant tag eval` without the start of the process; returns each stage's own seconds."""
-    from calibrant.workflow import tagging
+    from calibrant.verbs import tagging
 
     spent: dict[str, float] = {}
     running: list[float] = []  # what the stages within each running stage have taken

@@ -19,7 +19,7 @@ def _files(folder: str, parts: int) -> list[Path]:
 
 def digest(tally: Any) -> list[Any]:
     """What tallies of the same pairs agree in."""
-    from calibrant.measure.proper_scores import scores_of
+    from calibrant.metrics.proper_scores import scores_of
 
     counts = hashlib.sha256(tally.low.tobytes() + tally.n.tobytes() + tally.positives.tobytes())
     return [tally.total_n, counts.hexdigest()[:16], scores_of(tally).brier]
@@ -39,7 +39,7 @@ def engine_read(folder: str, parts: int, **_: Any) -> Call:
 def engine_kernel(folder: str, parts: int, threads: int) -> Call:
     from calibrant.io._parts import PartsTable
     from calibrant.io.predictions import predictions_of
-    from calibrant.workflow import tally
+    from calibrant.verbs import tally
 
     def run() -> list[Any]:
         return digest(tally(predictions_of(PartsTable(_files(folder, parts), folder)), threads=threads))

@@ -71,7 +71,7 @@ def event_documents(**_: Any) -> Call:
 
     from calibrant.events import RULES, candidates
     from calibrant.models.mentions import detect_mentions
-    from calibrant.workflow.event_worker import Extraction, Extractor
+    from calibrant.verbs.event_worker import Extraction, Extractor
 
     items = _parsed(PARSED)
     folder = Path(tempfile.mkdtemp())
@@ -92,7 +92,7 @@ def event_documents(**_: Any) -> Call:
 
 def event_run(workers: int, **_: Any) -> Call:
     """A whole run over raw stories, each of which has a name and a verb of force."""
-    from calibrant.workflow import extract_events
+    from calibrant.verbs import extract_events
 
     folder = Path(tempfile.mkdtemp())
     model = _model(folder, [item.document for item in _parsed(8)])
@@ -112,7 +112,7 @@ def event_run(workers: int, **_: Any) -> Call:
 
 def event_memory(documents: int, **_: Any) -> Call:
     """A whole run over so many parsed stories in CoNLL-U: the same ones under other names."""
-    from calibrant.workflow import extract_events
+    from calibrant.verbs import extract_events
 
     folder = Path(tempfile.mkdtemp())
     items = _parsed(PARSED)

@@ -54,7 +54,7 @@ def recalibrator(method: str, name: str, n: int, **_: Any) -> Call:
 
 
 def compressed_tally(name: str, n: int, **_: Any) -> Call:
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
 
     score, label = data.load(name, n, "int64")
     return lambda: len(Tally.from_arrays(y_true=label, y_prob=score, exact=False))
@@ -82,7 +82,7 @@ def recalibrator_peer(peer: str, method: str, name: str, n: int, **_: Any) -> Ca
 
 def _log_loss(score: Floats, label: Labels) -> Callable[[Map], float]:
     """The mean log loss of a map on the pairs, from their sums on the grid of a tally."""
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
 
     tally = Tally.from_arrays(y_true=label, y_prob=score, exact=False)
     inside = np.clip(tally.score, 2.0**-53, 1 - 2.0**-53)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure import class_predictions, top_event
+from calibrant.metrics import class_predictions, top_event
 from crosscheck.inputs import ClassInput, Input
 
 UPPER = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.measure import (
+from calibrant.metrics import (
     expected_calibration_error,
     max_calibration_error,
     uniform_bins,

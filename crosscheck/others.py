@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.measure import (
+from calibrant.metrics import (
     calibration_in_the_large,
     class_errors,
     corp_decomposition,
     expected_calibration_error,
     max_calibration_error,
 )
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import Beta, VennAbers
 from crosscheck import inputs
 from crosscheck.bins import errors

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from calibrant.measure import expected_calibration_error, smooth_calibration_error
+from calibrant.metrics import expected_calibration_error, smooth_calibration_error
 from crosscheck import inputs
 from crosscheck.bins import OWN_BIN, errors
 from crosscheck.comparison import Case, Comparison, compare

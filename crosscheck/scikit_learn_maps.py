@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.measure import cox_calibration, isotonic_bins
+from calibrant.metrics import cox_calibration, isotonic_bins
 from calibrant.recalibrate import Isotonic, Platt, Temperature
 from crosscheck import inputs
 from crosscheck.comparison import Case, Comparison, compare

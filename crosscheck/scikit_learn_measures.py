@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant.evaluate import Ratings, classification_scores, confusion, pair_agreement
 from calibrant.evaluate.pair_agreement import Weights
-from calibrant.measure import adaptive, at_edges, brier_score, log_loss, scores, uniform
-from calibrant.measure.tally import Tally
+from calibrant.metrics import adaptive, at_edges, brier_score, log_loss, scores, uniform
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import order_effect
 from calibrant.results import Bins
 from crosscheck import inputs

@@ -16,7 +16,7 @@ from calibrant.evaluate import (
     paired_permutation,
     paired_t_test,
 )
-from calibrant.measure import bin_intervals, cox_calibration, uniform_bins
+from calibrant.metrics import bin_intervals, cox_calibration, uniform_bins
 from crosscheck import inputs
 from crosscheck.comparison import Case, Comparison, compare, difference
 from crosscheck.inputs import Input, Paired, PValues

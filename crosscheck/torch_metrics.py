@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.measure import expected_calibration_error, max_calibration_error, rms_calibration_error
+from calibrant.metrics import expected_calibration_error, max_calibration_error, rms_calibration_error
 from crosscheck import inputs
 from crosscheck.bins import OWN_BIN, errors, own_bin, top_pairs
 from crosscheck.comparison import Case, Comparison, compare

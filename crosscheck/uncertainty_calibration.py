@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.measure import (
+from calibrant.metrics import (
     at_edges,
     class_errors,
     expected_calibration_error,
@@ -16,7 +16,7 @@ from calibrant.measure import (
     rms_calibration_error,
     uniform,
 )
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import HistogramBinning, Platt
 from calibrant.results import Bins
 from crosscheck import inputs

@@ -302,7 +302,7 @@ def recalibrators() -> Iterator[bytes]:
 def tallies() -> Iterator[bytes]:
     """Counts of pairs, of both kinds."""
     from calibrant.io import save_tally
-    from calibrant.measure import Tally
+    from calibrant.metrics import Tally
 
     tally = Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.2, 0.7, 0.9], clusters=["a", "b", "b"])
     yield saved(lambda path: save_tally(tally, path), "a.parquet")
@@ -314,7 +314,7 @@ def monitors() -> Iterator[bytes]:
     """States of monitors: each unit, against both, with restarts and without."""
     import pyarrow as pa
 
-    from calibrant.workflow import monitor
+    from calibrant.verbs import monitor
 
     random = np.random.default_rng(4)
     score = random.random(60)

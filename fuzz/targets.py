@@ -199,7 +199,7 @@ def recalibrator(path: Path) -> None:
 
 def tally(path: Path) -> None:
     """Counts, and what is computed from them."""
-    from calibrant.workflow import measure
+    from calibrant.verbs import measure
 
     found = files.load_tally(path)
     found.merge(found)
@@ -220,7 +220,7 @@ def store(path: Path) -> None:
 
 def monitor_state(path: Path) -> None:
     """A monitor, and what it then says of another day."""
-    from calibrant.workflow.monitoring import opened
+    from calibrant.verbs.monitoring import opened
 
     found, _, _ = opened(str(path))
     found.result().to_tables()

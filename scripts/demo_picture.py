@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from calibrant.pages._group_figures import group_axes
+from calibrant.pages._story import changes_of
 from calibrant.plots import render
 from calibrant.plots.style import figure_of
-from calibrant.report._group_figures import group_axes
-from calibrant.report._story import changes_of
-from calibrant.workflow import demonstrate
+from calibrant.verbs import demonstrate
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "rare-tags.svg"
 

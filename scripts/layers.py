@@ -14,8 +14,8 @@ ENFORCED = ROOT / "tests" / "test_layers.py"
 NOTES = {
     "cli": "parse, call the workflow, print",
     "web": "a store of events as pages in a browser",
-    "report": "one HTML file",
-    "workflow": "one function a command: records out",
+    "pages": "one HTML file",
+    "verbs": "one function a command: records out",
     "plots": "figures from records",
     "io": "files and dataframes, in and out",
     "events": "which country does what in a document",
@@ -24,12 +24,12 @@ NOTES = {
     "propagate": "counts of uncertain structures",
     "posterior": "distributions over structures",
     "recalibrate": "maps from scores to better ones",
-    "measure": "tallies, bins, errors, intervals, tests",
+    "metrics": "tallies, bins, errors, intervals, tests",
     "results": "one record for each result",
     "records": "declared fields and their renderers; made-up predictions; what ships; texts",
     "exceptions": "the floor: errors, checks at the edge, compiled loops",
 }
-VERBS = {"measure", "recalibrate", "propagate", "evaluate"}
+VERBS = {"metrics", "recalibrate", "propagate", "evaluate"}
 # The order of blocks that share a layer; those not named here follow.
 FIRST = ["records", "synthetic", "data", "documents", "exceptions", "_checks", "seeds", "lazy", "_parallel"]
 

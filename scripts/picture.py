@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from pyarrow import parquet
 
 from calibrant.data import event_store, predictions, tag_counts, tagger_predictions
-from calibrant.measure import by_frequency
+from calibrant.metrics import by_frequency
 from calibrant.plots import calibration_curves, evidence_over_time, render, style
 from calibrant.results.drawing import bin_limits
-from calibrant.workflow import apply_recalibrator, draw_events, fit_recalibrator, measure, monitor, slices
+from calibrant.verbs import apply, draw_events, fit, measure, monitor, slices
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}
@@ -43,10 +43,10 @@ def tag_groups() -> Figure:
             table = parquet.read_table(tagger_predictions(split))
             names = [group_of.get(tag, "group 5") for tag in table["class"].to_pylist()]
             parquet.write_table(table.append_column("group", pa.array(names)), files[split])
-        one = fit_recalibrator(files["dev"])
-        each = fit_recalibrator(files["dev"], group="frequency", counts=tag_counts())
+        one = fit(files["dev"])
+        each = fit(files["dev"], group="frequency", counts=tag_counts())
         for model, name in ((one, "one map"), (each, "a map a group")):
-            apply_recalibrator(model, files["test"], files[name])
+            apply(model, files["test"], files[name])
         shown = {"before": "test", "one map": "one map", "a map a group": "a map a group"}
         tables = {label: slices(files[name], ["group"]) for label, name in shown.items()}
     figure, (ax,) = style.new_figure(6.4, 3.4)
@@ -78,7 +78,7 @@ def tag_groups() -> Figure:
 def evidence() -> Figure:
     """A monitored classifier that loses its recalibrator on the 11th day."""
     raw = parquet.read_table(predictions("dated", "naive-bayes")).slice(0, 4200)
-    model = fit_recalibrator(predictions("dated", "naive-bayes", "dev"))
+    model = fit(predictions("dated", "naive-bayes", "dev"))
     mended = model.recalibrator.transform(raw["score"].to_numpy())
     day = np.arange(len(raw)) // 300 + 1
     score = np.where(day < 11, mended, raw["score"])

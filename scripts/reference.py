@@ -22,18 +22,18 @@ WIDTH = 100
 
 # What users import from: page title by module. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
-    "calibrant.measure": "Measure",
+    "calibrant.metrics": "Metrics",
     "calibrant.evaluate": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
     "calibrant.records": "Records",
     "calibrant.results": "Result records",
-    "calibrant.workflow": "Workflow",
+    "calibrant.verbs": "Verbs",
     "calibrant.plots": "Plots",
     "calibrant.io": "Files and dataframes",
     "calibrant.io.engines": "Engines",
     "calibrant.documents": "Documents",
     "calibrant.synthetic": "Synthetic predictions",
-    "calibrant.report": "Report",
+    "calibrant.pages": "Pages",
     "calibrant.web": "Explorer",
     "calibrant_studies": "Studies",
     "calibrant.posterior": "Posteriors",

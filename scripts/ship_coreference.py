@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from calibrant.models.shipped import ENDING, FOLDER
-from calibrant.workflow.coreference import evaluate_coreference
-from calibrant.workflow.coreference_training import train_coreference
+from calibrant.verbs.coreference import evaluate_coreference
+from calibrant.verbs.coreference_training import train_coreference
 
 NAME = "litbank"
 

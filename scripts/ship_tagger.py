@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from calibrant.data import tag_counts, tagger_predictions
 from calibrant.io import read_tagged
-from calibrant.workflow import predict_tags, train_tagger
+from calibrant.verbs import predict_tags, train_tagger
 
 COLUMN = "xpos"
 THRESHOLD = 0.01

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrant import evaluate, measure, propagate
+from calibrant import evaluate, metrics, propagate
 from calibrant._checks import cluster_codes, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure import brier_score, class_predictions, debiased_squared_error
+from calibrant.metrics import brier_score, class_predictions, debiased_squared_error
 from calibrant.recalibrate import Platt, Temperature
 
 LABEL = [0, 1, 1, 0]
@@ -68,7 +68,7 @@ def measure_p_values(value: Any) -> Any:
         lambda tensor: class_predictions(LABEL, tensor(MATRIX)).prob.tolist(),
         lambda tensor: Platt(smoothing=True).fit(tensor(SCORE), LABEL).transform(tensor(SCORE)).tolist(),
         lambda tensor: Temperature().fit(tensor(MATRIX), [0, 1, 1, 1]).transform(tensor(MATRIX)).tolist(),
-        lambda tensor: measure.Tally.from_arrays(y_true=LABEL, y_prob=tensor(SCORE)).sum_score.tolist(),
+        lambda tensor: metrics.Tally.from_arrays(y_true=LABEL, y_prob=tensor(SCORE)).sum_score.tolist(),
         lambda tensor: evaluate.most_probable(tensor(MATRIX)).tolist(),
     ],
 )
@@ -126,7 +126,7 @@ def test_different_names_with_the_same_text_are_not_merged(names: Any) -> None:
     with pytest.raises(InputError, match="different values with the same text"):
         cluster_codes(names)
     with pytest.raises(InputError, match="different values with the same text"):
-        measure.Tally.from_arrays(y_true=LABEL, y_prob=SCORE, clusters=names)
+        metrics.Tally.from_arrays(y_true=LABEL, y_prob=SCORE, clusters=names)
 
 
 def test_names_of_several_types_stay_apart_and_equal_ones_together() -> None:
@@ -148,7 +148,7 @@ def test_a_tensor_that_cannot_be_read_says_what_to_do() -> None:
 
 
 PAIRS = pairs(LABEL * 9, SCORE * 9)
-BINS = measure.adaptive(PAIRS, count=2)
+BINS = metrics.adaptive(PAIRS, count=2)
 ROWS = class_predictions(LABEL, MATRIX)
 NOT_A_LIST: Any = 5
 ONE = ["a"] * 4
@@ -162,35 +162,35 @@ def scalar(value: Any) -> Any:
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "binning": lambda value: measure.expected_calibration_error(LABEL, SCORE, binning=value),
-    "bin_count": lambda value: measure.expected_calibration_error(LABEL, SCORE, bin_count=value),
-    "ties": lambda value: measure.adaptive(PAIRS, count=2, ties=value),
-    "size": lambda value: measure.adaptive(PAIRS, size=value),
-    "count": lambda value: measure.uniform(PAIRS, value),
-    "level": lambda value: measure.bin_intervals(BINS, level=value),
-    "interval method": lambda value: measure.bin_intervals(BINS, method=value),
-    "clustered": lambda value: measure.bin_intervals(BINS, clustered=value),
-    "rule": lambda value: measure.corp_decomposition(PAIRS, rule=value),
-    "event": lambda value: measure.named_events(ROWS, value),
-    "class": lambda value: measure.class_event(ROWS, value),
+    "binning": lambda value: metrics.expected_calibration_error(LABEL, SCORE, binning=value),
+    "bin_count": lambda value: metrics.expected_calibration_error(LABEL, SCORE, bin_count=value),
+    "ties": lambda value: metrics.adaptive(PAIRS, count=2, ties=value),
+    "size": lambda value: metrics.adaptive(PAIRS, size=value),
+    "count": lambda value: metrics.uniform(PAIRS, value),
+    "level": lambda value: metrics.bin_intervals(BINS, level=value),
+    "interval method": lambda value: metrics.bin_intervals(BINS, method=value),
+    "clustered": lambda value: metrics.bin_intervals(BINS, clustered=value),
+    "rule": lambda value: metrics.corp_decomposition(PAIRS, rule=value),
+    "event": lambda value: metrics.named_events(ROWS, value),
+    "class": lambda value: metrics.class_event(ROWS, value),
     "tolerance": lambda value: class_predictions(LABEL, MATRIX, tolerance=value),
-    "resamples": lambda value: measure.smooth_curve(LABEL, SCORE, resamples=value),
-    "threads": lambda value: measure.scores_of(PAIRS, threads=value),
-    "beta": lambda value: measure.labels_needed(error=0.1, beta=value),
-    "label_correlation": lambda value: measure.labels_needed(error=0.1, label_correlation=value),
+    "resamples": lambda value: metrics.smooth_curve(LABEL, SCORE, resamples=value),
+    "threads": lambda value: metrics.scores_of(PAIRS, threads=value),
+    "beta": lambda value: metrics.labels_needed(error=0.1, beta=value),
+    "label_correlation": lambda value: metrics.labels_needed(error=0.1, label_correlation=value),
     "p_values": lambda value: evaluate.adjusted_p_values(value if np.size(value) != 0 else NOT_A_LIST),
-    "separator": lambda value: measure.by_part(["a|b"], NOT_A_LIST if isinstance(value, str) else value),
-    "threshold": lambda value: measure.marginal_calibration_error(LABEL, SCORE, ONE, threshold=value),
-    "method": lambda value: measure.marginal_calibration_error(LABEL, SCORE, ONE, method=value),
-    "names": lambda value: measure.marginal_calibration_error(LABEL, SCORE, ONE, names=value),
-    "error method": lambda value: measure.error_interval(PAIRS, method=value),
-    "test method": lambda value: measure.calibration_test(PAIRS, method=value),
-    "bin_size": lambda value: measure.kumar_debiased_squared_error(LABEL, SCORE, bin_size=value),
-    "bin_size of draws": lambda value: measure.error_interval(PAIRS, method="sampling", bin_size=value),
-    "samples": lambda value: measure.error_interval(PAIRS, method="bootstrap", samples=value),
-    "first pairs": lambda value: measure.error_difference(value, PAIRS),
-    "second pairs": lambda value: measure.error_difference(PAIRS, value),
-    "source": lambda value: measure.error_interval(value),
+    "separator": lambda value: metrics.by_part(["a|b"], NOT_A_LIST if isinstance(value, str) else value),
+    "threshold": lambda value: metrics.marginal_calibration_error(LABEL, SCORE, ONE, threshold=value),
+    "method": lambda value: metrics.marginal_calibration_error(LABEL, SCORE, ONE, method=value),
+    "names": lambda value: metrics.marginal_calibration_error(LABEL, SCORE, ONE, names=value),
+    "error method": lambda value: metrics.error_interval(PAIRS, method=value),
+    "test method": lambda value: metrics.calibration_test(PAIRS, method=value),
+    "bin_size": lambda value: metrics.kumar_debiased_squared_error(LABEL, SCORE, bin_size=value),
+    "bin_size of draws": lambda value: metrics.error_interval(PAIRS, method="sampling", bin_size=value),
+    "samples": lambda value: metrics.error_interval(PAIRS, method="bootstrap", samples=value),
+    "first pairs": lambda value: metrics.error_difference(value, PAIRS),
+    "second pairs": lambda value: metrics.error_difference(PAIRS, value),
+    "source": lambda value: metrics.error_interval(value),
     "disputed": lambda value: evaluate.agreement(RATINGS, disputed=value),
     "first annotator": lambda value: evaluate.pair_agreement(RATINGS, value, 1),
     "second annotator": lambda value: evaluate.pair_agreement(RATINGS, 0, value),
@@ -208,7 +208,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "a coverage": lambda value: evaluate.risk_coverage(LABEL, SCORE, coverages=[value]),
     "levels": lambda value: propagate.quantile_calibration(DRAWN, LABEL, levels=scalar(value)),
     "a level": lambda value: propagate.central_set_hits(DRAWN, LABEL, levels=[value]),
-    "tags": lambda value: measure.by_part(scalar(value)),
+    "tags": lambda value: metrics.by_part(scalar(value)),
 }
 
 
@@ -233,10 +233,10 @@ def test_an_impossible_difference_to_be_shown_is_refused(value: Any) -> None:
 
 def test_more_draws_than_anyone_waits_for_are_refused() -> None:
     for compute in (
-        lambda: measure.error_interval(PAIRS, method="bootstrap", samples=10**9),
-        lambda: measure.error_interval(PAIRS, method="sampling", samples=10**9),
-        lambda: measure.calibration_test(PAIRS, method="sign-flip", samples=10**9),
-        lambda: measure.smooth_curve(LABEL, SCORE, resamples=10**9),
+        lambda: metrics.error_interval(PAIRS, method="bootstrap", samples=10**9),
+        lambda: metrics.error_interval(PAIRS, method="sampling", samples=10**9),
+        lambda: metrics.calibration_test(PAIRS, method="sign-flip", samples=10**9),
+        lambda: metrics.smooth_curve(LABEL, SCORE, resamples=10**9),
         lambda: evaluate.paired_bootstrap(LABEL, LABEL[::-1], samples=10**9),
         lambda: evaluate.paired_permutation(LABEL, LABEL[::-1], samples=10**9),
         lambda: evaluate.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], samples=10**9),
@@ -247,10 +247,10 @@ def test_more_draws_than_anyone_waits_for_are_refused() -> None:
 
 def test_a_billion_bins_are_refused_before_memory_is_asked_for() -> None:
     for compute in (
-        lambda: measure.uniform(PAIRS, 10**9),
-        lambda: measure.uniform_bins(LABEL, SCORE, count=10**9),
-        lambda: measure.adaptive(PAIRS, count=10**9),
-        lambda: measure.expected_calibration_error(LABEL, SCORE, bin_count=10**9),
+        lambda: metrics.uniform(PAIRS, 10**9),
+        lambda: metrics.uniform_bins(LABEL, SCORE, count=10**9),
+        lambda: metrics.adaptive(PAIRS, count=10**9),
+        lambda: metrics.expected_calibration_error(LABEL, SCORE, bin_count=10**9),
     ):
         with pytest.raises(InputError, match=r"1000000000|1,000,000,000"):
             compute()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGES = ("calibrant", "calibrant.io", "calibrant.models", "calibrant.plots", "calibrant.propagate")
-LAZY = (*PACKAGES, "calibrant.measure", "calibrant.recalibrate", "calibrant.results", "calibrant.workflow")
+LAZY = (*PACKAGES, "calibrant.metrics", "calibrant.recalibrate", "calibrant.results", "calibrant.verbs")
 HEAVY = {"matplotlib", "scipy.stats", "sklearn"}
 
 
@@ -40,7 +40,7 @@ def test_measuring_loads_neither_estimators_nor_figures(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("score,label\n" + "0.2,0\n0.7,1\n" * 300)
     code = (
-        "import json, sys\nfrom calibrant.workflow import measure\n"
+        "import json, sys\nfrom calibrant.verbs import measure\n"
         f"measure({str(table)!r})\nprint(json.dumps(sorted(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

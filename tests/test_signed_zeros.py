@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from calibrant import evaluate, measure, propagate, recalibrate, workflow
-from calibrant.measure import binning
+from calibrant import evaluate, metrics, propagate, recalibrate, verbs
+from calibrant.metrics import binning
 from calibrant.recalibrate import BinaryRecalibrator, LabelledScores, Recalibrator
 from calibrant.records import Record
 
@@ -34,7 +34,7 @@ COLUMNS: dict[str, Any] = {
 }
 MATRIX = np.column_stack([1 - PLUS, PLUS])
 SCORES = [
-    name for name in measure.__all__ if "y_prob" in inspect.signature(getattr(measure, name)).parameters
+    name for name in metrics.__all__ if "y_prob" in inspect.signature(getattr(measure, name)).parameters
 ]
 
 
@@ -93,15 +93,15 @@ def test_both_scores_of_a_comparison_may_have_either_zero(name: str) -> None:
 
 def test_bins_of_many_pairs_take_both_zeros_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "LARGEST_EXACT", 100)  # beyond it, values are checked in the pass that sums
-    same(lambda q: measure.adaptive_bins(LABEL, q, count=5))
+    same(lambda q: metrics.adaptive_bins(LABEL, q, count=5))
 
 
 def test_tallies_of_batches_take_both_zeros_for_one() -> None:
     def added(q: Any, exact: bool | None) -> Any:
-        return measure.Tally.from_arrays(y_true=LABEL, y_prob=q, clusters=COLUMNS["clusters"], exact=exact)
+        return metrics.Tally.from_arrays(y_true=LABEL, y_prob=q, clusters=COLUMNS["clusters"], exact=exact)
 
     def streamed(q: Any) -> Any:
-        metric = measure.TallyAccumulator()
+        metric = metrics.TallyAccumulator()
         metric.update(LABEL, q, sample_weight=COLUMNS["sample_weight"])
         return metric.result()
 
@@ -225,13 +225,13 @@ def of_both(table: Callable[[Any], pa.Table], kind: str, compute: Callable[[Any]
 
 LONG = ["parquet", "csv", "jsonl", "polars", "lazy polars", "duckdb"]
 VERBS: dict[str, Callable[[Any], Any]] = {
-    "measure": partial(workflow.measure, seed=1),
-    "slices": partial(workflow.slices, by="part"),
-    "bands": partial(workflow.slices, by="band:4"),
-    "tally": workflow.tally,
-    "tally_by": partial(workflow.tally_by, by="part"),
-    "fit": partial(workflow.fit_recalibrator, method="histogram"),
-    "plan": lambda source: workflow.plan(error=0.05, pilot=source),
+    "measure": partial(verbs.measure, seed=1),
+    "slices": partial(verbs.slices, by="part"),
+    "bands": partial(verbs.slices, by="band:4"),
+    "tally": verbs.tally,
+    "tally_by": partial(verbs.tally_by, by="part"),
+    "fit": partial(verbs.fit, method="histogram"),
+    "plan": lambda source: verbs.plan(error=0.05, pilot=source),
 }
 
 
@@ -250,31 +250,31 @@ def test_a_verb_takes_both_zeros_of_a_wide_table_for_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     views = ["top", "classwise", "pooled", "class:1" if kind in ("npz", "lists") else "class:y"]
-    of_both(wide_table, kind, lambda source: workflow.measure(source, event=views, seed=1))
-    of_both(wide_table, kind, lambda source: workflow.fit_recalibrator(source, method="vector"))
+    of_both(wide_table, kind, lambda source: verbs.measure(source, event=views, seed=1))
+    of_both(wide_table, kind, lambda source: verbs.fit(source, method="vector"))
 
 
 def test_verbs_that_write_take_both_zeros_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    model = workflow.fit_recalibrator(long_table(PLUS), method="venn-abers")
+    model = verbs.fit(long_table(PLUS), method="venn-abers")
 
     def applied(source: Any) -> Any:
-        workflow.apply_recalibrator(model, source, "out.parquet")
+        verbs.apply(model, source, "out.parquet")
         return pa.parquet.read_table("out.parquet")["score"].to_numpy()
 
     def labelled(source: Any) -> Any:
         human = {"item": np.arange(0, N, 3), "label": LABEL[::3]}
-        return workflow.estimate(source, pa.table(human))
+        return verbs.estimate(source, pa.table(human))
 
     of_both(long_table, "parquet", applied)
     of_both(lambda q: long_table(q).append_column("item", [np.arange(N)]), "parquet", labelled)
-    of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(workflow.monitor, time="day"))
-    of_both(long_table, "parquet", lambda source: workflow.report(source, seed=1))
+    of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(verbs.monitor, time="day"))
+    of_both(long_table, "parquet", lambda source: verbs.report(source, seed=1))
     for what in ("curve", "log-odds", "smooth", "confidence"):
         of_both(long_table, "parquet", partial(drawn, what=what))
 
 
 def drawn(source: Any, what: Any) -> Any:
     """A figure, as its bytes."""
-    workflow.draw_predictions(source, "figure.svg", what=what)
+    verbs.plot(source, "figure.svg", what=what)
     return Path("figure.svg").read_text()

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant import Tally, workflow
+from calibrant import Tally, verbs
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.measure import TallyAccumulator, calibration_interval
+from calibrant.metrics import TallyAccumulator, calibration_interval
 from calibrant.recalibrate import Isotonic
 
 N = 40
@@ -35,7 +35,7 @@ def tables(folder: Path, weight: Any) -> dict[str, Callable[[], Any]]:
     np.savez(folder / "a.npz", probs=matrix, labels=LABEL, weights=weight)
 
     def duckdb() -> Any:
-        return workflow.tally(pytest.importorskip("duckdb").connect().read_parquet(str(folder / "b.parquet")))
+        return verbs.tally(pytest.importorskip("duckdb").connect().read_parquet(str(folder / "b.parquet")))
 
     def small_batches() -> Any:
         return list(open_predictions(folder / "a.parquet").batches(7))
@@ -55,13 +55,13 @@ def tables(folder: Path, weight: Any) -> dict[str, Callable[[], Any]]:
         return sum(parts[1:], parts[0])
 
     return {
-        "csv": lambda: workflow.measure(folder / "a.csv"),
-        "jsonl": lambda: workflow.measure(folder / "a.jsonl"),
-        "parquet": lambda: workflow.measure(folder / "a.parquet"),
-        "npz": lambda: workflow.measure(folder / "a.npz"),
+        "csv": lambda: verbs.measure(folder / "a.csv"),
+        "jsonl": lambda: verbs.measure(folder / "a.jsonl"),
+        "parquet": lambda: verbs.measure(folder / "a.parquet"),
+        "npz": lambda: verbs.measure(folder / "a.npz"),
         "batches": small_batches,
-        "frame": lambda: workflow.measure(pl.DataFrame(columns.to_dict("list"))),
-        "lazy frame": lambda: workflow.tally(pl.DataFrame(columns.to_dict("list")).lazy()),
+        "frame": lambda: verbs.measure(pl.DataFrame(columns.to_dict("list"))),
+        "lazy frame": lambda: verbs.tally(pl.DataFrame(columns.to_dict("list")).lazy()),
         "duckdb": duckdb,
         "arrays": lambda: calibration_interval(LABEL, SCORE, sample_weight=weight),
         "fit": lambda: Isotonic().fit(SCORE, LABEL, sample_weight=weight),

@@ -1,11 +1,14 @@
 """How far the probabilities of a model can be trusted.
 
+What the commands do, functions of the same names do: `measure`, `slices`, `fit`, `apply`, `report` and others,
+each from a table or a file to a record.
+
 Modules and names listed in ``__all__`` load on first use, so that ``import calibrant`` stays quick.
 
 Examples
 --------
 >>> import calibrant
->>> calibrant.measure.rms_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
+>>> calibrant.metrics.rms_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
 0.1767766952966369
 """
 
@@ -21,20 +24,33 @@ if TYPE_CHECKING:
         evaluate,
         exceptions,
         io,
-        measure,
+        metrics,
         models,
+        pages,
         plots,
         posterior,
+        propagate,
         recalibrate,
-        report,
+        records,
         results,
         synthetic,
-        workflow,
+        verbs,
     )
     from calibrant.exceptions import CalibrantError, FormatError, InputError, MissingExtraError
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
+    from calibrant.verbs.estimating import estimate
+    from calibrant.verbs.evaluating import agree, compare
+    from calibrant.verbs.figures import plot
+    from calibrant.verbs.measuring import measure
+    from calibrant.verbs.monitoring import monitor
+    from calibrant.verbs.planning import plan
+    from calibrant.verbs.protocol_steps import protocol
+    from calibrant.verbs.recalibrating import apply, fit
+    from calibrant.verbs.reporting import report
+    from calibrant.verbs.slicing import slices
+    from calibrant.verbs.tallying import tally
 
 __version__ = "0.1.0"
 
@@ -45,22 +61,37 @@ __all__ = [
     "MissingExtraError",
     "Tally",
     "__version__",
+    "agree",
+    "apply",
+    "compare",
     "data",
+    "estimate",
     "evaluate",
     "exceptions",
+    "fit",
     "io",
     "load_tally",
     "measure",
+    "metrics",
     "models",
+    "monitor",
     "open_predictions",
+    "pages",
+    "plan",
+    "plot",
     "plots",
     "posterior",
+    "propagate",
+    "protocol",
     "recalibrate",
+    "records",
     "report",
     "results",
     "save_tally",
+    "slices",
     "synthetic",
-    "workflow",
+    "tally",
+    "verbs",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

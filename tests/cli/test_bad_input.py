@@ -14,7 +14,7 @@ from pyarrow import parquet as pq
 
 from calibrant.io import save_tally
 from calibrant.io.saved import KEY
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 
 Run = Callable[..., Any]
 

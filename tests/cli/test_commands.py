@@ -86,7 +86,7 @@ def test_anything_else_is_one_line_and_exit_code_1(
     run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     monkeypatch.delenv("CALIBRANT_DEBUG", raising=False)
-    monkeypatch.setattr("calibrant.workflow.measure", failing(error))
+    monkeypatch.setattr("calibrant.verbs.measure", failing(error))
     ran = run("measure", "a.csv")
     assert ran.code == code
     assert ran.err.strip().startswith(message)
@@ -95,7 +95,7 @@ def test_anything_else_is_one_line_and_exit_code_1(
 
 def test_the_debug_variable_shows_where(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALIBRANT_DEBUG", "1")
-    monkeypatch.setattr("calibrant.workflow.measure", failing(RuntimeError("oh")))
+    monkeypatch.setattr("calibrant.verbs.measure", failing(RuntimeError("oh")))
     ran = run("measure", "a.csv")
     assert ran.code == 1
     assert "Traceback" in ran.err

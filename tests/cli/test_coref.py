@@ -17,14 +17,14 @@ from pyarrow import parquet
 
 from calibrant.io import open_predictions, read_documents
 from calibrant.results import schema
-from calibrant.workflow import evaluate_coreference
+from calibrant.verbs import evaluate_coreference
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def trained(narrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from calibrant.workflow import train_coreference
+    from calibrant.verbs import train_coreference
 
     path = tmp_path_factory.mktemp("trained") / "story.model"
     train_coreference(narrated / "train.conll", epochs=4, output=path)

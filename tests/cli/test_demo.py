@@ -65,7 +65,7 @@ def test_a_bad_place_for_the_report_is_refused_before_any_work(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, why: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("calibrant.workflow.demonstrate", None)  # it is not called
+    monkeypatch.setattr("calibrant.verbs.demonstrate", None)  # it is not called
     ran = run("demo", "-o", output)
     assert ran.code == 2
     assert ran.err.startswith(f"calibrant: {output}: {why}")

@@ -15,7 +15,7 @@ from calibrant.data import dated_documents
 from calibrant.io import EventStore, read_documents, save_model
 from calibrant.models import CoreferenceModel
 from calibrant.results import schema
-from calibrant.workflow import event_table
+from calibrant.verbs import event_table
 
 
 def run(*arguments: object) -> Result:

@@ -22,7 +22,7 @@ from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
 from calibrant.records import Printed, Table
 from calibrant.records.formats import ASIDE
-from calibrant.workflow import fit_recalibrator, predict_coreference, train_coreference, train_tagger
+from calibrant.verbs import fit, predict_coreference, train_coreference, train_tagger
 
 Run = Callable[..., Any]
 COMMANDS = {
@@ -82,7 +82,7 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
     }
     for name, columns in tables.items():
         pq.write_table(pa.table(columns), place(f"{name}.parquet"))
-    save_recalibrator(fit_recalibrator(place("long.parquet"), method="platt"), place("platt.json"))
+    save_recalibrator(fit(place("long.parquet"), method="platt"), place("platt.json"))
     train_tagger(tagged / "train.conllu", None, model="hmm", output=place("tagger"))
     train_coreference(narrated / "train.conll", epochs=2, output=place("coref"))
     predict_coreference(place("coref"), narrated / "test.conll", place("posteriors.jsonl"))

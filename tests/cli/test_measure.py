@@ -17,9 +17,9 @@ import pytest
 from pyarrow import parquet as pq
 
 from calibrant.io import save_tally
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.results import schema
-from calibrant.workflow import measure
+from calibrant.verbs import measure
 
 Run = Callable[..., Any]
 

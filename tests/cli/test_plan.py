@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from calibrant.measure.planning import labels_needed
+from calibrant.metrics.planning import labels_needed
 
 Run = Callable[..., Any]
 

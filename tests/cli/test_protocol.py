@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from calibrant.results import schema as schema_of
-from calibrant.workflow import protocol
+from calibrant.verbs import protocol
 
 Run = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant.workflow import slice_tables
+from calibrant.verbs import slice_tables
 
 Run = Callable[..., Any]
 

@@ -60,7 +60,7 @@ def test_an_error_that_a_signal_caused_is_not_shown(run: Run, monkeypatch: pytes
             signal.pause()
         raise ImportError("partially initialized module")
 
-    monkeypatch.setattr("calibrant.workflow.measure", measure)
+    monkeypatch.setattr("calibrant.verbs.measure", measure)
     ran = run("measure", "a.csv")
     assert (ran.code, ran.out, ran.err) == (143, "", "calibrant: stopped\n")
 

@@ -15,7 +15,7 @@ import pytest
 
 from calibrant.io import load_tagger
 from calibrant.results import schema
-from calibrant.workflow import evaluate_tagger
+from calibrant.verbs import evaluate_tagger
 
 Run = Callable[..., Any]
 

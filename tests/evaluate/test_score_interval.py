@@ -10,7 +10,7 @@ import pytest
 
 from calibrant.evaluate import Ratings, agreement, classification_scores, pair_agreement
 from calibrant.evaluate.student import cr2
-from calibrant.measure.frequencies import wilson
+from calibrant.metrics.frequencies import wilson
 from calibrant.results import IntervalEstimate, PairAgreement
 from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
 

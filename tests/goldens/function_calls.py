@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import evaluate, measure, posterior, propagate, recalibrate
+from calibrant import evaluate, metrics, posterior, propagate, recalibrate
 from calibrant.posterior import coreference_queries, queries
 
 Calls = dict[str, Callable[[], Any]]
@@ -59,7 +59,7 @@ def calls() -> dict[str, Calls]:
     """Return the calls by package; what stands after a colon tells the calls of one function apart."""
     given = inputs()
     return {
-        "measure": {**_of_pairs(given), **_of_sources(given), **_of_classes(given), **_tallies(given)},
+        "metrics": {**_of_pairs(given), **_of_sources(given), **_of_classes(given), **_tallies(given)},
         "recalibrate": {**_recalibrators(given), **_recalibrating(given)},
         "posterior": {**_chains(), **_antecedents()},
         "queries": _queries(),
@@ -112,22 +112,22 @@ def _of_pairs(given: Inputs) -> Calls:
     found |= _variants(measure, "adaptive_bins", given, size=20)
     ones, half = np.ones(60), np.full(60, 0.5)
     found |= {
-        "scores:one label": lambda: measure.scores(ones, given.score),
-        "calibration_interval:one label": lambda: measure.calibration_interval(ones, given.score),
-        "cox_calibration:one label": lambda: measure.cox_calibration(ones, given.score),
-        "cox_calibration:constant": lambda: measure.cox_calibration(given.label, half),
-        "log_loss:infinite": lambda: measure.log_loss([0, 1], [1.0, 0.5]),
+        "scores:one label": lambda: metrics.scores(ones, given.score),
+        "calibration_interval:one label": lambda: metrics.calibration_interval(ones, given.score),
+        "cox_calibration:one label": lambda: metrics.cox_calibration(ones, given.score),
+        "cox_calibration:constant": lambda: metrics.cox_calibration(given.label, half),
+        "log_loss:infinite": lambda: metrics.log_loss([0, 1], [1.0, 0.5]),
         "smooth_curve": lambda: _thinned(
-            measure.smooth_curve(given.label, given.score, resamples=40, seed=1)
+            metrics.smooth_curve(given.label, given.score, resamples=40, seed=1)
         ),
         "smooth_curve:clusters": lambda: _thinned(
-            measure.smooth_curve(given.label, given.score, clusters=given.cluster, resamples=40, seed=1)
+            metrics.smooth_curve(given.label, given.score, clusters=given.cluster, resamples=40, seed=1)
         ),
-        "labels_needed": lambda: measure.labels_needed(error=0.05),
-        "labels_needed:difference": lambda: measure.labels_needed(
+        "labels_needed": lambda: metrics.labels_needed(error=0.05),
+        "labels_needed:difference": lambda: metrics.labels_needed(
             error=0.06, difference=0.03, beta=(2.0, 1.0)
         ),
-        "labels_needed:scores": lambda: measure.labels_needed(
+        "labels_needed:scores": lambda: metrics.labels_needed(
             error=0.05, scores=given.score, cluster_size=4, label_correlation=0.2
         ),
     }
@@ -175,9 +175,9 @@ OF_BINS = (
 
 
 def _of_sources(given: Inputs) -> Calls:
-    tally = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score)
-    clustered = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
-    bins, wide = measure.adaptive(tally, size=20), measure.uniform(tally, 5)
+    tally = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score)
+    clustered = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
+    bins, wide = metrics.adaptive(tally, size=20), metrics.uniform(tally, 5)
     pairs, other = binary(given, 0), binary(given, 1)
     found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in OF_TALLY}
     found |= {
@@ -186,36 +186,36 @@ def _of_sources(given: Inputs) -> Calls:
     found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in OF_BINS}
     for rule in ("brier", "log"):
         found[f"corp_decomposition:{rule}"] = bound(
-            lambda rule: measure.corp_decomposition(tally, rule=rule), rule
+            lambda rule: metrics.corp_decomposition(tally, rule=rule), rule
         )
         rules = getattr(measure, f"{rule}_rule")
         found[f"{rule}_rule"] = bound(
             lambda rules: [each(np.array([0.1, 0.5, 0.8])) for each in rules()], rules
         )
         found[f"proper_score_decomposition:{rule}"] = bound(
-            lambda rules: measure.proper_score_decomposition(tally, bins, *rules()), rules
+            lambda rules: metrics.proper_score_decomposition(tally, bins, *rules()), rules
         )
     for method in ("gamma", "normal", "redraw", "sign-flip"):
         found[f"calibration_test:{method}"] = bound(
-            lambda method: measure.calibration_test(tally, method=method, seed=1), method
+            lambda method: metrics.calibration_test(tally, method=method, seed=1), method
         )
     found |= {
         "adaptive": lambda: bins,
-        "adaptive:count": lambda: measure.adaptive(tally, count=3),
+        "adaptive:count": lambda: metrics.adaptive(tally, count=3),
         "uniform": lambda: wide,
-        "at_edges": lambda: measure.at_edges(tally, [0.0, 0.3, 0.6, 1.0]),
-        "bin_intervals": lambda: measure.bin_intervals(bins),
-        "bin_intervals:clusters": lambda: measure.bin_intervals(bins, clustered=clustered),
-        "log_decomposition": lambda: measure.log_decomposition(tally, bins),
-        "noise_floors": lambda: measure.noise_floors(wide, resamples=40, seed=1),
-        "noise_floors:clusters": lambda: measure.noise_floors(
+        "at_edges": lambda: metrics.at_edges(tally, [0.0, 0.3, 0.6, 1.0]),
+        "bin_intervals": lambda: metrics.bin_intervals(bins),
+        "bin_intervals:clusters": lambda: metrics.bin_intervals(bins, clustered=clustered),
+        "log_decomposition": lambda: metrics.log_decomposition(tally, bins),
+        "noise_floors": lambda: metrics.noise_floors(wide, resamples=40, seed=1),
+        "noise_floors:clusters": lambda: metrics.noise_floors(
             wide, clustered=clustered, resamples=40, seed=1
         ),
-        "smooth_noise_floor": lambda: measure.smooth_noise_floor(tally, resamples=20, seed=1),
-        "smooth_curve_of": lambda: _thinned(measure.smooth_curve_of(tally, resamples=40, seed=1)),
-        "error_difference": lambda: measure.error_difference(pairs, other, seed=1),
-        "slice_errors": lambda: measure.slice_errors(_slices(given), by=["part"], least=10),
-        "slice_errors:fcr": lambda: measure.slice_errors(
+        "smooth_noise_floor": lambda: metrics.smooth_noise_floor(tally, resamples=20, seed=1),
+        "smooth_curve_of": lambda: _thinned(metrics.smooth_curve_of(tally, resamples=40, seed=1)),
+        "error_difference": lambda: metrics.error_difference(pairs, other, seed=1),
+        "slice_errors": lambda: metrics.slice_errors(_slices(given), by=["part"], least=10),
+        "slice_errors:fcr": lambda: metrics.slice_errors(
             _slices(given), adjust="fcr", rank="signed", least=25
         ),
     }
@@ -225,67 +225,67 @@ def _of_sources(given: Inputs) -> Calls:
 def binary(given: Inputs, column: int) -> Any:
     """Return pairs of whether the first class is right, and the probability of a column."""
     score = given.prob[:, column]
-    return measure.binary_event(measure.class_predictions(1 * (given.answer == 0), np.c_[1 - score, score]))
+    return metrics.binary_event(metrics.class_predictions(1 * (given.answer == 0), np.c_[1 - score, score]))
 
 
-def _slices(given: Inputs) -> dict[tuple[str, ...], measure.Tally]:
-    found: dict[tuple[str, ...], measure.Tally] = {}
+def _slices(given: Inputs) -> dict[tuple[str, ...], metrics.Tally]:
+    found: dict[tuple[str, ...], metrics.Tally] = {}
     for name, rows in {"a": slice(0, 30), "b": slice(30, 50), "c": slice(50, 60)}.items():
-        found[(name,)] = measure.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows])
+        found[(name,)] = metrics.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows])
     return found
 
 
 def _of_classes(given: Inputs) -> Calls:
-    made = measure.class_predictions(given.answer, given.prob, classes=CLASSES)
+    made = metrics.class_predictions(given.answer, given.prob, classes=CLASSES)
     flat, hit = given.prob.ravel(), (given.answer[:, None] == np.arange(3)).ravel()
     codes = np.tile(np.arange(3), 30)
     table: tuple[Any, ...] = (hit, flat, codes)
     after = np.clip(flat * 0.9 + 0.02, 0, 1)
     groups = [["red"], ["green", "blue"]]
     named: dict[str, Any] = {"names": CLASSES, "bin_count": 3, "seed": 1}
-    changes = measure.calibration_changes(hit, flat, after, codes, groups[1:], class_mean=False, **named)
+    changes = metrics.calibration_changes(hit, flat, after, codes, groups[1:], class_mean=False, **named)
     return {
         "ClassPredictions": lambda: made,
         "class_predictions": lambda: made,
-        "class_errors": lambda: measure.class_errors(given.answer, given.prob, classes=CLASSES),
+        "class_errors": lambda: metrics.class_errors(given.answer, given.prob, classes=CLASSES),
         "binary_event": lambda: binary(given, 0),
-        "top_event": lambda: measure.top_event(made),
-        "pooled_event": lambda: measure.pooled_event(made),
-        "class_event": lambda: measure.class_event(made, "green"),
-        "classwise_events": lambda: measure.classwise_events(made),
-        "named_events": lambda: measure.named_events(made, "top"),
-        "by_frequency": lambda: measure.by_frequency({"a": 90, "b": 40, "c": 30, "d": 1}, 2),
-        "by_part": lambda: measure.by_part(["N|Sg", "N|Pl", "V"]),
-        "marginal_calibration_error": lambda: measure.marginal_calibration_error(*table, **named),
-        "shared_calibration_error": lambda: measure.shared_calibration_error(*table, **named),
-        "grouped_calibration_errors": lambda: measure.grouped_calibration_errors(
+        "top_event": lambda: metrics.top_event(made),
+        "pooled_event": lambda: metrics.pooled_event(made),
+        "class_event": lambda: metrics.class_event(made, "green"),
+        "classwise_events": lambda: metrics.classwise_events(made),
+        "named_events": lambda: metrics.named_events(made, "top"),
+        "by_frequency": lambda: metrics.by_frequency({"a": 90, "b": 40, "c": 30, "d": 1}, 2),
+        "by_part": lambda: metrics.by_part(["N|Sg", "N|Pl", "V"]),
+        "marginal_calibration_error": lambda: metrics.marginal_calibration_error(*table, **named),
+        "shared_calibration_error": lambda: metrics.shared_calibration_error(*table, **named),
+        "grouped_calibration_errors": lambda: metrics.grouped_calibration_errors(
             hit, flat, codes, groups, **named
         ),
         "calibration_changes": lambda: changes,
-        "with_verdicts": lambda: measure.with_verdicts(changes),
+        "with_verdicts": lambda: metrics.with_verdicts(changes),
     }
 
 
 def _tallies(given: Inputs) -> Calls:
-    def tally(rows: slice = slice(None), **more: Any) -> measure.Tally:
-        return measure.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows], **more)
+    def tally(rows: slice = slice(None), **more: Any) -> metrics.Tally:
+        return metrics.Tally.from_arrays(y_true=given.label[rows], y_prob=given.score[rows], **more)
 
-    def accumulated() -> measure.TallyAccumulator:
-        found = measure.TallyAccumulator()
+    def accumulated() -> metrics.TallyAccumulator:
+        found = metrics.TallyAccumulator()
         found.update(given.label[:30], given.score[:30])
-        other = measure.TallyAccumulator()
+        other = metrics.TallyAccumulator()
         other.update(given.label[30:], given.score[30:])
         found.merge(other)
         return found
 
-    def windows() -> measure.TallyWindows:
-        found = measure.TallyWindows(keep=2)
+    def windows() -> metrics.TallyWindows:
+        found = metrics.TallyWindows(keep=2)
         for day in range(3):
             found.update(f"2026-01-0{day + 1}", given.label[day::3], given.score[day::3])
         return found
 
     clustered = tally(clusters=given.cluster)
-    pairs = measure.top_event(measure.class_predictions(given.answer, given.prob))
+    pairs = metrics.top_event(metrics.class_predictions(given.answer, given.prob))
     sums = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives")
     shapes = (*sums, "total_weight", "cluster_names", "cluster_count")
 
@@ -298,26 +298,26 @@ def _tallies(given: Inputs) -> Calls:
     return {
         "Tally": lambda: tally(slice(0, 12)),
         "Tally.from_arrays": lambda: few,
-        "Tally.from_pairs": lambda: measure.Tally.from_pairs(pairs, exact=True),
-        "Tally.from_batches": lambda: measure.Tally.from_batches([pairs, pairs]).total_weight,
+        "Tally.from_pairs": lambda: metrics.Tally.from_pairs(pairs, exact=True),
+        "Tally.from_batches": lambda: metrics.Tally.from_batches([pairs, pairs]).total_weight,
         "Tally.merge": lambda: tally(slice(0, 6)).merge(tally(slice(6, 12))),
         "Tally.compress": lambda: tally(slice(0, 12)).compress(),
         "Tally.without_clusters": lambda: clustered.without_clusters().total_weight,
         **{f"Tally.{name}": bound(lambda name: getattr(few, name), name) for name in shapes},
         "TallyAccumulator": lambda: accumulated().n,
         "TallyAccumulator.n": lambda: accumulated().n,
-        "TallyAccumulator.update": lambda: measure.scores_of(accumulated().result()),
-        "TallyAccumulator.merge": lambda: measure.brier_of(accumulated().result()),
+        "TallyAccumulator.update": lambda: metrics.scores_of(accumulated().result()),
+        "TallyAccumulator.merge": lambda: metrics.brier_of(accumulated().result()),
         "TallyAccumulator.result": lambda: accumulated().result().total_positives,
         "TallyAccumulator.reset": emptied,
         "TallyAccumulator.to_state": lambda: sorted(accumulated().to_state()),
-        "TallyAccumulator.from_state": lambda: measure.brier_of(
-            measure.TallyAccumulator.from_state(accumulated().to_state()).result()
+        "TallyAccumulator.from_state": lambda: metrics.brier_of(
+            metrics.TallyAccumulator.from_state(accumulated().to_state()).result()
         ),
         "TallyWindows": lambda: windows().windows,
         "TallyWindows.windows": lambda: windows().windows,
-        "TallyWindows.update": lambda: measure.brier_of(windows().result()),
-        "TallyWindows.result": lambda: measure.brier_of(windows().result(last=1)),
+        "TallyWindows.update": lambda: metrics.brier_of(windows().result()),
+        "TallyWindows.result": lambda: metrics.brier_of(windows().result(last=1)),
     }
 
 
@@ -336,7 +336,7 @@ def _recalibrators(given: Inputs) -> Calls:
         "VennAbers": recalibrate.VennAbers(),
     }
     found: Calls = {}
-    tally = measure.Tally.from_arrays(y_true=given.label, y_prob=given.score)
+    tally = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score)
     for name, estimator in made.items():
         short, _, kind = name.partition(":")
         kind = f":{kind}" if kind else ""
@@ -393,7 +393,7 @@ def _recalibrating(given: Inputs) -> Calls:
     names = np.array(CLASSES)[given.code]
     found: Calls = {}
     tallies = {
-        name: measure.Tally.from_arrays(y_true=given.label[names == name], y_prob=given.score[names == name])
+        name: metrics.Tally.from_arrays(y_true=given.label[names == name], y_prob=given.score[names == name])
         for name in CLASSES
     }
     for name, estimator in made.items():

@@ -19,7 +19,7 @@ from tests.goldens.printing import compact
 
 FILE = "functions.json"
 MODULES = {
-    "measure": "calibrant.measure",
+    "metrics": "calibrant.metrics",
     "recalibrate": "calibrant.recalibrate",
     "posterior": "calibrant.posterior",
     "queries": "calibrant.posterior.queries",
@@ -50,7 +50,7 @@ METHOD_EXCEPTIONS = {
 
 
 def public_names() -> set[str]:
-    """Name what the packages make public, as in ``measure.brier_score``."""
+    """Name what the packages make public, as in ``metrics.brier_score``."""
     return {
         f"{package}.{name}" for package, module in MODULES.items() for name in import_module(module).__all__
     }

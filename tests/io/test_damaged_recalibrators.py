@@ -18,7 +18,7 @@ from calibrant.io import load_recalibrator, save_recalibrator
 from calibrant.io._envelope import checksum
 from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.recalibrate.methods import METHODS
-from calibrant.workflow import apply_recalibrator, fit_recalibrator
+from calibrant.verbs import apply, fit
 
 RNG = np.random.default_rng(8)
 CLASSES = ("N", "V", "D")
@@ -88,7 +88,7 @@ def check(path: Path, view: str, folder: Path) -> None:
     refused: InputError | None = None
     try:
         found = load_recalibrator(path)
-        apply_recalibrator(found, TABLES[view], folder / "mended.parquet")
+        apply(found, TABLES[view], folder / "mended.parquet")
     except InputError as error:
         refused = error
     if refused is not None:
@@ -108,7 +108,7 @@ def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
 ) -> None:
     view, settings = FITS[fit]
     path = tmp_path / "model.json"
-    save_recalibrator(fit_recalibrator(TABLES[view], **settings), path)
+    save_recalibrator(fit(TABLES[view], **settings), path)
     header = json.loads(path.read_text("utf-8"))
     for place in places(header):
         for value in (*VALUES, GONE):
@@ -127,7 +127,7 @@ def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
 def test_without_a_newchecksum_every_change_is_refused(fit: str, tmp_path: Path) -> None:
     view, settings = FITS[fit]
     path = tmp_path / "model.json"
-    save_recalibrator(fit_recalibrator(TABLES[view], **settings), path)
+    save_recalibrator(fit(TABLES[view], **settings), path)
     header = json.loads(path.read_text("utf-8"))
     for place in places(header):
         for value in (0.123456789, GONE):
@@ -139,7 +139,7 @@ def test_without_a_newchecksum_every_change_is_refused(fit: str, tmp_path: Path)
 @pytest.mark.parametrize("digit", range(3))
 def test_a_digit_that_was_flipped_on_the_disk_is_seen(digit: int, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    save_recalibrator(fit_recalibrator(TABLES["binary"], method="isotonic"), path)
+    save_recalibrator(fit(TABLES["binary"], method="isotonic"), path)
     data = bytearray(path.read_bytes())
     digits = [place for place, byte in enumerate(data) if 48 <= byte <= 57]
     for place in digits[digit :: len(digits) // 40]:

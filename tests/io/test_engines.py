@@ -19,8 +19,8 @@ from pyarrow import parquet
 from calibrant.exceptions import InputError
 from calibrant.io import _engine_exact, _engine_frames
 from calibrant.io.engines import engine_bins, engine_cuts, engine_tallies, engine_tally, is_lazy
-from calibrant.measure.binning import adaptive_bins, uniform, uniform_bins
-from calibrant.measure.tally import Tally
+from calibrant.metrics.binning import adaptive_bins, uniform, uniform_bins
+from calibrant.metrics.tally import Tally
 
 Floats = NDArray[np.float64]
 SPARK = find_spec("pyspark") is not None and shutil.which("java") is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant.io.engines import engine_tally
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 
 PARTS = 6
 

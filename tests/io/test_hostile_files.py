@@ -37,7 +37,7 @@ from calibrant.io import (
     save_tally,
 )
 from calibrant.io.protocol_file import read_protocol_file
-from calibrant.measure import Tally
+from calibrant.metrics import Tally
 from calibrant.models import HMMTagger
 
 ROWS: dict[str, list[Any]] = {"score": [0.25, 0.5, 0.75], "label": [0, 1, 1], "item": ["a", "b", "c"]}

@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.workflow import measure
+from calibrant.verbs import measure
 
 CLASSES = ("N", "V", "D")
 

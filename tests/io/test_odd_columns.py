@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet as pq
 
-from calibrant import workflow
+from calibrant import verbs
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions, read_documents, read_tagged, save_recalibrator
-from calibrant.measure import Tally
+from calibrant.metrics import Tally
 from calibrant.recalibrate import Isotonic, Shared, VectorScaling
 
 N = 24
@@ -27,20 +27,20 @@ BROKEN = pa.array([b"a\xff" if i == 7 else b"a" for i in range(N)])
 CODED = BROKEN.dictionary_encode()
 LONG = {"score": pa.array(np.linspace(0.02, 0.98, N)), "label": pa.array(np.arange(N) % 2)}
 TABLES: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
-    "cluster": ({**LONG, "cluster": NAMES}, workflow.measure),
-    "class": ({**LONG, "class": NAMES}, workflow.measure),
-    "part": ({**LONG, "part": NAMES}, lambda source: workflow.slices(source, "part")),
+    "cluster": ({**LONG, "cluster": NAMES}, verbs.measure),
+    "class": ({**LONG, "class": NAMES}, verbs.measure),
+    "part": ({**LONG, "part": NAMES}, lambda source: verbs.slices(source, "part")),
     "label": (
         {"p_n0": LONG["score"], "p_n1": pc.subtract(1, LONG["score"]), "label": pa.array(["n0", "n1"] * 12)},
-        workflow.measure,
+        verbs.measure,
     ),
     "annotator": (
         {"item": pa.array(np.arange(N) // 2), "annotator": pa.array(["a", "b"] * 12), "label": NAMES},
-        workflow.agree,
+        verbs.agree,
     ),
     "system": (
         {"item": pa.array(np.arange(N) // 2), "system": pa.array(["a", "b"] * 12), "score": LONG["score"]},
-        workflow.compare,
+        verbs.compare,
     ),
 }
 SAME: dict[str, Callable[[pa.Array], pa.Array]] = {
@@ -144,7 +144,7 @@ def test_numbers_of_thousands_of_digits_in_options_are_refused(tmp_path: Path) -
     with pytest.raises(InputError, match="no column"):
         read_tagged(path, column=MANY)
     with pytest.raises(InputError, match="there is no column"):
-        workflow.slices(pa.table(LONG), f"score:{MANY}")
+        verbs.slices(pa.table(LONG), f"score:{MANY}")
 
 
 @pytest.mark.parametrize("name", ["probs", "labels", "classes", "clusters", "weights"])

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.workflow import Columns, _engine_sources, measure, tally
+from calibrant.verbs import Columns, _engine_sources, measure, tally
 
 NAMES = ("a", "b")
 

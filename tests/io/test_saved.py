@@ -14,7 +14,7 @@ from pyarrow import parquet as pq
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_tally, save_tally
 from calibrant.io.saved import ENVELOPE, KEY, tally_event
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
 

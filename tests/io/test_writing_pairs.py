@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import PairWriter, open_predictions
-from calibrant.workflow import measure
+from calibrant.verbs import measure
 
 ENDINGS = ["parquet", "arrow", "csv", "tsv", "jsonl", "csv.gz"]
 

@@ -16,9 +16,9 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import PredictionWriter, open_predictions
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
-from calibrant.workflow import measure, report
+from calibrant.verbs import measure, report
 
 ENDINGS = ["parquet", "arrow", "csv", "tsv", "jsonl", "csv.gz", "tsv.gz", "jsonl.gz"]
 NOTING = [ending for ending in ENDINGS if not ending.startswith("jsonl")]

@@ -30,7 +30,7 @@ def test_what_ships_is_small_and_says_where_it_is_from() -> None:
 @pytest.mark.slow
 def test_it_was_trained_with_the_features_of_this_release(data: Path) -> None:
     """Codes of features that change without a new model would leave its weights without meaning."""
-    from calibrant.workflow.coreference import evaluate_coreference
+    from calibrant.verbs.coreference import evaluate_coreference
 
     test = data / "litbank-coref" / "litbank-coref.test.conll.gz"
     scores = evaluate_coreference("litbank", test, bin_size=5000).scores

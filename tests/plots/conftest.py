@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant._checks import Pairs, pairs
-from calibrant.measure.binning import adaptive, uniform
-from calibrant.measure.frequencies import bin_intervals
+from calibrant.metrics.binning import adaptive, uniform
+from calibrant.metrics.frequencies import bin_intervals
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from calibrant import plots
 from calibrant._checks import Pairs, pairs
-from calibrant.measure.binning import uniform
-from calibrant.measure.curve import smooth_curve_of
-from calibrant.measure.noise_floor import consistency_bars
+from calibrant.metrics.binning import uniform
+from calibrant.metrics.curve import smooth_curve_of
+from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals

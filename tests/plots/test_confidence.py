@@ -7,7 +7,7 @@ from matplotlib.container import BarContainer
 
 from calibrant import plots
 from calibrant._checks import pairs
-from calibrant.measure.binning import uniform
+from calibrant.metrics.binning import uniform
 from calibrant.results import Bins
 
 
@@ -58,7 +58,7 @@ def test_a_gap_reaches_from_the_accuracy_to_the_mean_confidence_inside_the_bin(o
 
 
 def test_the_gaps_add_up_to_the_ece(overconfident: Bins) -> None:
-    from calibrant.measure.calibration_error import expected_calibration_error_of
+    from calibrant.metrics.calibration_error import expected_calibration_error_of
 
     ax = plots.reliability_bars(overconfident)
     gaps = {x: height for name in ("over", "under") for x, _, _, height in bars(ax, f"{name}confident gap")}

@@ -8,8 +8,8 @@ from matplotlib.collections import LineCollection, PathCollection
 from calibrant import plots
 from calibrant._checks import Floats, pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.binning import adaptive
-from calibrant.measure.frequencies import bin_intervals
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.frequencies import bin_intervals
 from calibrant.results import Bins
 
 

@@ -128,7 +128,7 @@ def settings():
     return {key: str(matplotlib.rcParams[key]) for key in matplotlib.rcParams if key != "backend"}
 before = settings()
 from calibrant.plots import calibration_curve, render
-from calibrant.measure.binning import uniform_bins
+from calibrant.metrics.binning import uniform_bins
 render(calibration_curve(uniform_bins([0, 1], [0.2, 0.8], count=2)).figure, "svg")
 assert "matplotlib.pyplot" not in sys.modules
 assert settings() == before

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from calibrant.exceptions import InputError
-from calibrant.measure import Tally, slice_errors
-from calibrant.measure.slices import Rank
+from calibrant.metrics import Tally, slice_errors
+from calibrant.metrics.slices import Rank
 from calibrant.plots import slice_intervals
 from calibrant.results import SliceTable
 

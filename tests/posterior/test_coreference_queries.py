@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant import InputError
 from calibrant._checks import Pairs
-from calibrant.measure import brier_score
+from calibrant.metrics import brier_score
 from calibrant.posterior import AntecedentPosterior, _mention_pairs
 from calibrant.posterior.coreference_queries import (
     each_pair,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.binning import uniform
-from calibrant.measure.intervals import error_interval
-from calibrant.measure.tally import Tally
+from calibrant.metrics.binning import uniform
+from calibrant.metrics.intervals import error_interval
+from calibrant.metrics.tally import Tally
 from calibrant.posterior import _chain_sources, _query, _query_sources
 from calibrant.posterior.chain import ChainPosterior
 from calibrant.posterior.queries import Query, all_tags, spans, tag_is, tag_pairs, top_label

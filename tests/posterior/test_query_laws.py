@@ -14,10 +14,10 @@ import pytest
 
 import calibrant.posterior
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.posterior import AntecedentPosterior, ChainPosterior
 from calibrant.posterior.queries import Query
-from calibrant.workflow import measure
+from calibrant.verbs import measure
 
 API = Path(__file__).parents[2] / "docs" / "api"
 MODULES = [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from calibrant.exceptions import InputError
-from calibrant.measure.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import all_tags, tag_pairs
 from calibrant.posterior.tempering import fit_temperature, tempered

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from calibrant.exceptions import InputError
-from calibrant.measure.tails import quantile
+from calibrant.metrics.tails import quantile
 from calibrant.propagate import METHODS, corrected_counts
 from calibrant.results.estimates import CorrectedCounts, CorrectedMean
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from calibrant.exceptions import InputError
-from calibrant.measure import calibration_changes, debiased_squared_error
-from calibrant.measure.tails import quantile
+from calibrant.metrics import calibration_changes, debiased_squared_error
+from calibrant.metrics.tails import quantile
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.measure import brier_score, debiased_squared_error, log_loss
+from calibrant.metrics import brier_score, debiased_squared_error, log_loss
 from calibrant.recalibrate import (
     HistogramBinning,
     Isotonic,

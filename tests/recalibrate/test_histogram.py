@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.measure import binning
-from calibrant.measure.tally import Tally
+from calibrant.metrics import binning
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import HistogramBinning
 
 Floats = NDArray[np.float64]

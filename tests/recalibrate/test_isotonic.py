@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import Isotonic, _pooling
 
 Floats = NDArray[np.float64]

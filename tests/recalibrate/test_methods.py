@@ -18,7 +18,7 @@ from calibrant.cli import main
 from calibrant.io import load_recalibrator
 from calibrant.recalibrate import BinaryRecalibrator, Recalibrator
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Name
-from calibrant.workflow import apply_recalibrator
+from calibrant.verbs import apply
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "recalibrate.md"
 RNG = np.random.default_rng(12)
@@ -89,7 +89,7 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
     assert json.loads(run.stdout)["method"] == name
     loaded = load_recalibrator(tmp_path / "model.json")
     assert type(loaded.recalibrator) is kind_of(name)
-    done = apply_recalibrator(loaded, table, tmp_path / "mended.csv")
+    done = apply(loaded, table, tmp_path / "mended.csv")
     assert done.rows == 300
     again = Recalibrator.from_state(json.loads(json.dumps(loaded.recalibrator.to_state())))
     assert again.to_state() == loaded.recalibrator.to_state()

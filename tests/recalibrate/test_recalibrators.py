@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import (
     BinaryRecalibrator,
     HistogramBinning,

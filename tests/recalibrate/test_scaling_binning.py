@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import HistogramBinning, Isotonic, ScalingBinning
 from calibrant.recalibrate._split import halves, with_scores
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import VennAbers
 
 Floats = NDArray[np.float64]

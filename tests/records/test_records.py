@@ -18,7 +18,7 @@ from calibrant.cli.schema import outputs
 from calibrant.data import event_store
 from calibrant.evaluate import Ratings, agreement
 from calibrant.exceptions import InputError
-from calibrant.measure import labels_needed
+from calibrant.metrics import labels_needed
 from calibrant.records import (
     Quantity,
     Record,
@@ -33,7 +33,7 @@ from calibrant.records import (
 )
 from calibrant.results import Agreement, EventTable, Measured, Measurement, Report, ServedStore
 from calibrant.results import schema as schema_of
-from calibrant.workflow import event_table, fit_recalibrator, measure, report, uncertain_documents
+from calibrant.verbs import event_table, fit, measure, report, uncertain_documents
 
 LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
 
@@ -67,7 +67,7 @@ def reported() -> Report:
             "item": np.arange(120) // 2,
         }
     )
-    model = fit_recalibrator(table, method="platt")
+    model = fit(table, method="platt")
     return report([table], model=model, group="frequency", groups=2)
 
 

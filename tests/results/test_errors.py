@@ -6,19 +6,19 @@ from typing import Any
 import pytest
 
 from calibrant._checks import pairs
-from calibrant.measure.binning import adaptive, uniform
-from calibrant.measure.calibration_error import class_errors, plug_in_errors
-from calibrant.measure.decompositions import (
+from calibrant.metrics.binning import adaptive, uniform
+from calibrant.metrics.calibration_error import class_errors, plug_in_errors
+from calibrant.metrics.decompositions import (
     brier_decomposition,
     brier_rule,
     corp_decomposition,
     log_decomposition,
     proper_score_decomposition,
 )
-from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
-from calibrant.measure.noise_floor import noise_floors, smooth_noise_floor
-from calibrant.measure.proper_scores import scores_of
-from calibrant.measure.smooth import smooth_calibration_error_of
+from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.metrics.proper_scores import scores_of
+from calibrant.metrics.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity, Record, fields_of, numbers_of
 from calibrant.results import errors, scores
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import InputError
-from calibrant.measure.intervals import error_interval
+from calibrant.metrics.intervals import error_interval
 from calibrant.synthetic import BetaScores, Identity, LogitSlope, Shift
 from calibrant_studies import _designs
 from calibrant_studies._coverage_tables import calibrated, falls_short, silent, warns, within_bar

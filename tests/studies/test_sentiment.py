@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant.measure import rms_calibration_error
+from calibrant.metrics import rms_calibration_error
 from calibrant_studies import Study, fill, run
 from calibrant_studies._tweets import KINDS, f1_score, read, shipped, source
 from calibrant_studies.text_classifiers import UnigramClassifier, tweet_tokenizer

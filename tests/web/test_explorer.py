@@ -14,9 +14,9 @@ from pyarrow import parquet
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.store import StoredCount, StoredDocument
 from calibrant.io.store_parts import part_digest
+from calibrant.verbs import event_table
 from calibrant.web import Explorer
 from calibrant.web._answers import as_csv
-from calibrant.workflow import event_table
 from tests.quantities import limits
 
 Make = Callable[..., Path]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from calibrant.cli import text
-from calibrant.report import StoryPage, StoryStep
+from calibrant.pages import StoryPage, StoryStep
 
 WIDTH = 100
 INDENT = 3

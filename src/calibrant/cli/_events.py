@@ -81,7 +81,7 @@ def tabulating(function: Function) -> Function:
 
 
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Turn parsed options into arguments of `calibrant.workflow.event_table`."""
+    """Turn parsed options into arguments of `calibrant.verbs.event_table`."""
     dev = options["dev"]
     if options["interval"] != "samples":  # which cannot be recalibrated
         dev = labels_of(store, dev)

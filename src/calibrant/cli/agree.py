@@ -52,7 +52,7 @@ def command(file: str, labels: str | None, printing: Printing, **options: Any) -
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
     row a label: columns item, annotator and label. Items may lack labels of some annotators.
     """
-    from calibrant.workflow import agree
+    from calibrant.verbs import agree
 
     names = None if labels is None else [name.strip() for name in labels.split(",")]
     found = agree(file, labels=names, **options)

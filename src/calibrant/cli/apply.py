@@ -44,10 +44,10 @@ def command(
 
     PRED needs no labels. It is read and written in pieces, whatever its size.
     """
-    from calibrant.workflow import Columns, apply_recalibrator
+    from calibrant.verbs import Columns, apply
 
     columns: Any = Columns(form=form, score=score, class_column=class_column)
     with Progress() as progress:
-        found = apply_recalibrator(model, predictions, output, columns=columns, progress=progress)
+        found = apply(model, predictions, output, columns=columns, progress=progress)
     lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if it has labels")
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

@@ -68,7 +68,7 @@ def command(file: str, lower_is_better: bool, printing: Printing, **options: Any
     row a score: columns system, fold or item, and score. Folds of cross-validation need the corrected test,
     and that needs the ratio of test to training data.
     """
-    from calibrant.workflow import compare
+    from calibrant.verbs import compare
 
     found = compare(file, higher_is_better=not lower_is_better, **options)
     printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])

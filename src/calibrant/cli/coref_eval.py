@@ -52,7 +52,7 @@ def command(model: str, text: str | None, no_singletons: bool, printing: Printin
     posteriors, as `calibrant coref predict` or another system writes them. Posteriors with gold entities need
     no FILE; then gold has only the mentions that are there.
     """
-    from calibrant.workflow import evaluate_coreference
+    from calibrant.verbs import evaluate_coreference
 
     with Progress() as progress:
         found = evaluate_coreference(

@@ -67,7 +67,7 @@ def command(
     """
     from calibrant.cli._coreference import pairs_lines
     from calibrant.cli._tagging import STDOUT
-    from calibrant.workflow import export_pairs
+    from calibrant.verbs import export_pairs
 
     with Progress() as progress:
         found = export_pairs(

@@ -55,7 +55,7 @@ def command(
     """
     from calibrant.cli._coreference import writing_lines
     from calibrant.cli._tagging import STDOUT
-    from calibrant.workflow import predict_coreference
+    from calibrant.verbs import predict_coreference
 
     with Progress() as progress:
         found = predict_coreference(

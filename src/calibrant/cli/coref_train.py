@@ -75,7 +75,7 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
     With --dev, a model is trained with each combination of penalties, and the one with the best CoNLL F1
     there is kept.
     """
-    from calibrant.workflow import train_coreference
+    from calibrant.verbs import train_coreference
 
     for name in ("l1", "l2"):
         options[name] = list(options[name]) or None

@@ -29,9 +29,9 @@ def command(output: str, printing: Printing) -> None:
     text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
     ship with the package, as numbers.
     """
-    from calibrant.report import story_page, write
-    from calibrant.report._page import check_page
-    from calibrant.workflow import demonstrate
+    from calibrant.pages import story_page, write
+    from calibrant.pages._page import check_page
+    from calibrant.verbs import demonstrate
 
     check_page(output)
     with Progress() as progress:

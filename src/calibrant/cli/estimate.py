@@ -65,7 +65,7 @@ def command(
 
     PRED is a table with item and score, and period or date. The labels must be of a random subsample.
     """
-    from calibrant.workflow import estimate
+    from calibrant.verbs import estimate
 
     given = {"methods": methods or METHODS, "command": command_line(), **options}
     printing.show(estimate(predictions, labelled, **given))

@@ -27,7 +27,7 @@ from calibrant.cli.options import WIDTH, Printing, printing
 @printing
 def command(store: str, output: str, printing: Printing, **options: Any) -> None:
     """Draw the counts of STORE over time, a panel a country. --json prints the numbers drawn."""
-    from calibrant.workflow import draw_events
+    from calibrant.verbs import draw_events
 
     found = draw_events(store_of(store), output, **table_settings(store, options))
 

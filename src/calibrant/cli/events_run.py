@@ -65,7 +65,7 @@ def command(documents: str, workers: int | None, printing: Printing, **options: 
     """
     from calibrant._parallel import default_threads
     from calibrant.cli._events import run_lines
-    from calibrant.workflow import extract_events
+    from calibrant.verbs import extract_events
 
     with Bar() as progress:
         found = extract_events(

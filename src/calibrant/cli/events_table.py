@@ -25,7 +25,7 @@ def command(store: str, printing: Printing, **options: Any) -> None:
     shared doubt also holds how well the probabilities are calibrated; it needs --dev.
     """
     from calibrant.cli._events import table_lines
-    from calibrant.workflow import event_table
+    from calibrant.verbs import event_table
 
     found = event_table(store_of(store), **table_settings(store, options))
     printing.show(found, lambda: table_lines(found))

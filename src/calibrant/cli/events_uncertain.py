@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """List the documents of STORE that the model is least sure of, and why they may count."""
     from calibrant.cli._events import uncertain_lines
-    from calibrant.workflow import uncertain_documents
+    from calibrant.verbs import uncertain_documents
 
     found = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
     printing.show(found, lambda: uncertain_lines(found))

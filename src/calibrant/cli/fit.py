@@ -102,15 +102,15 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
 
     from calibrant.io import save_recalibrator
     from calibrant.io.atomic import check_place, keep_sources
-    from calibrant.workflow import fit_recalibrator
-    from calibrant.workflow.recalibrating import summary
+    from calibrant.verbs import fit
+    from calibrant.verbs.recalibrating import summary
 
     check_place(output)
     keep_sources(output, predictions, options["counts"], options["group"])
     begin = perf_counter()
     options["columns"] = columns_of(options)
     with Progress() as progress:
-        model = fit_recalibrator(predictions, progress=progress, command=command_line(), **options)
+        model = fit(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
     dev = "" if found.view == "wide" or predictions == "-" else f" --dev {shlex.quote(predictions)}"

@@ -36,11 +36,11 @@ def command(
     Or PRED is a log of a language model's evaluation, or a folder of logs: samples of
     lm-evaluation-harness, logs of inspect_ai, responses with log-probabilities in OpenAI's format.
     """
-    from calibrant.workflow import measure
+    from calibrant.verbs import measure
 
     if plot is not None:
         from calibrant.io.atomic import keep_sources
-        from calibrant.workflow.figures import figure_kind
+        from calibrant.verbs.figures import figure_kind
 
         figure_kind(plot)
         keep_sources(plot, predictions)
@@ -49,7 +49,7 @@ def command(
     wrote = []
     if plot is not None:
         from calibrant.plots import measured_curves
-        from calibrant.workflow import save_figure
+        from calibrant.verbs import save_figure
 
         first = found.events[0]
         save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)

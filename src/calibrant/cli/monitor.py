@@ -70,7 +70,7 @@ def command(predictions: str, output: str | None, printing: Printing, **options:
     that there is ever a false alarm is at most ALPHA, under the condition of the --unit, which is printed.
     The guide, docs/guide/monitoring.md, explains the conditions and what late labels do.
     """
-    from calibrant.workflow import monitor
+    from calibrant.verbs import monitor
 
     found = monitor(predictions, output=output, columns=columns_of(options), **options)
     wrote = [] if output is None else [f"Wrote {output}"]

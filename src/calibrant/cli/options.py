@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from calibrant.records import Printed
-    from calibrant.workflow import Columns
+    from calibrant.verbs import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -269,7 +269,7 @@ def measuring(function: Function) -> Function:
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Turn parsed options into arguments of `calibrant.workflow.measure`."""
+    """Turn parsed options into arguments of `calibrant.verbs.measure`."""
     events = options.pop("events")
     columns = columns_of(options)
     return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
@@ -277,7 +277,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def columns_of(options: dict[str, Any]) -> Columns:
     """Take the names of columns out of parsed options."""
-    from calibrant.workflow import Columns
+    from calibrant.verbs import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     engine = options.pop("engine", "kernel")

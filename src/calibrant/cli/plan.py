@@ -51,7 +51,7 @@ def command(printing: Printing, **options: Any) -> None:
 
     It is seen when its interval excludes 0.
     """
-    from calibrant.workflow import plan
+    from calibrant.verbs import plan
 
     if options["error"] is None and options["difference"] is None:
         raise click.UsageError("Give --error, --difference or both.")

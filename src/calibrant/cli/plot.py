@@ -46,7 +46,7 @@ def command(
     drawn; --event names another. What is printed are the numbers.
     """
     from calibrant.io.atomic import keep_sources
-    from calibrant.workflow import draw_predictions
+    from calibrant.verbs import plot
 
     keep_sources(output, *predictions)
     settings = settings_of(options)
@@ -55,7 +55,7 @@ def command(
         raise click.UsageError("A figure is of one --event.")
     event = None if events is None else events[0]
     with Progress() as progress:
-        found = draw_predictions(
+        found = plot(
             predictions,
             output,
             what=what,

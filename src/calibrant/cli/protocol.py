@@ -38,7 +38,7 @@ def command(
     if example is not None:
         if file is not None:
             raise click.UsageError("--example writes files and evaluates none: leave EVAL.toml out")
-        from calibrant.workflow import write_example
+        from calibrant.verbs import write_example
 
         show([f"Wrote {path}" for path in write_example(example)])
         return
@@ -46,9 +46,9 @@ def command(
         raise click.UsageError("Missing argument 'EVAL.toml'.")
     from calibrant.io.atomic import keep_sources
     from calibrant.io.protocol_file import read_protocol_file
-    from calibrant.report import protocol_page, write
-    from calibrant.report._page import check_page
-    from calibrant.workflow import protocol
+    from calibrant.pages import protocol_page, write
+    from calibrant.pages._page import check_page
+    from calibrant.verbs import protocol
 
     keep_sources(output, file, *read_protocol_file(file).files)
     check_page(output)

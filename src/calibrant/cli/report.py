@@ -78,9 +78,9 @@ def command(
     A folder of an evaluation's logs gives one page: its tasks with their errors, the models side by side.
     """
     from calibrant.io.atomic import keep_sources
-    from calibrant.report import page, write
-    from calibrant.report._page import check_page
-    from calibrant.workflow import report
+    from calibrant.pages import page, write
+    from calibrant.pages._page import check_page
+    from calibrant.verbs import report
 
     keep_sources(output, *predictions, model, dev, group, counts)
     check_page(output)

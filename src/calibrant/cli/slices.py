@@ -80,7 +80,7 @@ def command(
     for their number, and the shrunken errors say what to expect of a slice in new data.
     """
     from calibrant.io.atomic import keep_sources
-    from calibrant.workflow import slice_tables
+    from calibrant.verbs import slice_tables
 
     if output is not None:
         keep_sources(output, predictions)

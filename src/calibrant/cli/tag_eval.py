@@ -51,7 +51,7 @@ def command(
     The numbers are those of the table that `calibrant tag predict` writes.
     """
     from calibrant.cli._tagging import evaluation_lines, tagger_and_file
-    from calibrant.workflow import evaluate_tagger
+    from calibrant.verbs import evaluate_tagger
 
     model, name, file = tagger_and_file(sources, spacy, column)
     with Progress() as progress:

@@ -51,7 +51,7 @@ def command(
     place there) and item (its place in FILE). FILE has gold tags: labels come from them.
     """
     from calibrant.cli._tagging import STDOUT, tagger_and_file, writing_lines
-    from calibrant.workflow import predict_tags
+    from calibrant.verbs import predict_tags
 
     model, _, file = tagger_and_file(sources, spacy, column)
     with Progress() as progress:

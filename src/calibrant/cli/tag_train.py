@@ -80,7 +80,7 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
     With --dev, a tagger is trained with each hyperparameter, and the one that is most accurate there is
     kept.
     """
-    from calibrant.workflow import train_tagger
+    from calibrant.verbs import train_tagger
 
     for name in ("l2", "pseudocount"):
         options[name] = list(options[name]) or None

@@ -12,8 +12,8 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.evaluate.significance import finite
 from calibrant.exceptions import InputError
-from calibrant.measure.frequencies import wilson
-from calibrant.measure.tails import quantile
+from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.tails import quantile
 from calibrant.records import Quantity
 from calibrant.results.selective import CoveragePoint, RiskCoverage
 

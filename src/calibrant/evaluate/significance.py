@@ -18,7 +18,7 @@ from calibrant.evaluate.detectable import minimum_detectable_difference
 from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluate.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.exceptions import InputError
-from calibrant.measure.multiplicity import adjusted_p_values
+from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.records import Quantity
 from calibrant.results.significance import MeanInterval, PairedTest, PlainTest
 

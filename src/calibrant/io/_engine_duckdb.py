@@ -21,7 +21,7 @@ from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import InputError
 from calibrant.io._columns import ZERO_ONE
 from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice, too_unequal
-from calibrant.measure.grid import rows_of
+from calibrant.metrics.grid import rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

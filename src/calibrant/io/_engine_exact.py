@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant.io._engine_frames import collected, keyed, summed_by
 from calibrant.io._engine_rows import FINE, cells
-from calibrant.measure.grid import grid, rows_of
-from calibrant.measure.tally import Tally
+from calibrant.metrics.grid import grid, rows_of
+from calibrant.metrics.tally import Tally
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -78,7 +78,7 @@ def tally_with_cuts(
     score, label
         Columns of the frame.
     ranks, edges
-        As in `calibrant.measure.selection.select`.
+        As in `calibrant.metrics.selection.select`.
     limit
         About so many pairs are fetched at most; 2^20 if not given.
     """

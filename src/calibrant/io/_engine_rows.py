@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST_RATIO
-from calibrant.measure.grid import grid, rows_of
-from calibrant.measure.tally import Tally, sum_equal_rows
+from calibrant.metrics.grid import grid, rows_of
+from calibrant.metrics.tally import Tally, sum_equal_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,7 +46,7 @@ class Cells:
     key
         The key of every cell.
     row
-        Its row of the grid, numbered as `calibrant.measure.grid.rows_of` does.
+        Its row of the grid, numbered as `calibrant.metrics.grid.rows_of` does.
     least
         min(q, 1 - q) at the anchor from which offsets count.
     unit

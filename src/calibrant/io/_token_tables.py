@@ -16,7 +16,7 @@ from calibrant.exceptions import InputError
 from calibrant.io._column_roles import REFERENCE, TOKEN, TOKEN_SCORES
 from calibrant.io._columns import Column, as_numpy, dictionary
 from calibrant.io._tables import Kind, Table
-from calibrant.measure.groups import by_frequency
+from calibrant.metrics.groups import by_frequency
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ MADE: tuple[str, ...] = ("score", "label", "class")
 class TokenTable:
     """Tokens as a long table: its label is whether the token is the reference, its class a frequency group.
 
-    Groups are made by `calibrant.measure.groups.by_frequency` from the references of the whole table, which
+    Groups are made by `calibrant.metrics.groups.by_frequency` from the references of the whole table, which
     is read once for it; a token that is never a reference belongs to the last group.
 
     Parameters

@@ -19,8 +19,8 @@ from calibrant.io._columns import class_name, dictionary
 from calibrant.io._engine_checks import check_columns, raise_fault
 from calibrant.io._engine_exact import tally_with_cuts
 from calibrant.io._engine_rows import Sums, tally_of
-from calibrant.measure.binning import adaptive, adaptive_ranks
-from calibrant.measure.tally import Tally
+from calibrant.metrics.binning import adaptive, adaptive_ranks
+from calibrant.metrics.tally import Tally
 from calibrant.results.bins import Bins
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def engine_bins(
     frame, score, label, name
         As in `engine_tally`.
     size, count
-        As in `calibrant.measure.binning.adaptive`: pairs a bin, or the number of bins.
+        As in `calibrant.metrics.binning.adaptive`: pairs a bin, or the number of bins.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _summed(
 
     lazy = nw.from_native(frame, pass_through=True)
     if not isinstance(lazy, nw.LazyFrame):
-        message, hint = f"no lazy frame: a {type(frame).__name__}", "use calibrant.workflow.tally"
+        message, hint = f"no lazy frame: a {type(frame).__name__}", "use calibrant.verbs.tally"
         raise InputError(message, hint, code="source", file=name)
     check_columns(lazy, score, label, weight, names, name)
     inside = _engine_duckdb if lazy.implementation.is_duckdb() else _engine_frames

@@ -219,7 +219,7 @@ def prediction_frame(
     probabilities: Floats,
     documents: Integers | None,
 ) -> Any:
-    """Return a prediction table of a system, for `calibrant.workflow.report`.
+    """Return a prediction table of a system, for `calibrant.verbs.report`.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from calibrant.io._table_formats import locate
 from calibrant.io.atomic import writing
 
 if TYPE_CHECKING:
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
 
 KEY = b"calibrant.tally"
 COUNTS = ("n", "positives")
@@ -72,7 +72,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.measure.tally import Tally
+    >>> from calibrant.metrics.tally import Tally
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7]), f"{folder}/dev.tally.parquet")
     ...     load_tally(f"{folder}/dev.tally.parquet").total_n
@@ -106,13 +106,13 @@ def load_tally(path: str | os.PathLike[str]) -> Tally:
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.measure import Tally
+    >>> from calibrant.metrics import Tally
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_tally(Tally.from_arrays(y_true=[0, 1], y_prob=[0.1, 0.9]), f"{folder}/tally.parquet")
     ...     load_tally(f"{folder}/tally.parquet").total_n
     2
     """
-    from calibrant.measure.tally import Tally
+    from calibrant.metrics.tally import Tally
 
     name = os.fspath(path)
     header, table = _read(name)

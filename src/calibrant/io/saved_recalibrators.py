@@ -65,7 +65,7 @@ class SavedRecalibrator:
     recalibrator
         The estimator, or its composition over classes.
     method, group
-        As `calibrant.workflow.fit_recalibrator` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
+        As `calibrant.verbs.fit` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
         The group is None where there are no classes, or one map takes all classes of a row at once; it is
         ``"given"`` where groups came from no file.
     view
@@ -108,7 +108,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
     Parameters
     ----------
     model
-        What `calibrant.workflow.fit_recalibrator` returns, or an estimator: a map of single scores is for
+        What `calibrant.verbs.fit` returns, or an estimator: a map of single scores is for
         long tables without classes, a composition for long tables with classes, a map of K classes for wide
         tables, whose classes are those that it was given (``classes``) or ``0`` to ``K - 1``.
     path

@@ -14,7 +14,7 @@ from calibrant.io._readers import TableReader
 from calibrant.io._slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
 from calibrant.io._tables import Table
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 
 MOST_BANDS = 1_000
 _BANDED = re.compile(r"(?s)(.+):(\d{1,9})")

@@ -72,7 +72,7 @@ def calibration_curve(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant.metrics.binning import uniform
     >>> ax = calibration_curve(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'label frequency')
@@ -137,7 +137,7 @@ def calibration_curves(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant.metrics.binning import uniform
     >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
     >>> ax = calibration_curves([("naive Bayes", bins, None), ("logistic regression", bins, None)])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -178,7 +178,7 @@ def smooth_curve(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.curve import smooth_curve_of
+    >>> from calibrant.metrics.curve import smooth_curve_of
     >>> curve = smooth_curve_of(pairs([0, 1] * 50, [0.2, 0.8] * 50), seed=1)
     >>> smooth_curve(curve).get_ylabel()
     'label frequency'

@@ -41,7 +41,7 @@ def binning_comparison(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import adaptive, uniform
+    >>> from calibrant.metrics.binning import adaptive, uniform
     >>> data = pairs([0, 1, 1, 1], [0.2, 0.3, 0.8, 0.9])
     >>> panels = [("equal width", uniform(data, 2), None), ("adaptive", adaptive(data, size=2), None)]
     >>> figure = binning_comparison(panels)

@@ -50,7 +50,7 @@ def confidence_histogram(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant.metrics.binning import uniform
     >>> ax = confidence_histogram(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.5, 0.5]
@@ -121,7 +121,7 @@ def reliability_bars(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant.metrics.binning import uniform
     >>> ax = reliability_bars(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
     >>> [float(bar.get_height()) for bar in ax.containers[0]]
     [0.5, 1.0]
@@ -187,7 +187,7 @@ def confidence_and_reliability(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import uniform
+    >>> from calibrant.metrics.binning import uniform
     >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
     >>> len(confidence_and_reliability(bins).axes)
     2

@@ -50,7 +50,7 @@ def error_intervals(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.intervals import error_interval
+    >>> from calibrant.metrics.intervals import error_interval
     >>> found = error_interval(pairs([0, 1] * 100, [0.2, 0.7] * 100))
     >>> ax = error_intervals(["NOUN"], [("tagger", [found])])
     >>> [label.get_text() for label in ax.get_yticklabels()]

@@ -33,7 +33,7 @@ def event_series(
     Parameters
     ----------
     table
-        From `calibrant.workflow.event_table`.
+        From `calibrant.verbs.event_table`.
     columns
         Panels a row.
     most
@@ -60,7 +60,7 @@ def event_series(
     >>> import tempfile
     >>> from datetime import date
     >>> from calibrant.io import StoredCount, StoredDocument, StoreWriter
-    >>> from calibrant.workflow import event_table
+    >>> from calibrant.verbs import event_table
     >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:

@@ -51,7 +51,7 @@ def log_odds_curve(
     Examples
     --------
     >>> from calibrant._checks import pairs
-    >>> from calibrant.measure.binning import adaptive
+    >>> from calibrant.metrics.binning import adaptive
     >>> bins = adaptive(pairs([0, 0, 0, 1], [0.001, 0.002, 0.01, 0.97]), size=2)
     >>> log_odds_curve([("tagger", bins, None)]).get_xscale()
     'logit'

@@ -21,7 +21,7 @@ def evidence_over_time(record: Monitoring) -> Figure:
     Parameters
     ----------
     record
-        From `calibrant.evaluate.CalibrationMonitor` or `calibrant.workflow.monitor`.
+        From `calibrant.evaluate.CalibrationMonitor` or `calibrant.verbs.monitor`.
 
     Returns
     -------

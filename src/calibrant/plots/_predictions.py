@@ -28,7 +28,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     Parameters
     ----------
     found
-        From `calibrant.workflow.report`.
+        From `calibrant.verbs.report`.
     what
         ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds),
         ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model) or ``classes``
@@ -46,7 +46,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> from calibrant.workflow import report
+    >>> from calibrant.verbs import report
     >>> len(report_figure(report(predictions()), "confidence").axes)
     2
     """
@@ -70,7 +70,7 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     Parameters
     ----------
     models
-        Names and measurements, as `calibrant.workflow.measure` has them.
+        Names and measurements, as `calibrant.verbs.measure` has them.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> from calibrant.workflow import measure
+    >>> from calibrant.verbs import measure
     >>> figure = measured_curves([("naive Bayes", measure(predictions())["binary"])])
     >>> figure.axes[0].get_xlabel()
     'predicted probability'

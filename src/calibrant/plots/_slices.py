@@ -28,7 +28,7 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
     Parameters
     ----------
     table
-        As `calibrant.measure.slice_errors` makes it; it is drawn by what it is ranked by.
+        As `calibrant.metrics.slice_errors` makes it; it is drawn by what it is ranked by.
     most
         Slices to draw; those that were too small to measure are not drawn.
     ax
@@ -45,7 +45,7 @@ def slice_intervals(table: SliceTable, *, most: int = 20, ax: Axes | None = None
 
     Examples
     --------
-    >>> from calibrant.measure import Tally, slice_errors
+    >>> from calibrant.metrics import Tally, slice_errors
     >>> tallies = {(name,): Tally.from_arrays(y_true=[0, 1] * 50, y_prob=[0.7] * 100) for name in "ab"}
     >>> ax = slice_intervals(slice_errors(tallies))
     >>> [label.get_text() for label in ax.get_yticklabels()]

@@ -37,7 +37,7 @@ def error_changes(
     Parameters
     ----------
     changes
-        By technique: what `calibrant.measure.calibration_changes` returned.
+        By technique: what `calibrant.metrics.calibration_changes` returned.
     others
         The same after another way of sharing maps: squares. Techniques that are not in it have none.
     measure
@@ -65,7 +65,7 @@ def error_changes(
 
     Examples
     --------
-    >>> from calibrant.measure import calibration_changes
+    >>> from calibrant.metrics import calibration_changes
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> found = calibration_changes(y, [0.5] * 100 + [0.3] * 100, [0.4] * 200, tags, [["N"], ["V"]])
     >>> ax = error_changes({"histogram binning": found})

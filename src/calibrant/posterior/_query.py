@@ -13,8 +13,8 @@ from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant._parallel import check_threads, fold
 from calibrant.exceptions import InputError
-from calibrant.measure._grid_sums import GridSums
-from calibrant.measure.tally import LARGEST_EXACT, Tally
+from calibrant.metrics._grid_sums import GridSums
+from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.posterior._blocks import Block
 from calibrant.posterior._query_sources import ListedSource, Source
 from calibrant.posterior._query_tally import SentenceSums, tally_by_cluster
@@ -70,7 +70,7 @@ class Query:
 
     Notes
     -----
-    `calibrant.workflow.measure` takes a query as it takes a table, with its clusters. From ``tally()`` it
+    `calibrant.verbs.measure` takes a query as it takes a table, with its clusters. From ``tally()`` it
     takes every pair as independent: clusters are not in it.
 
     Examples

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from calibrant._kernels import queries as kernels
 from calibrant._kernels.tally import GRID_ROWS, LOWEST_ROW
 from calibrant._parallel import fold
-from calibrant.measure._grouping import group_by
-from calibrant.measure.grid import grid
-from calibrant.measure.tally import Tally
+from calibrant.metrics._grouping import group_by
+from calibrant.metrics.grid import grid
+from calibrant.metrics.tally import Tally
 from calibrant.posterior._blocks import Block
 
 Floats = NDArray[np.float64]

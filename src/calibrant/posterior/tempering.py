@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant.exceptions import InputError
-from calibrant.measure.debiased import debiased_squared_error_of
+from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.posterior._query import Query
 from calibrant.posterior._query_gold import UNSEEN, Gold, GoldTags
 from calibrant.posterior.chain import ChainPosterior

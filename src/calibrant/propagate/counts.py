@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, one_of, proportion
 from calibrant.exceptions import InputError
-from calibrant.measure.tails import quantile
+from calibrant.metrics.tails import quantile
 from calibrant.propagate.functions import central_interval
 from calibrant.records import Quantity
 from calibrant.results.propagation import CountInterval, Exceedance

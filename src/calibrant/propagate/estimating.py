@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, one_of, proportion
 from calibrant.exceptions import InputError
-from calibrant.measure.tails import FEW_CLUSTERS, quantile
+from calibrant.metrics.tails import FEW_CLUSTERS, quantile
 from calibrant.propagate.sampling import (
     ENOUGH,
     Sample,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, proportion, sample_count
 from calibrant.exceptions import InputError
-from calibrant.measure.tails import quantile
+from calibrant.metrics.tails import quantile
 from calibrant.records import Quantity
 from calibrant.results.propagation import Exceedance, Propagated, PropagatedQuantity
 from calibrant.seeds import Seed, generator_of, number

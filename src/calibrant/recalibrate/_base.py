@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from calibrant import _checks
 from calibrant._checks import Check, Pairs, positive_integer
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.records import plain
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from calibrant._checks import Check, Floats, Integers, option, optional, positiv
 from calibrant._kernels import maps as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.measure.binning import adaptive, uniform
+from calibrant.metrics.binning import adaptive, uniform
 from calibrant.recalibrate._base import Source
 from calibrant.results import Bins
 

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from calibrant import _checks
 from calibrant._checks import Check, Integers, Pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.classes import class_codes
-from calibrant.measure.tally import Tally
+from calibrant.metrics.classes import class_codes
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator, check_estimator
 
 Floats = NDArray[np.float64]

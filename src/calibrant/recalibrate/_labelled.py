@@ -13,7 +13,7 @@ from sklearn.base import clone
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
-from calibrant.measure.classes import class_codes
+from calibrant.metrics.classes import class_codes
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
 

@@ -12,7 +12,7 @@ from calibrant._checks import Floats, Pairs, shown
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._base import BinaryRecalibrator, Source
 
 CLIP = 2.0**-53  # the largest float64 below 1 lies this far from it

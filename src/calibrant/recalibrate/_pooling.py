@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels import isotonic as kernels
 from calibrant._parallel import default_threads, fold, slices
-from calibrant.measure._key_tree import keys_of, scores_of
-from calibrant.measure.tally import Tally
+from calibrant.metrics._key_tree import keys_of, scores_of
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._base import Source
 
 _LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick

@@ -31,7 +31,7 @@ def renormalise(scores: ArrayLike, items: ArrayLike, before: ArrayLike | None = 
     -------
     ndarray of float64
         (n,) in [0, 1]. An item whose parts are all 0 stays 0. For the effect on the error compare with
-        `calibrant.measure.calibration_changes`, with ``threshold=0``: rows that were left out stay out, and
+        `calibrant.metrics.calibration_changes`, with ``threshold=0``: rows that were left out stay out, and
         no others.
 
     Raises

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, Pairs
 from calibrant.exceptions import InputError
-from calibrant.measure.tally import LARGEST_EXACT, Tally
+from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.recalibrate._base import Source
 
 

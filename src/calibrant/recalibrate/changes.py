@@ -11,10 +11,10 @@ import numpy as np
 
 from calibrant._checks import Floats, sample_count
 from calibrant.exceptions import InputError
-from calibrant.measure._class_scores import Arguments, Recipe, Subject, error_of, subjects
-from calibrant.measure.classes import Groups
-from calibrant.measure.groups import BIN_COUNT, THRESHOLD, calibration_changes
-from calibrant.measure.tails import FEW_CLUSTERS, quantile, two_sided_p_value
+from calibrant.metrics._class_scores import Arguments, Recipe, Subject, error_of, subjects
+from calibrant.metrics.classes import Groups
+from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, calibration_changes
+from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
 from calibrant.recalibrate._labelled import (
     LabelledScores,
     Rows,
@@ -64,11 +64,11 @@ def resampled_changes(
     dev, test
         What to fit to and what to measure on. Without classes there is one error, that of the event.
     groups
-        For GMCE, as in `calibrant.measure.grouped_calibration_errors`; none if left out.
+        For GMCE, as in `calibrant.metrics.grouped_calibration_errors`; none if left out.
     threshold
         Scores below it, before recalibration, are left out of dev and of test.
     bin_count, min_scores, class_mean, level
-        As in `calibrant.measure.calibration_changes`.
+        As in `calibrant.metrics.calibration_changes`.
     draws
         Maps to fit, at least 20. Draws that cannot be fitted (a group has one label only) are counted.
     seed

@@ -11,10 +11,10 @@ from sklearn.base import clone
 
 from calibrant._checks import Floats, Integers, Pairs, one_of, positive_integer, proportion
 from calibrant.exceptions import InputError
-from calibrant.measure.compare import error_difference
-from calibrant.measure.debiased import debiased_squared_error_of
-from calibrant.measure.groups import by_frequency
-from calibrant.measure.tails import quantile
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.groups import by_frequency
+from calibrant.metrics.tails import quantile
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.recalibrate.groups import PerGroup, Shared

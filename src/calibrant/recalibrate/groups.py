@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant._checks import Check, Integers, option, positive_integer
 from calibrant.exceptions import InputError
-from calibrant.measure.classes import Groups, group_of_names, named_groups
-from calibrant.measure.groups import by_frequency
+from calibrant.metrics.classes import Groups, group_of_names, named_groups
+from calibrant.metrics.groups import by_frequency
 from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant import _checks
-from calibrant.measure.tally import Tally
+from calibrant.metrics.tally import Tally
 from calibrant.results.ordering import OrderEffect
 
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from calibrant import _checks
 from calibrant._checks import Check, Floats, optional, proportion
 from calibrant.exceptions import InputError
-from calibrant.measure.intervals import error_interval
+from calibrant.metrics.intervals import error_interval
 from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
 from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
 from calibrant.recalibrate._split import halves, with_scores

@@ -42,7 +42,7 @@ class Bins:
 
     Examples
     --------
-    >>> from calibrant.measure.binning import adaptive_bins
+    >>> from calibrant.metrics.binning import adaptive_bins
     >>> bins = adaptive_bins([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], size=2)
     >>> bins.score.round(3).tolist(), bins.frequency.tolist()
     ([0.2, 0.7], [0.0, 1.0])

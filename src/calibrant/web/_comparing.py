@@ -13,7 +13,7 @@ from calibrant.io.store import Counts
 from calibrant.propagate.counts import compare_counts, joint_probabilities
 from calibrant.records import Record, name, number, part
 from calibrant.results.propagation import Exceedance
-from calibrant.workflow.event_tables import Calendar
+from calibrant.verbs.event_tables import Calendar
 
 Rows = NDArray[np.int64]
 

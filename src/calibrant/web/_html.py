@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 
 from calibrant import __version__
+from calibrant.pages._html import templates_of
 from calibrant.propagate.periods import PERIODS
 from calibrant.records import words
-from calibrant.report._html import templates_of
 from calibrant.web._charts import chance_chart, series_chart
 from calibrant.web._countries import by_name, name_of
 from calibrant.web._store_in_memory import Series
@@ -36,7 +36,7 @@ def warm(first: Page) -> None:
 @cache
 def style() -> str:
     """The style sheet: that of the report, and what the explorer adds."""
-    report = files("calibrant.report").joinpath("templates/style.css").read_text(encoding="utf-8")
+    report = files("calibrant.pages").joinpath("templates/style.css").read_text(encoding="utf-8")
     return report + files("calibrant.web").joinpath("templates/explore.css").read_text(encoding="utf-8")
 
 

@@ -18,11 +18,11 @@ from calibrant.propagate.periods import By
 from calibrant.records.formats import as_rows
 from calibrant.records.record import columns_of
 from calibrant.results.events import EventCount
+from calibrant.verbs.event_doubts import texts_of
+from calibrant.verbs.event_tables import Calendar, Counting, country_codes, labelled_recalibrator
 from calibrant.web._comparing import LEVEL, Joint, PeriodComparison
 from calibrant.web._countries import name_of
 from calibrant.web._part_reader import PartReader
-from calibrant.workflow.event_doubts import texts_of
-from calibrant.workflow.event_tables import Calendar, Counting, country_codes, labelled_recalibrator
 
 Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]

@@ -23,7 +23,7 @@ class Explorer(StoreInMemory):
     documents
         The file that the store was made from, for texts that the store does not hold.
     dev
-        Labelled documents, as in `calibrant.workflow.event_table`: adds the total interval.
+        Labelled documents, as in `calibrant.verbs.event_table`: adds the total interval.
     progress
         Called now and then with a stage and how far it is.
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.documents import Document
-from calibrant.measure import Pairs
-from calibrant.measure.binning import adaptive, default_bin_size
-from calibrant.measure.calibration_error import rms_calibration_error_of
-from calibrant.measure.frequencies import bin_intervals
-from calibrant.measure.intervals import error_interval
-from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
-from calibrant.measure.tally import Tally
+from calibrant.metrics import Pairs
+from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.calibration_error import rms_calibration_error_of
+from calibrant.metrics.frequencies import bin_intervals
+from calibrant.metrics.intervals import error_interval
+from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.tally import Tally
 from calibrant.models.mentions import MENTION_TYPES, traits
 from calibrant.posterior import AntecedentPosterior
 from calibrant.posterior.coreference_queries import each_pair

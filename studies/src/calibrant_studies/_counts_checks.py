@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure.frequencies import wilson
-from calibrant.measure.tails import quantile
+from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.tails import quantile
 from calibrant.propagate import (
     central_set_hits,
     poisson_binomial,

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure import Pairs, pairs
-from calibrant.measure.compare import error_difference
-from calibrant.measure.events import class_predictions, classwise_events, pooled_event
-from calibrant.measure.intervals import calibration_test, error_interval
-from calibrant.measure.residuals import residuals
-from calibrant.measure.slices import slice_errors
-from calibrant.measure.tally import Tally
+from calibrant.metrics import Pairs, pairs
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.events import class_predictions, classwise_events, pooled_event
+from calibrant.metrics.intervals import calibration_test, error_interval
+from calibrant.metrics.residuals import residuals
+from calibrant.metrics.slices import slice_errors
+from calibrant.metrics.tally import Tally
 from calibrant.synthetic import (
     Identity,
     LogitSlope,

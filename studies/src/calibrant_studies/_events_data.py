@@ -10,8 +10,8 @@ from pathlib import Path
 from calibrant.io.atomic import writing
 from calibrant.io.store import EventStore
 from calibrant.propagate.periods import By
-from calibrant.workflow.coreference_training import train_coreference
-from calibrant.workflow.event_extraction import extract_events
+from calibrant.verbs.coreference_training import train_coreference
+from calibrant.verbs.event_extraction import extract_events
 from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
 from calibrant_studies.datasets._folders import required
 

@@ -21,7 +21,7 @@ from calibrant.events import VERBS_OF_FORCE, Candidates, Rules, candidates, coun
 from calibrant.models.coreference import CoreferenceModel
 from calibrant.models.mentions import detect_mentions
 from calibrant.posterior import AntecedentPosterior
-from calibrant.workflow.coreference_training import train_coreference
+from calibrant.verbs.coreference_training import train_coreference
 from calibrant_studies._base import Row
 from calibrant_studies._coreference_data import Texts
 from calibrant_studies._coreference_models import WORKERS

@@ -14,7 +14,7 @@ from calibrant.io.store_parts import read_part
 from calibrant.propagate.counts import poisson_binomial
 from calibrant.propagate.total import RefittedRecalibrator
 from calibrant.results.events import EventCount
-from calibrant.workflow.event_tables import Calendar, Counting
+from calibrant.verbs.event_tables import Calendar, Counting
 from calibrant_studies._base import Row
 from calibrant_studies._events_data import Extracted
 

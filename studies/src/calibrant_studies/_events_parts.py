@@ -8,7 +8,7 @@ from pathlib import Path
 from calibrant.events import RULES
 from calibrant.io.store import EventStore
 from calibrant.io.store_parts import read_manifest
-from calibrant.workflow.event_settings import rules_settings
+from calibrant.verbs.event_settings import rules_settings
 from calibrant_studies._counts_models import PENALTY
 from calibrant_studies._events_data import CORPORA, MODEL, SAMPLES, SEED, store_name
 from calibrant_studies._events_data import RULES as NAMES

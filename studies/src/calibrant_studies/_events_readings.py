@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.io.store import EventStore
-from calibrant.measure.frequencies import wilson
+from calibrant.metrics.frequencies import wilson
 from calibrant_studies._base import Row
 
 READ_SEED = 2027  # not that of an earlier sample, from which the rules were mended

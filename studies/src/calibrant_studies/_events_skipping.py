@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.events import RULES
 from calibrant.io.dated import DatedText, iter_dated
 from calibrant.io.store import StoredDocument
-from calibrant.workflow.event_worker import Extraction, Extractor
+from calibrant.verbs.event_worker import Extraction, Extractor
 from calibrant_studies._base import Row
 from calibrant_studies._events_data import CORPORA, SAMPLES, SEED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.measure.intervals import error_interval
+from calibrant.metrics.intervals import error_interval
 from calibrant.results import Bins
 from calibrant.synthetic import Transform, beta_quantile, squared_error_of
 from calibrant_studies._base import Row

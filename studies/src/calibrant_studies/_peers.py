@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure import Pairs
-from calibrant.measure.binning import uniform
-from calibrant.measure.intervals import calibration_test, error_interval
+from calibrant.metrics import Pairs
+from calibrant.metrics.binning import uniform
+from calibrant.metrics.intervals import calibration_test, error_interval
 from calibrant.results import Bins
 from calibrant_studies._designs import LEVEL, number
 from calibrant_studies.arrays import Floats
@@ -56,7 +56,7 @@ def sun_interval(bins: Bins, level: float) -> tuple[float, float]:
 
     Examples
     --------
-    >>> from calibrant.measure.binning import uniform_bins
+    >>> from calibrant.metrics.binning import uniform_bins
     >>> low, high = sun_interval(uniform_bins([0] * 50 + [1] * 50, [0.3] * 100, count=50), 0.95)
     >>> round(low, 4), round(high, 4)
     (0.0046, 0.0767)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure import pairs
-from calibrant.measure.binning import adaptive
-from calibrant.measure.calibration_error import rms_calibration_error_of
-from calibrant.measure.groups import BIN_COUNT, calibration_changes
-from calibrant.measure.logistic import calibration_in_the_large
-from calibrant.measure.noise_floor import noise_floors
+from calibrant.metrics import pairs
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.calibration_error import rms_calibration_error_of
+from calibrant.metrics.groups import BIN_COUNT, calibration_changes
+from calibrant.metrics.logistic import calibration_in_the_large
+from calibrant.metrics.noise_floor import noise_floors
 from calibrant.recalibrate import resampled_changes
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant_studies._base import Row

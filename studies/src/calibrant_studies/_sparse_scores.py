@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.io.tagged import TaggedText
-from calibrant.measure.classes import group_of_names
-from calibrant.measure.groups import THRESHOLD, by_frequency
+from calibrant.metrics.classes import group_of_names
+from calibrant.metrics.groups import THRESHOLD, by_frequency
 from calibrant.posterior import ChainPosterior
 from calibrant_studies.arrays import Floats, Integers
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.measure import Pairs
-from calibrant.measure.compare import error_difference
-from calibrant.measure.intervals import error_interval
+from calibrant.metrics import Pairs
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.intervals import error_interval
 from calibrant.posterior import ChainPosterior
 from calibrant.posterior.queries import Query, all_tags, tag_pairs
 from calibrant.results.intervals import ErrorDifference

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrant.measure import Pairs
-from calibrant.measure.binning import adaptive, default_bin_size
-from calibrant.measure.calibration_error import rms_calibration_error_of
-from calibrant.measure.compare import error_difference
-from calibrant.measure.frequencies import bin_intervals
-from calibrant.measure.intervals import error_interval
-from calibrant.measure.logistic import calibration_in_the_large_of, cox_calibration_of
-from calibrant.measure.tally import Tally
+from calibrant.metrics import Pairs
+from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.calibration_error import rms_calibration_error_of
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.frequencies import bin_intervals
+from calibrant.metrics.intervals import error_interval
+from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.tally import Tally
 from calibrant.results.intervals import ErrorDifference
 from calibrant_studies._base import Row
 from calibrant_studies._tagging_compare import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibrant.data import MODELS, SETS, SPLITS, predictions
 from calibrant.exceptions import FormatError
 from calibrant.io.atomic import writing
-from calibrant.measure.calibration_error import rms_calibration_error
+from calibrant.metrics.calibration_error import rms_calibration_error
 from calibrant_studies.datasets._folders import required
 from calibrant_studies.text_classifiers import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
 

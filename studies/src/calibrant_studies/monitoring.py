@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.evaluate.bets import Bets
-from calibrant.measure.tails import quantile
+from calibrant.metrics.tails import quantile
 from calibrant_studies import _dated_tweets as tweets
 from calibrant_studies import _dependent_days as dependent
 from calibrant_studies import _streams as simulation

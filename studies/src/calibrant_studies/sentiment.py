@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.data import SETS, SPLITS, predictions
-from calibrant.measure import Pairs, pairs
-from calibrant.measure.binning import adaptive
-from calibrant.measure.calibration_error import rms_calibration_error_of
-from calibrant.measure.compare import error_difference
-from calibrant.measure.debiased import debiased_squared_error_of
-from calibrant.measure.frequencies import bin_intervals
-from calibrant.measure.intervals import error_interval
+from calibrant.metrics import Pairs, pairs
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.calibration_error import rms_calibration_error_of
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.frequencies import bin_intervals
+from calibrant.metrics.intervals import error_interval
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 from calibrant.seeds import generator

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.measure.groups import THRESHOLD
+from calibrant.metrics.groups import THRESHOLD
 from calibrant_studies import _sparse_measure as measuring
 from calibrant_studies._base import Row, Study, digest
 from calibrant_studies._sparse_choice import choice_rows

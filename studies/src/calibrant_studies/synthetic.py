@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from calibrant.measure.binning import adaptive
-from calibrant.measure.calibration_error import calibration_mse_of
-from calibrant.measure.debiased import debiased_squared_error_of
-from calibrant.measure.tally import Tally
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.calibration_error import calibration_mse_of
+from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.tally import Tally
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.seeds import generator
 from calibrant.synthetic import Identity, Shift, Transform, expectation, sample, squared_error

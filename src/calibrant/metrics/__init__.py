@@ -1,0 +1,164 @@
+"""Numbers about predicted probabilities: tallies, bins, errors, intervals, tests, scores.
+
+Functions of arrays take ``(y_true, y_prob, *, sample_weight=None, clusters=None, ...)``. Their twins whose
+names end with ``_of``, and the functions of bins, take a `Tally` or `Bins`: data are read once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant._checks import Pairs, pairs
+    from calibrant.metrics.binning import (
+        adaptive,
+        adaptive_bins,
+        at_edges,
+        isotonic,
+        isotonic_bins,
+        uniform,
+        uniform_bins,
+    )
+    from calibrant.metrics.calibration_error import (
+        calibration_mse,
+        calibration_mse_of,
+        class_errors,
+        expected_calibration_error,
+        expected_calibration_error_of,
+        max_calibration_error,
+        max_calibration_error_of,
+        plug_in_errors,
+        rms_calibration_error,
+        rms_calibration_error_of,
+    )
+    from calibrant.metrics.compare import calibration_difference, error_difference
+    from calibrant.metrics.curve import smooth_curve, smooth_curve_of
+    from calibrant.metrics.debiased import (
+        debiased_rms_calibration_error,
+        debiased_squared_error,
+        debiased_squared_error_of,
+        kumar_debiased_squared_error,
+        kumar_debiased_squared_error_of,
+    )
+    from calibrant.metrics.decompositions import (
+        brier_decomposition,
+        brier_rule,
+        corp_decomposition,
+        log_decomposition,
+        log_rule,
+        proper_score_decomposition,
+    )
+    from calibrant.metrics.events import (
+        ClassPredictions,
+        binary_event,
+        class_event,
+        class_predictions,
+        classwise_events,
+        named_events,
+        pooled_event,
+        top_event,
+    )
+    from calibrant.metrics.frequencies import bin_intervals
+    from calibrant.metrics.groups import (
+        by_frequency,
+        by_part,
+        calibration_changes,
+        grouped_calibration_errors,
+        marginal_calibration_error,
+        shared_calibration_error,
+        with_verdicts,
+    )
+    from calibrant.metrics.intervals import calibration_interval, calibration_test, error_interval
+    from calibrant.metrics.logistic import (
+        calibration_in_the_large,
+        calibration_in_the_large_of,
+        cox_calibration,
+        cox_calibration_of,
+    )
+    from calibrant.metrics.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
+    from calibrant.metrics.planning import labels_needed
+    from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
+    from calibrant.metrics.slices import slice_errors
+    from calibrant.metrics.smooth import smooth_calibration_error, smooth_calibration_error_of
+    from calibrant.metrics.streaming import TallyAccumulator
+    from calibrant.metrics.tally import Tally
+    from calibrant.metrics.windows import TallyWindows
+
+__all__ = [
+    "ClassPredictions",
+    "Pairs",
+    "Tally",
+    "TallyAccumulator",
+    "TallyWindows",
+    "adaptive",
+    "adaptive_bins",
+    "at_edges",
+    "bin_intervals",
+    "binary_event",
+    "brier_decomposition",
+    "brier_of",
+    "brier_rule",
+    "brier_score",
+    "by_frequency",
+    "by_part",
+    "calibration_changes",
+    "calibration_difference",
+    "calibration_in_the_large",
+    "calibration_in_the_large_of",
+    "calibration_interval",
+    "calibration_mse",
+    "calibration_mse_of",
+    "calibration_test",
+    "class_errors",
+    "class_event",
+    "class_predictions",
+    "classwise_events",
+    "consistency_bars",
+    "corp_decomposition",
+    "cox_calibration",
+    "cox_calibration_of",
+    "debiased_rms_calibration_error",
+    "debiased_squared_error",
+    "debiased_squared_error_of",
+    "error_difference",
+    "error_interval",
+    "expected_calibration_error",
+    "expected_calibration_error_of",
+    "grouped_calibration_errors",
+    "isotonic",
+    "isotonic_bins",
+    "kumar_debiased_squared_error",
+    "kumar_debiased_squared_error_of",
+    "labels_needed",
+    "log_decomposition",
+    "log_loss",
+    "log_rule",
+    "marginal_calibration_error",
+    "max_calibration_error",
+    "max_calibration_error_of",
+    "named_events",
+    "noise_floors",
+    "pairs",
+    "plug_in_errors",
+    "pooled_event",
+    "proper_score_decomposition",
+    "rms_calibration_error",
+    "rms_calibration_error_of",
+    "scores",
+    "scores_of",
+    "shared_calibration_error",
+    "slice_errors",
+    "smooth_calibration_error",
+    "smooth_calibration_error_of",
+    "smooth_curve",
+    "smooth_curve_of",
+    "smooth_noise_floor",
+    "top_event",
+    "uniform",
+    "uniform_bins",
+    "with_verdicts",
+]
+
+__getattr__, __dir__ = lazily(__name__)

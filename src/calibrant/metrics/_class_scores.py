@@ -1,0 +1,226 @@
+"""Scores of many classes above a threshold, and their error: of each class, or of all on one set of bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Integers, Pairs, non_negative, pairs, proportion
+from calibrant.exceptions import InputError
+from calibrant.metrics._moments import estimate_of
+from calibrant.metrics._strata import stratified
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.calibration_error import calibration_mse_of
+from calibrant.metrics.classes import Groups, class_codes, group_of_names, named_groups
+from calibrant.metrics.compare import by_item, common_edges
+from calibrant.metrics.intervals import interval_of
+from calibrant.metrics.residuals import Residuals, residuals
+from calibrant.records import Quantity
+from calibrant.results.groups import MarginalError
+from calibrant.seeds import Seed
+
+Method = Literal["inverted", "wald", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Scores that count, with the class of each, and how many of each class are below the threshold."""
+
+    pairs: Pairs
+    code: Integers
+    names: tuple[str, ...]
+    dropped: Integers
+    threshold: float
+
+    def of(self, kept: NDArray[np.bool_]) -> ClassScores:
+        """Those of some classes (flags by class), which may be none."""
+        rows = np.flatnonzero(kept[self.code])
+        return replace(
+            self, pairs=_part(self.pairs, rows), code=self.code[rows], dropped=np.where(kept, self.dropped, 0)
+        )
+
+    def rows_by_class(self) -> list[Integers]:
+        """The rows of each class that has any."""
+        order = np.argsort(self.code, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.code[order])) + 1)
+
+    def with_at_least(self, least: int) -> tuple[ClassScores, int]:
+        """Those of classes with so many scores, and how many classes have fewer."""
+        sizes = np.bincount(self.code, minlength=len(self.names))
+        enough = sizes >= least
+        left_out = int(((sizes > 0) & ~enough).sum())
+        return (self.of(enough) if left_out else self), left_out
+
+    def by_group(self, groups: Groups) -> dict[str, ClassScores]:
+        """Those of each group of classes."""
+        home = group_of_names(self.names, groups)
+        return {name: self.of(home == index) for index, name in enumerate(named_groups(groups))}
+
+
+def _part(source: Pairs, rows: Integers) -> Pairs:
+    """Some of the pairs; clusters that lose all of theirs are gone."""
+    cluster, count = None, 0
+    if source.cluster is not None and len(rows):
+        cluster, found = _checks.cluster_codes(source.cluster[rows])
+        count = len(found)
+    weight = None if source.weight is None else source.weight[rows]
+    return Pairs(source.score[rows], source.outcome[rows], weight, cluster, count)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments that all measures share."""
+
+    y_true: ArrayLike
+    classes: ArrayLike
+    names: Sequence[str] | None
+    sample_weight: ArrayLike | None
+    clusters: ArrayLike | None
+    threshold: float
+
+    def scores(self, y_prob: ArrayLike, reference: ArrayLike | None = None) -> ClassScores:
+        """Check everything; the scores that count are those of which the reference reaches the threshold."""
+        limit = non_negative(self.threshold, "threshold") and proportion(self.threshold, "threshold")
+        code, found = class_codes(self.classes, self.names)
+        whole = pairs(self.y_true, y_prob, sample_weight=self.sample_weight, clusters=self.clusters)
+        decisive = _checks.scores(y_prob if reference is None else reference)
+        _checks.same_length("classes", len(code), "y_prob", np.size(y_prob))
+        _checks.same_length("the scores before", len(decisive), "after", len(code))
+        if self.sample_weight is not None:  # pairs of weight 0 are gone from the pairs
+            used = _checks.as_array(self.sample_weight, "sample_weight") > 0
+            code, decisive = code[used], decisive[used]
+        low = decisive < limit
+        if low.all():
+            raise InputError(f"no score reaches the threshold of {limit:g}", "lower it", code="empty")
+        dropped = np.bincount(code[low], minlength=len(found))
+        rows = np.flatnonzero(~low)
+        return ClassScores(_part(whole, rows), code[rows], found, dropped, limit)
+
+
+class Subject(NamedTuple):
+    """What one error is of: each class (MCE), all scores (SMCE), or a group's (GMCE)."""
+
+    measure: str
+    group: str | None
+    scores: ClassScores
+    left_out: int = 0
+
+    def squares(self, bin_count: int) -> tuple[float, float]:
+        """Plug-in error, and the debiased squared error; NaN where one is undefined."""
+        if not len(self.scores.code):
+            return math.nan, math.nan
+        table = residuals_of(self.scores, self.measure)
+        known = bool((table.denominator > 0).all())
+        plug_in = _plug_in(self.scores, self.measure, bin_count)
+        return plug_in, estimate_of(table) if known else math.nan
+
+
+def subjects(
+    scores: ClassScores, groups: Groups, min_scores: int, *, class_mean: bool = True
+) -> list[Subject]:
+    """MCE if asked for, SMCE, and GMCE of each group if there are groups."""
+    found = [Subject("smce", None, scores)]
+    if class_mean:
+        large, left_out = scores.with_at_least(min_scores)
+        found.insert(0, Subject("mce", None, large, left_out))
+    if len(groups):
+        found += [Subject("gmce", name, part) for name, part in scores.by_group(groups).items()]
+    return found
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to measure."""
+
+    bin_count: int
+    method: Method = "inverted"
+    level: float = 0.95
+    seed: Seed = 0
+
+
+def residuals_of(
+    scores: ClassScores, measure: str, *, units: bool = False, other: ClassScores | None = None
+) -> Residuals:
+    """Residuals of all scores, or of each class with the same weight.
+
+    ``units``: each pair is a cluster. ``other``: scores of another model on the same items; bins then end at
+    the same ranks as that model's.
+    """
+    source = by_item(scores.pairs) if units else scores.pairs
+
+    def summed(part: Pairs, rows: Integers | None = None) -> Residuals:
+        if other is None:
+            return residuals(part)
+        against = other.pairs if rows is None else _part(other.pairs, rows)
+        return residuals(part, edges=common_edges(part, against))
+
+    if measure != "mce":
+        return summed(source)
+    tables, names = [], []
+    for rows in scores.rows_by_class():
+        part = _part(source, rows)
+        names.append(rows if source.cluster is None else np.unique(source.cluster[rows]))
+        tables.append(summed(part, rows))
+    return stratified(tables, names, source.cluster_count)
+
+
+def _plug_in(scores: ClassScores, measure: str, bin_count: int) -> float:
+    """Root mean squared gap on adaptive bins, of each class if it is the MCE."""
+    source = replace(scores.pairs, cluster=None, cluster_count=0)
+    parts = [_part(source, rows) for rows in scores.rows_by_class()] if measure == "mce" else [source]
+    squares = [calibration_mse_of(adaptive(part, count=min(bin_count, len(part)))) for part in parts]
+    return math.sqrt(float(np.mean(squares)))
+
+
+def error_of(
+    scores: ClassScores, recipe: Recipe, measure: str, group: str | None = None, left_out: int = 0
+) -> MarginalError:
+    n = len(scores.code)
+    record = MarginalError(
+        measure=measure,
+        group=group,
+        calibration_error=None,
+        debiased_mse=None,
+        debiased_error=Quantity(None, reason=NO_SCORE),
+        interval=None,
+        n=n,
+        positives=int(scores.pairs.label.sum()),
+        below_threshold=int(scores.dropped.sum()),
+        threshold=scores.threshold,
+        classes=len(np.unique(scores.code)),
+        classes_left_out=left_out,
+        bin_count=recipe.bin_count,
+        clusters=scores.pairs.cluster_count or None,
+        reason=None if n else NO_SCORE,
+    )
+    if not n:
+        return record
+    alone = recipe.method == "bootstrap" and scores.pairs.cluster is None
+    table = residuals_of(scores, measure, units=alone)
+    interval = interval_of(
+        replace(table, clusters=0) if alone else table, recipe.method, recipe.level, recipe.seed
+    )
+    squared = interval.debiased_mse
+    reason = None if squared is not None else _NO_PAIRS if measure == "mce" else interval.reason
+    error = Quantity(None, reason=reason)
+    if squared is not None:
+        error = Quantity(math.sqrt(max(0.0, squared)), interval.low, interval.high, reason=interval.reason)
+    return msgspec.structs.replace(
+        record,
+        calibration_error=_plug_in(scores, measure, recipe.bin_count),
+        debiased_mse=squared,
+        debiased_error=error,
+        interval=interval,
+        reason=reason,
+    )
+
+
+NO_SCORE = "no score of these classes reaches the threshold"
+_NO_PAIRS = "a class has the scores of one cluster only (or one score): set min_scores"

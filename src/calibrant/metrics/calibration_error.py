@@ -1,0 +1,317 @@
+"""Plug-in calibration errors: RMS, its square, L1 (ECE) and maximum, of bins or of arrays.
+
+All of them compare the observed frequency of a bin with its mean score, so they depend on the
+bins. Noise biases them upward: it alone moves a frequency away from its mean score, by about
+``p (1 - p) / n`` in the square. Wide bins bias them downward: gaps of opposite sign cancel
+within a bin. `calibrant.metrics.noise_floor` gives what a calibrated model
+would get on the same bins, `calibrant.metrics.debiased` an estimate without the first bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec.structs import asdict
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Pairs, one_of, pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics.binning import adaptive, default_bin_size, uniform
+from calibrant.metrics.events import class_predictions, classwise_events
+from calibrant.results import Bins
+from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
+
+Binning = Literal["adaptive", "uniform"]
+
+
+def calibration_mse_of(bins: Bins) -> float:
+    """Mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
+
+    Zero means that every bin's frequency equals its mean score. Nguyen & O'Connor (2015),
+    Algorithm 1, before the square root; the thesis reports this square.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant._checks import Pairs, pairs
+    >>> calibration_mse_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.0625
+    """
+    return float(np.dot(bins.share, bins.residual**2))
+
+
+def rms_calibration_error_of(bins: Bins) -> float:
+    """Root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant._checks import Pairs, pairs
+    >>> rms_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.25
+    """
+    return float(np.sqrt(calibration_mse_of(bins)))
+
+
+def expected_calibration_error_of(bins: Bins) -> float:
+    """Mean absolute gap of the bins, in [0, 1]: the expected calibration error of Guo et al. (2017).
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant._checks import Pairs, pairs
+    >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    0.25
+    """
+    return float(np.dot(bins.share, np.abs(bins.residual)))
+
+
+def max_calibration_error_of(bins: Bins) -> float:
+    """Largest absolute gap of any non-empty bin, in [0, 1].
+
+    A small bin can make it as large as 1 by chance: read it beside its noise floor.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant._checks import Pairs, pairs
+    >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), count=2))
+    0.25
+    """
+    return float(np.abs(bins.residual).max())
+
+
+def plug_in_errors(bins: Bins) -> PlugInErrors:
+    """All plug-in errors of the bins in one record, with the recipe that made them.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> from calibrant._checks import Pairs, pairs
+    >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    >>> errors.rms_calibration_error, errors.expected_calibration_error, errors.used
+    (0.25, 0.25, 2)
+    """
+    mse = calibration_mse_of(bins)
+    return PlugInErrors(
+        rms_calibration_error=float(np.sqrt(mse)),
+        calibration_mse=mse,
+        expected_calibration_error=expected_calibration_error_of(bins),
+        max_calibration_error=max_calibration_error_of(bins),
+        mean_gap=float(np.dot(bins.share, bins.residual)),
+        n=round(float(bins.n.sum())),
+        weight_sum=float(bins.weight.sum()),
+        kind=bins.kind,
+        size=bins.size,
+        asked=bins.asked,
+        used=bins.used,
+    )
+
+
+def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | None) -> Bins:
+    one_of(binning, ("adaptive", "uniform"), "binning")
+    if binning == "adaptive":
+        if bin_size is None and bin_count is None:
+            bin_size = default_bin_size(len(source))
+        return adaptive(source, size=bin_size, count=bin_count)
+    if bin_size is not None:
+        raise InputError(
+            "bin_size is given for bins of equal width", "give bin_count instead", code="parameter"
+        )
+    return uniform(source, count=15 if bin_count is None else bin_count)
+
+
+def rms_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Root mean squared difference between observed frequency and mean score, over bins.
+
+    This is the papers' CalibErr (Algorithm 1), a plug-in that depends on the bins. Noise biases it upward: it
+    is about ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model. Wide bins bias it downward:
+    gaps of opposite sign cancel within a bin. `debiased_rms_calibration_error` has less of both biases.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    binning
+        ``"adaptive"`` (equal counts, ties shared in proportion) or ``"uniform"`` (equal widths).
+    bin_size
+        Pairs a bin (adaptive only); None takes ``min(5000, max(200, n // 20))``.
+    bin_count
+        Number of bins instead of ``bin_size``; for equal widths 15 if None.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores, weights or bins.
+
+    References
+    ----------
+    K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
+    language processing models, EMNLP. doi:10.18653/v1/D15-1182
+
+    Examples
+    --------
+    >>> round(rms_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 4)
+    0.7106
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return rms_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+
+
+def calibration_mse(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Mean squared difference between observed frequency and mean score: `rms_calibration_error` squared.
+
+    Parameters, errors and reference are those of `rms_calibration_error`; in [0, 1].
+
+    Examples
+    --------
+    >>> round(calibration_mse([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 6)
+    0.505
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return calibration_mse_of(_bins(source, binning, bin_size, bin_count))
+
+
+def expected_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "uniform",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Mean absolute difference between observed frequency and mean score, over bins (ECE).
+
+    As Guo et al. define it: 15 bins of equal width ``(low, high]``, a score of exactly 0 in the
+    first and of exactly 1 in the last. The event is the caller's (pass whether the top label is
+    right to get the top-label error of the paper). ``binning="adaptive"`` gives equal counts.
+    Biased upward and without a regular interval: read it beside its noise floor.
+
+    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), On calibration of modern neural networks,
+    ICML. arXiv:1706.04599, Eq. 3
+
+    Examples
+    --------
+    >>> round(expected_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200), 6)
+    0.55
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return expected_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+
+
+def max_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> float:
+    """Largest absolute difference between observed frequency and mean score of any bin.
+
+    Bins of equal counts by default: with equal widths one pair alone in a bin decides it.
+    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+
+    Examples
+    --------
+    >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2)
+    1.0
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    return max_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+
+
+def class_errors(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    classes: Sequence[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    binning: Binning = "adaptive",
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+) -> ClassErrors:
+    """Plug-in errors of every class of a K-class model, and the marginal calibration error.
+
+    The marginal calibration error is the root mean over classes of the class-wise squared errors. It is 0
+    when every class's probability is calibrated by itself, which is less than full calibration.
+
+    Parameters
+    ----------
+    y_true
+        (n,) true classes: integers 0..K - 1, or names when ``classes`` is given.
+    y_prob
+        (n, K) probabilities, rows summing to one.
+    classes
+        K class names.
+    sample_weight
+        (n,) non-negative weights; None counts every item once.
+    binning, bin_size, bin_count
+        As in `rms_calibration_error`; each class has bins of its own.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.metrics.events.class_predictions`, and for unusable bins.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma (2019), Verified uncertainty calibration, NeurIPS. arXiv:1909.10155
+
+    Examples
+    --------
+    >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], bin_count=1)
+    >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
+    (0.25, ['no', 'yes'])
+    """
+    predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
+    bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_events(predictions).values()]
+    positives = np.bincount(predictions.label, minlength=len(bins)).tolist()
+    errors = tuple(
+        ClassPlugInErrors(
+            label=name,
+            positives=count,
+            mean_score=float(one.sum_score.sum() / one.weight.sum()),
+            **asdict(plug_in_errors(one)),
+        )
+        for name, count, one in zip(predictions.classes, positives, bins, strict=True)
+    )
+    return ClassErrors(
+        by_class=errors,
+        marginal_calibration_error=float(np.sqrt(np.mean([one.calibration_mse for one in errors]))),
+        mean_expected_calibration_error=float(np.mean([one.expected_calibration_error for one in errors])),
+        n=len(predictions),
+    )

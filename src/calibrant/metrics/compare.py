@@ -1,0 +1,326 @@
+"""Two models on the same items: the difference of their calibration errors, with a paired interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Floats, Pairs, instance, pairs, proportion
+from calibrant._kernels import clusters as kernels
+from calibrant.exceptions import InputError
+from calibrant.metrics._moments import estimate_of, undefined
+from calibrant.metrics.intervals import interval_of, warnings_of
+from calibrant.metrics.residuals import EDGES, Residuals, residuals
+from calibrant.metrics.tails import quantile, two_sided_p_value
+from calibrant.records import Quantity
+from calibrant.results.intervals import ErrorDifference, ErrorInterval
+from calibrant.seeds import Seed, generator
+
+_MOST_FLIPS = 400
+_FEWEST_FLIPS = 100
+_CELLS_IN_ALL = 10**8
+FIRST_MAY_BE_0 = "the first model's error may be 0: its interval reaches 0"
+
+
+class _Range(NamedTuple):
+    low: float
+    high: float
+
+    def within(self, other: _Range) -> _Range:
+        return _Range(max(self.low, other.low), min(self.high, other.high))
+
+
+def calibration_difference(
+    y_true: ArrayLike,
+    y_prob_first: ArrayLike,
+    y_prob_second: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+    bin_size: int | None = None,
+    seed: Seed = 0,
+) -> ErrorDifference:
+    """Compare the calibration errors of two models on the same items; see `error_difference`.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1 of the items.
+    y_prob_first, y_prob_second
+        (n,) each model's predicted probabilities, in [0, 1].
+    sample_weight
+        (n,) non-negative weights.
+    clusters
+        (n,) names of what is dependent.
+    level, bin_size, seed
+        As in `error_difference`.
+
+    Raises
+    ------
+    InputError
+        For bad values.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.random(4000)
+    >>> found = calibration_difference(rng.random(4000) < q, q**2, q)
+    >>> found.mse_low > 0, found.rms_low > 0
+    (True, True)
+    """
+    first = pairs(y_true, y_prob_first, sample_weight=sample_weight, clusters=clusters)
+    second = pairs(y_true, y_prob_second, sample_weight=sample_weight, clusters=clusters)
+    return error_difference(first, second, level=level, bin_size=bin_size, seed=seed)
+
+
+def error_difference(
+    first: Pairs,
+    second: Pairs,
+    *,
+    level: float = 0.95,
+    bin_size: int | None = None,
+    seed: Seed = 0,
+) -> ErrorDifference:
+    """Difference of two models' calibration errors on the same items, first minus second.
+
+    The interval is for the difference of *squared* errors: that of the debiased estimates, plus and minus
+    z times a standard error from leaving out one cluster at a time, both models at once. (The
+    jackknife counts the estimates' degenerate part twice; sign flips of whole clusters say how much that is.)
+    Statements on the root errors and on the relative change follow from it and from each error's own
+    interval, by Bonferroni: they are conservative.
+
+    Parameters
+    ----------
+    first, second
+        Each model's pairs, in the same order of the items. Labels may differ where the event depends
+        on the model (is its top label right?).
+    level
+        Nominal coverage of each interval.
+    bin_size
+        Pairs per bin; None takes n^(1/3), at least 20.
+    seed
+        Integer, generator or None.
+
+    Returns
+    -------
+    ErrorDifference
+        If one model is the other after recalibration, the statement is about the fitted map, not about
+        recalibrating in general: fitting it again on other data would give another.
+
+    Raises
+    ------
+    InputError
+        If the two differ in length, weights or clusters.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.random(4000)
+    >>> y = rng.random(4000) < q
+    >>> found = error_difference(pairs(y, q**2), pairs(y, q))
+    >>> round(found.rms_difference, 1), found.relative_change < -0.5
+    (0.2, True)
+    """
+    level = proportion(level, "level")
+    hint = "for arrays, use calibration_difference"
+    instance(first, Pairs, "first", hint)
+    instance(second, Pairs, "second", hint)
+    check_same_items(first, second)
+    both = (first, second)
+    paired = [
+        residuals(by_item(one), bin_size, edges=common_edges(one, other)) for one, other in (both, both[::-1])
+    ]
+    alone = [residuals(source, bin_size) for source in both]
+    return difference_of(paired, alone, level, seed)
+
+
+def difference_of(
+    tables: Sequence[Residuals], alone: Sequence[Residuals], level: float, seed: Seed = 0
+) -> ErrorDifference:
+    """Difference of two models from residuals that are summed already.
+
+    ``tables`` have clusters or items (`by_item`) as units, and bins that end at the same ranks
+    (`common_edges`); they give the difference. ``alone`` are those of each model's own interval; they give
+    the two errors, whose difference is the same but for the noise of the choice of bins.
+    """
+    clusters = alone[0].clusters or None
+    reason = next(filter(None, map(undefined, (*tables, *alone))), None)
+    if reason:
+        return _undefined(tables[0], level, clusters, reason)
+    squares = [estimate_of(table) for table in tables]
+    difference = squares[0] - squares[1]
+    variance, effective = _variance(tables, generator(seed))
+    error = math.sqrt(variance)
+    record = ErrorDifference(
+        level=level,
+        mse_first=estimate_of(alone[0]),
+        mse_second=estimate_of(alone[1]),
+        mse_difference=Quantity(
+            difference,
+            difference - quantile(level, effective) * error,
+            difference + quantile(level, effective) * error,
+        ),
+        p_value=two_sided_p_value(difference / error, effective) if error > 0 else None,
+        rms_difference=Quantity(_root(squares[0]) - _root(squares[1])),
+        relative_change=Quantity(None, reason=FIRST_MAY_BE_0),
+        n=tables[0].total_n,
+        bin_size=tables[0].size,
+        clusters=clusters,
+        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+        reason=None if error > 0 else "the two models' residuals do not differ at all",
+        **warnings_of(alone[0]),
+    )
+    half = (1 - level) / 2
+    margin = quantile(1 - half, effective) * error
+    ranges = [interval_of(table, "inverted", 1 - half / 2) for table in alone]
+    return _with_roots(record, _Range(difference - margin, difference + margin), ranges)
+
+
+def check_same_items(first: Pairs, second: Pairs) -> None:
+    """Raise if two models' pairs are not of the same items."""
+    if len(first) != len(second):
+        raise InputError(
+            f"the models have {len(first)} and {len(second)} pairs",
+            "compare them on the same items",
+            code="length",
+        )
+    described: tuple[tuple[str, NDArray[Any] | None, NDArray[Any] | None], ...] = (
+        ("clusters", first.cluster, second.cluster),
+        ("weights", first.weight, second.weight),
+    )
+    for name, one, other in described:
+        if one is not other and (one is None or other is None or not np.array_equal(one, other)):
+            raise InputError(f"the models' {name} differ", "compare them on the same items", code="length")
+
+
+def common_edges(first: Pairs, second: Pairs) -> Floats:
+    """Edges of the first model's sections, together with those at the ranks where the second model's end.
+
+    Where one model's scores are an increasing function of the other's, as after recalibration, both then have
+    the same bins, and their noise cancels in the difference.
+    """
+    ranks = [int(np.count_nonzero(second.score < edge)) for edge in EDGES]
+    inside = [rank for rank in ranks if 0 < rank < len(first)]
+    if not inside:
+        return EDGES
+    return np.unique(np.concatenate([EDGES, np.partition(first.score, inside)[inside].astype(np.float64)]))
+
+
+def by_item(source: Pairs) -> Pairs:
+    """Without clusters each item is its own, so that both models' residuals can be matched."""
+    if source.cluster is not None:
+        return source
+    return replace(source, cluster=np.arange(len(source)), cluster_count=len(source))
+
+
+def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[float, float]:
+    """Variance of the difference of two debiased squared errors, and the effective number of units behind it.
+
+    The jackknife's expectation is the linear part plus twice the degenerate part, and the latter is the
+    variance of the difference over random signs. Where few units carry the difference, as with rare events,
+    the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of each.
+    """
+    left_out = _without_each(tables[0]) - _without_each(tables[1])
+    units = len(left_out)
+    squared = (left_out - left_out.mean()) ** 2
+    jackknife = (units - 1) / units * float(squared.sum())
+    fourth = float(np.sum(squared**2))
+    effective = float(squared.sum()) ** 2 / fourth if fourth > 0 else float(units)
+    cells = sum(len(table.cells.bin) for table in tables if table.cells is not None)
+    flips = int(np.clip(_CELLS_IN_ALL // cells, _FEWEST_FLIPS, _MOST_FLIPS))
+    total = 0.0
+    for _ in range(flips):
+        sign = 2 * rng.integers(2, size=units).astype(np.float64) - 1
+        total += (_signed(tables[0], sign) - _signed(tables[1], sign)) ** 2
+    degenerate = total / flips
+    return max(jackknife - degenerate, degenerate), effective
+
+
+def _without_each(table: Residuals) -> Floats:
+    """Debiased squared errors (clusters,) without each cluster in turn."""
+    cells = table.cells
+    assert cells is not None
+    estimate = np.empty(len(cells.start) - 1)
+    kernels.leave_one_out(
+        cells.start,
+        cells.bin,
+        cells.residual,
+        cells.weight,
+        table.residual,
+        table.weight,
+        table.residual**2 - table.unit[1],
+        table.denominator,
+        float(table.weight.sum()),
+        estimate,
+    )
+    return estimate
+
+
+def _signed(table: Residuals, sign: Floats) -> float:
+    cells = table.cells
+    assert cells is not None
+    residual = np.empty(len(table.n))
+    kernels.signed_sums(cells.start, cells.bin, cells.residual, sign, residual)
+    return float(np.sum(table.factor * (residual**2 - table.unit[1])))
+
+
+def _root(squared: float) -> float:
+    return math.sqrt(max(0.0, squared))
+
+
+def _with_roots(record: ErrorDifference, squares: _Range, errors: list[ErrorInterval]) -> ErrorDifference:
+    """Add what follows when the three intervals hold at once: of the difference, and of each error."""
+    first, second = (
+        _Range(error.low, error.high)
+        if error.low is not None and error.high is not None
+        else _Range(0.0, 1.0)
+        for error in errors
+    )
+    # r1 - r2 = (r1^2 - r2^2) / (r1 + r2), and lies between the differences of the limits.
+    least, most = first.low + second.low, first.high + second.high
+    quotients = _Range(
+        _quotient(squares.low, most if squares.low > 0 else least),
+        _quotient(squares.high, least if squares.high > 0 else most),
+    )
+    roots = _Range(first.low - second.high, first.high - second.low).within(quotients)
+    rms = Quantity(record.rms_difference.estimate, min(roots), max(roots))
+    record = msgspec.structs.replace(record, rms_difference=rms)
+    if first.low == 0:
+        return record
+    # (r2 / r1)^2 = 1 - (r1^2 - r2^2) / r1^2
+    worst = 1 - squares.low / (first.high**2 if squares.low > 0 else first.low**2)
+    best = 1 - squares.high / (first.low**2 if squares.high > 0 else first.high**2)
+    ratio = _Range(second.low / first.high, second.high / first.low).within(_Range(_root(best), _root(worst)))
+    estimate = _root(record.mse_second or 0.0) / _root(record.mse_first or 0.0)
+    relative = Quantity(estimate - 1, min(ratio) - 1, max(ratio) - 1)
+    return msgspec.structs.replace(record, relative_change=relative)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    if denominator > 0:
+        return numerator / denominator
+    return math.copysign(math.inf, numerator) if numerator else 0.0
+
+
+def _undefined(table: Residuals, level: float, clusters: int | None, reason: str) -> ErrorDifference:
+    nothing = Quantity(None, reason=reason)
+    return ErrorDifference(
+        level=level,
+        mse_first=None,
+        mse_second=None,
+        mse_difference=nothing,
+        p_value=None,
+        rms_difference=nothing,
+        relative_change=nothing,
+        n=table.total_n,
+        bin_size=table.size,
+        clusters=clusters,
+        reason=reason,
+    )

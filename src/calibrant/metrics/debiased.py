@@ -1,0 +1,168 @@
+"""The calibration error itself, without the bias of bins: debiased squared error and its root.
+
+The target is ``theta = E[(q - p_q)^2]`` with ``p_q = P(y = 1 | q)``: a property of the model and
+the population, with no bins in it. Bins only serve the estimate. They are fine (about n^(1/3) pairs,
+at least 20, and narrow in score), so that p_q - q hardly changes inside one; finer structure cannot be seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Pairs, pairs, positive_integer
+from calibrant.exceptions import InputError
+from calibrant.metrics._moments import estimate_of
+from calibrant.metrics.binning import adaptive
+from calibrant.metrics.residuals import estimator_bin_size, residuals
+from calibrant.metrics.tally import Tally
+from calibrant.results import Bins
+
+
+def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | None = None) -> float:
+    """Debiased squared calibration error of pairs, a tally or bins; see `debiased_squared_error`.
+
+    Bins that share a tie between them should not be passed: the shared parts are the same data.
+
+    Raises
+    ------
+    InputError
+        If no bin holds two independent units.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform_bins
+    >>> bins = uniform_bins([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], count=1)
+    >>> round(debiased_squared_error_of(bins), 12)
+    0.0
+    """
+    table = residuals(source, bin_size)
+    if not (table.denominator > 0).all():
+        raise InputError(
+            "no bin holds pairs of two clusters", "pass more pairs or clusters", code="undefined"
+        )
+    return estimate_of(table)
+
+
+def debiased_squared_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bin_size: int | None = None,
+) -> float:
+    """Unbiased estimate of the squared calibration error, E[(q - p_q)^2]; can be negative.
+
+    The mean product of two residuals ``(y_i - q_i)(y_j - q_j)`` over pairs i, j of one bin that come from
+    different clusters, averaged over bins by weight. A perfectly calibrated model gets 0 on average, so
+    about half the time a little less than 0: averages over classes must use the signed value.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    clusters
+        (n,) names of what is dependent (sentence, document, item). Products within a cluster are left out:
+        they would add the clusters' own correlation to the error.
+    bin_size
+        Pairs per bin; None takes n^(1/3), at least 20, and more where that would make over 10^4 bins.
+        Ties stay in one bin.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; the bias is minus the variance of p_q - q within a bin.
+
+    Raises
+    ------
+    InputError
+        For bad values, or if no bin holds pairs of two clusters.
+
+    Notes
+    -----
+    Kumar, Liang & Ma (2019) subtract p (1 - p) / (n - 1) a bin instead (`kumar_debiased_squared_error`); in
+    wide bins that leaves the bias that comes from p - q varying with q inside the bin.
+
+    Examples
+    --------
+    >>> round(debiased_squared_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
+    0.0375
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return debiased_squared_error_of(source, bin_size=bin_size)
+
+
+def debiased_rms_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bin_size: int | None = None,
+) -> float:
+    """RMS calibration error without the bias of bins: sqrt(max(0, `debiased_squared_error`)).
+
+    Parameters and errors are those of `debiased_squared_error`; in [0, 1]. Cutting at 0 and the root make it
+    slightly biased again where the error is near 0: read it with its interval (`calibration_interval`).
+
+    Examples
+    --------
+    >>> round(debiased_rms_calibration_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
+    0.1936
+    """
+    squared = debiased_squared_error(
+        y_true, y_prob, sample_weight=sample_weight, clusters=clusters, bin_size=bin_size
+    )
+    return float(np.sqrt(max(0.0, squared)))
+
+
+def kumar_debiased_squared_error_of(bins: Bins) -> float:
+    """Debiased squared error of Kumar, Liang & Ma of bins; see `kumar_debiased_squared_error`.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform_bins
+    >>> round(kumar_debiased_squared_error_of(uniform_bins([0, 1, 1, 1], [0.5] * 4, count=1)), 12)
+    0.0
+    """
+    frequency = bins.frequency
+    spare = bins.weight**2 - bins.weight2
+    if not (spare > 0).all():
+        raise InputError("a bin holds a single pair", "pass bins of at least two pairs", code="undefined")
+    noise = frequency * (1 - frequency) * bins.weight2 / spare
+    return float(np.sum(bins.share * (bins.residual**2 - noise)))
+
+
+def kumar_debiased_squared_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    bin_size: int | None = None,
+) -> float:
+    """Debiased squared error as Kumar, Liang & Ma define it, on adaptive bins that keep ties whole.
+
+    Per bin ``(p_hat - q_hat)^2 - p_hat (1 - p_hat) / (n - 1)``, averaged by weight (weights enter
+    through their effective number). It takes the bin's scores as one score: made for recalibrated outputs
+    with few distinct values. It knows no clusters.
+
+    Parameters, errors and result are those of `debiased_squared_error`.
+
+    References
+    ----------
+    A. Kumar, P. Liang and T. Ma (2019), Verified uncertainty calibration, NeurIPS. arXiv:1909.10155
+
+    Examples
+    --------
+    >>> round(kumar_debiased_squared_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
+    0.0375
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight)
+    size = estimator_bin_size(len(source)) if bin_size is None else positive_integer(bin_size, "bin_size")
+    bins = adaptive(source, size=min(size, len(source)), ties="whole")
+    return kumar_debiased_squared_error_of(bins)

@@ -1,0 +1,121 @@
+"""An interval for each bin's frequency: Wilson's, or the papers' normal one; n is an effective number."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from calibrant._checks import Floats, instance, one_of, proportion
+from calibrant.exceptions import InputError
+from calibrant.metrics._grouping import group_by
+from calibrant.metrics.tails import quantile
+from calibrant.metrics.tally import Tally
+from calibrant.results.bins import Bins
+from calibrant.results.drawing import BinIntervals
+
+Method = Literal["wilson", "normal"]
+
+
+def bin_intervals(
+    bins: Bins, *, level: float = 0.95, method: Method = "wilson", clustered: Tally | None = None
+) -> BinIntervals:
+    """Interval for the share of positives in each bin, for that bin alone (pointwise).
+
+    Of 20 bins, one is expected to miss at 95 %. What is covered is the mean of p_q over the bin's pairs.
+
+    Parameters
+    ----------
+    bins
+        Any bins.
+    level
+        Nominal coverage of each interval, between 0 and 1.
+    method
+        ``"wilson"``, or ``"normal"``: ``p_hat +- z sqrt(p_hat (1 - p_hat) / n)`` as in the papers, which has
+        no width where all labels of a bin are equal; cut to [0, 1].
+    clustered
+        A tally by cluster of the same pairs: n is then divided by the design effect of each bin. With
+        weights n is Kish's effective number, ``(sum w)^2 / sum w^2``.
+
+    Raises
+    ------
+    InputError
+        For a level outside (0, 1) or an unknown method.
+
+    Notes
+    -----
+    The design effect is ``1 + (m - 1) rho`` (Kish): m the mean number of pairs that share bin and cluster
+    with a pair (itself included), rho their correlation, estimated over all bins and not below 0.
+
+    References
+    ----------
+    .. [1] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA 22,
+       209-212.
+    .. [2] Nguyen and O'Connor (2015), Algorithm 1, for ``normal``.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform_bins
+    >>> found = bin_intervals(uniform_bins([0] * 8 + [1] * 2, [0.3] * 10, count=1))
+    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    ([0.057], [0.51])
+    """
+    one_of(method, ("wilson", "normal"), "method")
+    level = proportion(level, "level")
+    n = bins.effective_n
+    if clustered is not None:
+        n = n / design_effects(bins, clustered)
+    p = bins.frequency
+    low, high = wilson(p, n, level) if method == "wilson" else _normal(p, n, level)
+    return BinIntervals(low=low, high=high, level=level, method=method)
+
+
+def wilson(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    """Ends of Wilson's intervals for frequencies ``p`` of effective numbers ``n``.
+
+    Examples
+    --------
+    >>> [end.round(3).tolist() for end in wilson(np.array([0.0, 0.5]), np.array([40.0, 40.0]), 0.95)]
+    [[0.0, 0.352], [0.088, 0.648]]
+    """
+    z = quantile(level)
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    # Rounding must not push the frequency of a bin of equal labels out of its interval.
+    return np.clip(np.minimum(middle - half, p), 0, 1), np.clip(np.maximum(middle + half, p), 0, 1)
+
+
+def _normal(p: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+    half = quantile(level) * np.sqrt(p * (1 - p) / n)
+    return np.clip(p - half, 0, 1), np.clip(p + half, 0, 1)
+
+
+def design_effects(bins: Bins, clustered: Tally) -> Floats:
+    """By how much clusters multiply the variance of each bin's frequency; (bins,), at least 1.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.binning import uniform
+    >>> tally = Tally.from_arrays(y_true=[0, 0, 1, 1], y_prob=[0.5] * 4, clusters=["a", "a", "b", "b"])
+    >>> design_effects(uniform(tally, 1), tally).tolist()
+    [2.0]
+    """
+    instance(clustered, Tally, "clustered", "tally the pairs with their clusters")
+    if clustered.cluster is None:
+        raise InputError("the tally has no clusters", "tally the pairs with their clusters", code="parameter")
+    row_bin = np.minimum(np.searchsorted(bins.edge_high, clustered.score), len(bins) - 1)
+    units = group_by(clustered.cluster, row_bin)
+    unit_bin = units.first(row_bin)
+    p = bins.frequency
+    weight, weight2 = units.sum(clustered.weight), units.sum(clustered.weight2)
+    positives2 = units.sum(clustered.weight2_positives)
+    share = p[unit_bin]
+    residual = units.sum(clustered.weight_positives) - share * weight
+    own = positives2 * (1 - share) ** 2 + (weight2 - positives2) * share**2
+    products = np.bincount(unit_bin, residual**2 - own, minlength=len(bins)).sum()
+    mass2 = np.bincount(unit_bin, weight**2, minlength=len(bins))
+    squares = np.bincount(unit_bin, weight2, minlength=len(bins))
+    possible = float(np.sum(p * (1 - p) * (mass2 - squares)))
+    correlation = min(1.0, max(0.0, float(products) / possible)) if possible > 0 else 0.0
+    effect: Floats = 1 + (mass2 / np.maximum(squares, np.finfo(float).tiny) - 1) * correlation
+    return effect

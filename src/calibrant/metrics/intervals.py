@@ -1,0 +1,401 @@
+"""Confidence intervals for the calibration error, and tests of calibration.
+
+The default interval inverts a test of every value of theta; its coverage is measured (`study coverage`).
+Algorithm 2 of Nguyen & O'Connor and a bootstrap are there for comparison, under their names.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Pairs, one_of, pairs, positive_integer, proportion, sample_count
+from calibrant.exceptions import InputError
+from calibrant.metrics import _resampling
+from calibrant.metrics._moments import Moments, moments, undefined
+from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.residuals import Residuals, residuals
+from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
+from calibrant.metrics.tally import Tally
+from calibrant.results import Bins
+from calibrant.results.intervals import CalibrationTest, ErrorInterval
+from calibrant.seeds import Seed, generator
+
+Method = Literal["inverted", "wald", "bootstrap", "sampling", "sampling-thesis"]
+TestMethod = Literal["gamma", "normal", "redraw", "sign-flip"]
+Source = Pairs | Tally | Bins
+
+FEW_POSITIVES = 30
+"""Positives, or negatives, below which results carry a warning."""
+FEW_RARE_POSITIVES, RARE = 150, 0.005
+"""The same where positives, or negatives, are at most this fraction of the pairs.
+
+The error of rare events is carried by the few pairs with the highest probabilities, which a sample may lack.
+With 50 to 100 positives at base rates of 0.05 to 0.2 % intervals cover 85 to 92 % if scores are
+underconfident; with 200 positives, or at a base rate of 0.5 %, they cover 91 to 96 %.
+"""
+DOMINANT = 0.25
+"""Fraction of the weight from which on one cluster is called dominant."""
+SAMPLES = 10_000
+BOOTSTRAP_SAMPLES = 2_000
+TEST_SAMPLES = 2_000
+
+
+def error_interval(
+    source: Source | Residuals,
+    *,
+    method: Method = "inverted",
+    level: float = 0.95,
+    seed: Seed = 0,
+    samples: int | None = None,
+    bin_size: int | None = None,
+) -> ErrorInterval:
+    """Interval for the RMS calibration error of pairs, a tally or bins; see `calibration_interval`.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.tally import Tally
+    >>> tally = Tally.from_arrays(y_true=[0] * 50 + [1] * 50, y_prob=[0.3] * 100)
+    >>> interval = error_interval(tally)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.116, 0.316)
+    """
+    level = proportion(level, "level")
+    one_of(method, get_args(Method), "method")
+    if method in ("sampling", "sampling-thesis"):
+        if isinstance(source, Residuals):
+            raise InputError(
+                "residuals hold no bins to draw", "pass pairs, a tally or bins", code="parameter"
+            )
+        return _sampling(source, method, level, seed, SAMPLES if samples is None else samples, bin_size)
+    return interval_of(residuals(source, bin_size), method, level, seed, samples)
+
+
+def interval_of(
+    table: Residuals, method: str, level: float, seed: Seed = 0, samples: int | None = None
+) -> ErrorInterval:
+    """Interval from residuals that are summed already, by a checked method other than Algorithm 2."""
+    found = moments(table)
+    if found is None:
+        return _undefined(table, method, level)
+    if method == "bootstrap":
+        return _bootstrap(table, found, level, seed, BOOTSTRAP_SAMPLES if samples is None else samples)
+    return _from_moments(table, found, method, level)
+
+
+def calibration_interval(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    method: Method = "inverted",
+    level: float = 0.95,
+    bin_size: int | None = None,
+    samples: int | None = None,
+    seed: Seed = 0,
+) -> ErrorInterval:
+    """Confidence interval for the RMS calibration error, sqrt(E[(q - p_q)^2]).
+
+    ``inverted``, the default, holds every theta that a test does not reject: those with
+    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. T is the debiased squared error, V2 its variance if
+    the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
+    ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
+    error, which then has no upper limit.
+
+    T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
+    pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4
+    effective clusters. An error that changes sign within about 40 bins (10 with a few thousand pairs) is
+    underestimated, and no data can show it.
+
+    The record warns of few positives or negatives, of few clusters, of a dominant cluster, and
+    of weights that depend on labels. Weights are taken as known inverse sampling probabilities.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    clusters
+        (n,) names of what is dependent (sentence, document, item). Quantiles come from Student's t with one
+        degree of freedom less than the effective number of clusters, (sum W_c)^2 / sum W_c^2.
+    method
+        ``"inverted"``; ``"wald"`` (T +- z sd, which undercovers near 0); ``"bootstrap"`` (percentiles of the
+        debiased squared error of resampled clusters); ``"sampling"`` (Algorithm 2 of the 2015 paper: RMS
+        error of frequencies drawn bin by bin and clipped to [0, 1], mean +- z sd) and ``"sampling-thesis"``
+        (the same on the squared error, unclipped).
+    level
+        Nominal coverage, between 0 and 1.
+    bin_size
+        Pairs per bin. None takes n^(1/3), at least 20, for the debiased error; for Algorithm 2
+        ``min(5000, max(200, n // 20))``. Ties stay in one bin.
+    samples
+        Draws: 10,000 for Algorithm 2 and 2,000 for the bootstrap if not given.
+    seed
+        Integer, generator or None.
+
+    Returns
+    -------
+    ErrorInterval
+        Its coverage is in the coverage study. Algorithm 2's interval is about the plug-in of the chosen
+        bins, whose bias it keeps: it hardly ever holds the error of a calibrated model.
+
+    Raises
+    ------
+    InputError
+        For bad values.
+
+    References
+    ----------
+    K. Nguyen and B. O'Connor (2015), Posterior calibration and exploratory analysis for natural
+    language processing models, EMNLP, Algorithm 2. doi:10.18653/v1/D15-1182
+
+    Y. Sun, P. Chaudhari, I. Barnett and E. Dobriban (2024), A confidence interval for the l2 expected
+    calibration error. arXiv:2408.08998
+
+    Examples
+    --------
+    >>> interval = calibration_interval([0] * 50 + [1] * 50, [0.3] * 100)
+    >>> interval.method, round(interval.estimate, 3), round(interval.low, 3), round(interval.high, 3)
+    ('inverted', 0.194, 0.116, 0.316)
+    """
+    source = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return error_interval(source, method=method, level=level, seed=seed, samples=samples, bin_size=bin_size)
+
+
+def calibration_test(
+    source: Source | Residuals,
+    *,
+    method: TestMethod = "gamma",
+    seed: Seed = 0,
+    samples: int | None = None,
+    bin_size: int | None = None,
+) -> CalibrationTest:
+    """Test of the hypothesis that the scores are calibrated, E[y | q] = q.
+
+    The statistic is the debiased squared error over its null standard deviation; large values speak against
+    calibration. It sees errors of every shape wider than a bin.
+
+    Parameters
+    ----------
+    source
+        Pairs, a tally or bins.
+    method
+        ``"gamma"``: the p-value of a gamma distribution with the null mean, variance and skewness.
+        ``"normal"``: without the skewness, which makes it reject calibrated models too often (6 % at 5 %).
+        ``"redraw"``: labels redrawn from the scores; independent, unweighted pairs only. ``"sign-flip"``: all
+        residuals of a cluster change sign together.
+    seed
+        Integer, generator or None, for the methods that draw.
+    samples
+        Draws; 2,000 if not given.
+    bin_size
+        Pairs per bin; None takes n^(1/3), at least 20.
+
+    Raises
+    ------
+    InputError
+        For an unknown method, or one that does not fit the data.
+
+    Examples
+    --------
+    >>> from calibrant.metrics.tally import Tally
+    >>> test = calibration_test(Tally.from_arrays(y_true=[0] * 50 + [1] * 50, y_prob=[0.3] * 100))
+    >>> test.p_value < 0.001
+    True
+    """
+    one_of(method, get_args(TestMethod), "method")
+    table = residuals(source, bin_size)
+    found = moments(table)
+    draws = reason = None
+    statistic = p_value = None
+    if found is None:
+        reason = undefined(table) or ""
+    elif found.null_variance == 0:
+        reason = _NO_VARIANCE
+    else:
+        statistic = found.estimate / math.sqrt(found.null_variance)
+        if method in ("gamma", "normal"):
+            p_value = p_value_of(
+                statistic, found.null_skewness if method == "gamma" else 0.0, table.effective_clusters
+            )
+        else:
+            draws = sample_count(TEST_SAMPLES if samples is None else samples)
+            draw = _resampling.redrawn if method == "redraw" else _resampling.sign_flipped
+            p_value = (1 + float(np.sum(draw(table, draws, generator(seed)) >= found.estimate))) / (1 + draws)
+    return CalibrationTest(
+        method=method,
+        statistic=statistic,
+        p_value=p_value,
+        debiased_mse=None if found is None else found.estimate,
+        null_standard_error=None if found is None else math.sqrt(found.null_variance),
+        bin_size=table.size,
+        bins=len(table.n),
+        n=table.total_n,
+        clusters=table.clusters or None,
+        samples=draws,
+        seed=_recorded(seed) if draws else None,
+        reason=reason,
+        **warnings_of(table),
+    )
+
+
+_NO_VARIANCE = (
+    "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
+)
+
+
+def inverted(found: Moments, z: float) -> tuple[float, float]:
+    """All theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta); (0, 0) if there is none.
+
+    The variance is V2 + a theta + b theta^2. Only a large T speaks against 0: below it (by random error) the
+    interval starts at 0. Where few pairs carry theta, z^2 b reaches 1 and there is no upper end below 1.
+    """
+    leading = 1 - z**2 * found.curvature
+    middle = found.estimate + z**2 * found.slope / 2
+    constant = found.estimate**2 - z**2 * found.null_variance
+    discriminant = middle**2 - leading * constant
+    upper = middle + math.sqrt(max(0.0, discriminant))
+    if leading > 0 and (discriminant < 0 or upper <= 0):
+        return 0.0, 0.0
+    low = constant / upper if found.estimate > 0 and constant > 0 else 0.0
+    return low, upper / leading if upper < leading else 1.0
+
+
+def standard_error(found: Moments) -> float:
+    """Estimated standard deviation of T."""
+    return math.sqrt(found.variance(max(0.0, found.estimate)))
+
+
+def _from_moments(table: Residuals, found: Moments, method: str, level: float) -> ErrorInterval:
+    z = quantile(level, table.effective_clusters)
+    if method == "inverted":
+        low, high = inverted(found, z)
+    else:
+        half = z * standard_error(found)
+        low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)
+    defined = found.null_variance > 0
+    return ErrorInterval(
+        method=method,
+        level=level,
+        estimand="rms",
+        estimate=math.sqrt(max(0.0, found.estimate)),
+        low=math.sqrt(min(1.0, low)) if defined else None,
+        high=math.sqrt(min(1.0, high)) if defined else None,
+        debiased_mse=found.estimate,
+        standard_error=standard_error(found),
+        bin_size=table.size,
+        bins=len(table.n),
+        n=table.total_n,
+        clusters=table.clusters or None,
+        reason=None if defined else _NO_VARIANCE,
+        **warnings_of(table),
+    )
+
+
+def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, samples: int) -> ErrorInterval:
+    draws = _resampling.bootstrap(table, sample_count(samples), generator(seed))
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return ErrorInterval(
+        method="bootstrap",
+        level=level,
+        estimand="rms",
+        estimate=math.sqrt(max(0.0, found.estimate)),
+        low=math.sqrt(max(0.0, low)),
+        high=math.sqrt(max(0.0, high)),
+        debiased_mse=found.estimate,
+        standard_error=float(np.std(draws)),
+        bin_size=table.size,
+        bins=len(table.n),
+        n=table.total_n,
+        clusters=table.clusters or None,
+        samples=samples,
+        seed=_recorded(seed),
+        **warnings_of(table),
+    )
+
+
+def _sampling(
+    source: Source, method: str, level: float, seed: Seed, samples: int, bin_size: int | None
+) -> ErrorInterval:
+    """Algorithm 2 to the letter, once a tie: bins keep ties whole. It knows no clusters."""
+    if isinstance(source, Bins):
+        bins = source
+        size = bins.size if bins.size is not None else round(bins.n.sum() / max(1, len(bins)))
+    else:
+        n = len(source) if isinstance(source, Pairs) else source.total_n
+        size = min(n, default_bin_size(n) if bin_size is None else positive_integer(bin_size, "bin_size"))
+        bins = adaptive(source, size=size, ties="whole")
+    squared = _resampling.algorithm_2(bins, sample_count(samples), generator(seed), clip=method == "sampling")
+    plug_in = float(np.sum(bins.share * bins.residual**2))
+    root = method == "sampling"
+    draws = np.sqrt(squared) if root else squared
+    half = quantile(level) * float(np.std(draws))
+    return ErrorInterval(
+        method=method,
+        level=level,
+        estimand="binned rms" if root else "binned mse",
+        estimate=math.sqrt(plug_in) if root else plug_in,
+        low=float(np.mean(draws)) - half,
+        high=float(np.mean(draws)) + half,
+        debiased_mse=None,
+        standard_error=float(np.std(draws)),
+        bin_size=int(size),
+        bins=len(bins),
+        n=float(bins.n.sum()),
+        samples=samples,
+        seed=_recorded(seed),
+    )
+
+
+def _undefined(table: Residuals, method: str, level: float) -> ErrorInterval:
+    return ErrorInterval(
+        method=method,
+        level=level,
+        estimand="rms",
+        estimate=None,
+        bin_size=table.size,
+        bins=len(table.n),
+        n=table.total_n,
+        clusters=table.clusters or None,
+        reason=undefined(table) or "",
+        **warnings_of(table),
+    )
+
+
+def warnings_of(table: Residuals) -> dict[str, Any]:
+    """Conditions under which the measured coverage of the interval falls short of its level."""
+    found: dict[str, Any] = {}
+    positives, negatives = float(table.labels[0].sum()), float(table.labels[2].sum())
+    rarer, name = (positives, "positive") if positives <= negatives else (negatives, "negative")
+    if rarer < FEW_POSITIVES or rarer < min(FEW_RARE_POSITIVES, RARE * table.total_n):
+        found["few_positives_warning"] = (
+            f"few positives or negatives: only {rarer:.0f} {name if rarer == 1 else name + 's'} among "
+            f"{table.total_n:,.0f} pairs, so that the pairs which carry the error may be missing, and the "
+            "interval may be too narrow"
+        )
+    effective, largest = table.effective_clusters, table.largest_cluster
+    if largest > DOMINANT:
+        found["dominant_cluster_warning"] = (
+            f"dominant cluster: one of {table.clusters} clusters has {largest:.0%} of the weight; "
+            f"Student's t has {max(1.0, effective - 1):.1f} degrees of freedom"
+        )
+    elif 0 < effective < FEW_CLUSTERS:
+        found["few_clusters_warning"] = (
+            f"few clusters: {table.clusters} (effective number {effective:.1f}), and coverage may fall short"
+        )
+    if table.weights_by_label:
+        found["weights_warning"] = (
+            "weights depend on labels: the intervals take them as known inverse sampling probabilities"
+        )
+    return found
+
+
+def _recorded(seed: Seed) -> int | None:
+    return None if seed is None or isinstance(seed, np.random.Generator) else int(seed)

@@ -1,0 +1,351 @@
+"""Calibration in the large and Cox's logistic recalibration.
+
+Do the scores add up to the events, and are they too extreme or too timid?
+
+Both are computed from the rows of a tally. Standard errors are robust: they hold whether or not the
+logistic model does, with weights, and with clusters (whole clusters as units, t quantiles). A score of
+exactly 0 or 1 has no logit; such pairs are left out of the logistic fits and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Floats, Integers, pairs, proportion
+from calibrant._kernels.logistic import log_likelihood
+from calibrant.metrics._cells import as_tally
+from calibrant.metrics.binning import Source
+from calibrant.metrics.tails import quantile
+from calibrant.metrics.tally import Tally
+from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
+
+NO_LOGIT = "no score lies strictly between 0 and 1"
+ONE_CLASS = "only one class occurs among the scores that have a logit"
+ONE_SCORE = "all scores are equal, so there is no slope"
+SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
+ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
+ONE_PAIR = "there is one pair"
+
+BALANCED = (
+    "the scores of every cluster add up to its events, as do those of all classes pooled: "
+    "calibration in the large is 0 for any model"
+)
+
+_ROUNDING = 1e-12  # by how much, relatively, a log-likelihood may fall without meaning it
+_SUM_ROUNDING = 1e-6  # by how much, relatively, float32 probabilities may fail to add up to 1
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a tally whose score has a logit."""
+
+    logit: Floats
+    weight: Floats
+    weight_positives: Floats
+    weight2: Floats
+    weight2_positives: Floats
+    cluster: Integers | None
+
+    @classmethod
+    def of(cls, tally: Tally) -> _Rows:
+        keep = inside(tally)
+        score = tally.score[keep]
+        return cls(
+            logit=np.log(score) - np.log1p(-score),
+            weight=tally.weight[keep],
+            weight_positives=tally.weight_positives[keep],
+            weight2=tally.weight2[keep],
+            weight2_positives=tally.weight2_positives[keep],
+            cluster=None if tally.cluster is None else tally.cluster[keep],
+        )
+
+    def problem(self, slope: bool) -> str | None:
+        """Why the maximum likelihood estimate does not exist, if it does not."""
+        events, others = self.weight_positives > 0, self.weight > self.weight_positives
+        if not len(self.logit):
+            return NO_LOGIT
+        if not events.any() or not others.any():
+            return ONE_CLASS
+        if not slope:
+            return None
+        if self.logit.min() == self.logit.max():
+            return ONE_SCORE
+        with_event, without = self.logit[events], self.logit[others]
+        if without.max() <= with_event.min() or with_event.max() <= without.min():
+            return SEPARATED
+        return None
+
+
+def inside(tally: Tally) -> NDArray[np.bool_]:
+    """Rows whose mean score has a logit: strictly between 0 and 1."""
+    score = tally.score
+    return (score > 0) & (score < 1)
+
+
+def fit(rows: _Rows, *, slope: bool) -> Floats:
+    """Maximum likelihood intercept and slope of a logistic regression on the logits, by Newton's method.
+
+    The slope stays 1 unless asked for. Steps that would lower the likelihood are halved; it is concave, so
+    that this converges wherever the estimate exists.
+    """
+    free = 2 if slope else 1
+    beta = np.array([0.0, 0.0 if slope else 1.0])
+    here = _derivatives(rows, beta)
+    for _ in range(200):
+        step = np.zeros(2)
+        step[:free] = np.linalg.solve(here.information[:free, :free], here.gradient[:free])
+        if np.abs(step).max() <= 1e-12 * (1 + np.abs(beta).max()):
+            return beta + step
+        least = here.value - _ROUNDING * abs(here.value)
+        reached = _derivatives(rows, beta + step)
+        while reached.value < least and np.abs(step).max() > 1e-12:
+            step /= 2
+            reached = _derivatives(rows, beta + step)
+        beta, here = beta + step, reached
+    return beta
+
+
+class _Derivatives(NamedTuple):
+    """A log-likelihood, its gradient, and minus its second derivatives."""
+
+    value: float
+    gradient: Floats
+    information: Floats
+
+
+def _derivatives(rows: _Rows, beta: Floats) -> _Derivatives:
+    sums = np.empty(6)
+    log_likelihood(rows.logit, rows.weight, rows.weight_positives, beta[0], beta[1], sums)
+    return _Derivatives(float(sums[0]), sums[1:3], sums[[3, 4, 4, 5]].reshape(2, 2))
+
+
+def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats, float]:
+    """Sandwich covariance of the coefficients, and the effective number of clusters (0 without).
+
+    Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
+    """
+    from scipy.special import expit
+
+    design = [np.ones(len(rows.logit)), rows.logit] if slope else [np.ones(len(rows.logit))]
+    p = expit(beta[0] + beta[1] * rows.logit)
+    if rows.cluster is None:
+        squares = rows.weight2_positives * (1 - p) ** 2 + (rows.weight2 - rows.weight2_positives) * p**2
+        meat = np.array([[np.dot(squares * one, other) for other in design] for one in design])
+        effective = 0.0
+    else:
+        count = int(np.count_nonzero(np.bincount(rows.cluster)))
+        effective = effective_number(rows.cluster, rows.weight)
+        residual = rows.weight_positives - rows.weight * p
+        sums = np.stack([np.bincount(rows.cluster, residual * column) for column in design])
+        meat = np.asarray(sums @ sums.T, np.float64) * (count / max(1, count - 1))
+    bread = np.linalg.inv(_derivatives(rows, beta).information[: len(design), : len(design)])
+    return bread @ meat @ bread, effective
+
+
+def effective_number(cluster: Integers, weight: Floats) -> float:
+    """Kish's effective number of clusters, (sum W_c)^2 / sum W_c^2."""
+    whole = np.bincount(cluster, weight)
+    return float(whole.sum() ** 2 / np.sum(whole**2))
+
+
+def _estimate(value: float, variance: float, level: float, clusters: float) -> Estimate:
+    """An estimate with its interval; without one where a single cluster shows no spread."""
+    if clusters == 1:
+        return Estimate(value, reason=ONE_CLUSTER, level=level)
+    error = float(np.sqrt(variance))
+    reach = quantile(level, clusters) * error
+    return Estimate(value, value - reach, value + reach, error, level=level)
+
+
+def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> CalibrationInTheLarge:
+    """Calibration in the large of pairs or of a tally (by cluster where it has clusters).
+
+    See `calibration_in_the_large`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> result = calibration_in_the_large_of(pairs([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4]))
+    >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
+    (0.2, 0.896)
+    """
+    from scipy.special import expit
+
+    level = proportion(level, "level")
+    tally = as_tally(source)
+    total = tally.total_weight
+    base_rate = float(tally.weight_positives.sum() / total)
+    mean_score = float(tally.sum_score.sum() / total)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=False)
+    if problem:
+        intercept = Estimate(None, reason=problem, level=level)
+    else:
+        beta = fit(rows, slope=False)
+        covariance, clusters = robust_covariance(rows, beta, slope=False)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
+        if rows.cluster is not None and _is_balanced(
+            rows.cluster, rows.weight_positives, rows.weight * expit(rows.logit)
+        ):
+            intercept = Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
+    return CalibrationInTheLarge(
+        base_rate=base_rate,
+        mean_score=mean_score,
+        difference=mean_residual(tally, level),
+        intercept=intercept,
+        n=tally.total_n,
+        clusters=tally.cluster_count or None,
+        left_out=int(tally.n[~inside(tally)].sum()),
+    )
+
+
+def mean_residual(tally: Tally, level: float) -> Estimate:
+    """Weighted mean residual with its standard error."""
+    residual = tally.weight_positives - tally.sum_score
+    total = tally.total_weight
+    mean = float(residual.sum() / total)
+    if tally.cluster is not None and _is_balanced(tally.cluster, tally.weight_positives, tally.sum_score):
+        return Estimate(0.0, 0.0, 0.0, 0.0, warning=BALANCED, level=level)
+    if tally.cluster is not None:
+        count = tally.cluster_count
+        centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
+        variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
+        effective = effective_number(tally.cluster, tally.weight)
+    elif tally.total_n == 1:
+        return Estimate(mean, reason=ONE_PAIR, level=level)
+    else:
+        effective = 0.0
+        q = tally.score
+        positive = tally.weight2_positives * (1 - q - mean) ** 2
+        negative = (tally.weight2 - tally.weight2_positives) * (q + mean) ** 2
+        variance = float((positive + negative).sum() / total**2 * tally.total_n / (tally.total_n - 1))
+    return _estimate(mean, variance, level, effective)
+
+
+def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
+    """Whether scores add up to events in each of several clusters, so that differences are but rounding."""
+    difference = np.bincount(cluster, events - scores)
+    summed = np.bincount(cluster, events + scores)
+    close = np.abs(difference) <= _SUM_ROUNDING * (summed + summed.mean())
+    return len(np.unique(cluster)) > 1 and bool(close.all())
+
+
+def cox_calibration_of(source: Source, *, level: float = 0.95) -> CoxCalibration:
+    """Cox intercept and slope of pairs or of a tally (by cluster where it has clusters).
+
+    See `cox_calibration`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> cox_calibration_of(pairs([0, 1], [0.2, 0.9])).slope.reason
+    'one threshold of the score separates the classes, so the slope has no finite estimate'
+    """
+    level = proportion(level, "level")
+    tally = as_tally(source)
+    rows = _Rows.of(tally)
+    problem = rows.problem(slope=True)
+    intercept = slope = Estimate(None, reason=problem or None, level=level)
+    shared = None
+    if not problem:
+        beta = fit(rows, slope=True)
+        covariance, clusters = robust_covariance(rows, beta, slope=True)
+        intercept = _estimate(float(beta[0]), float(covariance[0, 0]), level, clusters)
+        slope = _estimate(float(beta[1]), float(covariance[1, 1]), level, clusters)
+        shared = None if clusters == 1 else float(covariance[0, 1])
+    outside = ~inside(tally)
+    wrong = np.where(tally.score <= 0, tally.positives, tally.n - tally.positives)
+    return CoxCalibration(
+        intercept=intercept,
+        slope=slope,
+        covariance=shared,
+        n=tally.total_n,
+        clusters=tally.cluster_count or None,
+        left_out=int(tally.n[outside].sum()),
+        left_out_wrong=int(wrong[outside].sum()),
+    )
+
+
+def calibration_in_the_large(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CalibrationInTheLarge:
+    """Do the scores add up to the events? Base rate minus mean score, and the same on the logit scale.
+
+    Both numbers are 0 for a model that is calibrated in the large, positive when its scores are too low.
+    A model can pass and still be far from calibrated: gaps of opposite sign cancel.
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+    clusters
+        (n,) what each pair depends on (sentence, document); standard errors treat clusters as units.
+    level
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    CalibrationInTheLarge
+        What is undefined has the reason beside it.
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores, weights or clusters.
+
+    References
+    ----------
+    M. E. Miller, S. L. Hui and W. M. Tierney (1991), Validation techniques for logistic regression models,
+    Statistics in Medicine 10, 1213-1226. doi:10.1002/sim.4780100805
+
+    Examples
+    --------
+    >>> result = calibration_in_the_large([0, 1, 0, 1], [0.2, 0.4, 0.2, 0.4])
+    >>> round(result.mean_score, 3), result.base_rate
+    (0.3, 0.5)
+    """
+    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return calibration_in_the_large_of(checked, level=level)
+
+
+def cox_calibration(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> CoxCalibration:
+    """Cox's calibration intercept and slope: logit P(event) = intercept + slope * logit(score).
+
+    Calibrated: 0 and 1. A slope below 1 says that the scores are too extreme (overconfident), above 1 that
+    they are too timid. The fit sees only straight lines on the logit scale.
+
+    Parameters and errors are those of `calibration_in_the_large`.
+
+    References
+    ----------
+    D. R. Cox (1958), Two further applications of a model for binary regression, Biometrika 45, 562-565.
+    doi:10.1093/biomet/45.3-4.562
+
+    Examples
+    --------
+    >>> result = cox_calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
+    >>> round(result.slope.estimate, 2), result.left_out
+    (1.11, 0)
+    """
+    checked = pairs(y_true, y_prob, sample_weight=sample_weight, clusters=clusters)
+    return cox_calibration_of(checked, level=level)

@@ -1,0 +1,309 @@
+"""Noise floors: what an error would be if the model were perfectly calibrated.
+
+Consistency resampling (Broecker & Smith 2007): keep the scores, redraw the labels from them,
+recompute the error. Labels are redrawn a bin or a grid cell at a time, so that the cost does not
+depend on n: the number of events in a bin is a sum of unequal Bernoulli variables, drawn as the
+binomial with the same mean and variance (exact where the scores of the bin are equal).
+
+With clusters the residuals of whole clusters are sign-flipped instead, which keeps whatever
+dependence they have. That floor is conservative for a model that is far from calibrated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Floats, Integers, proportion, sample_count
+from calibrant.exceptions import InputError
+from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.metrics._grouping import group_by
+from calibrant.metrics.binning import Source
+from calibrant.metrics.smooth import (
+    LARGEST_GRID,
+    SMALLEST_GRID,
+    cosine_modes,
+    fixed_points,
+    mean_absolute,
+    smoothed,
+)
+from calibrant.metrics.tally import Tally
+from calibrant.results import Bins
+from calibrant.results.errors import ConsistencyBars, NoiseFloor
+from calibrant.seeds import Seed, generator
+
+BATCH = 1 << 20
+NODES_PER_RESAMPLE = 16  # of a grid that shows noise, which need not be exact to 1e-5
+ERRORS = (
+    "rms_calibration_error",
+    "calibration_mse",
+    "expected_calibration_error",
+    "max_calibration_error",
+)
+
+
+@dataclass(frozen=True)
+class MatchedBinomial:
+    """Binomials with the mean and variance of weighted sums of labels drawn from their scores.
+
+    Attributes
+    ----------
+    trials, probability
+        Of each binomial; trials 0 where nothing is random.
+    scale
+        Weight of one unit: ``sum w^2 / sum w`` (1 without weights).
+    flipped
+        Where the rarer outcome, so the one drawn, is the non-event.
+    weight
+        Largest possible sum.
+    """
+
+    trials: Integers
+    probability: Floats
+    scale: Floats
+    flipped: NDArray[np.bool_]
+    weight: Floats
+
+    @classmethod
+    def of(cls, bins: Bins | Cells) -> MatchedBinomial:
+        """Match the sums of every bin or cell."""
+        weight = bins.weight
+        scale = np.divide(bins.weight2, weight, out=np.ones_like(weight), where=weight > 0)
+        flipped = bins.sum_score > weight / 2
+        mean = np.where(flipped, weight - bins.sum_score, bins.sum_score) / scale
+        variance = (bins.sum_score - bins.sum_score2) / scale
+        probability = 1 - np.divide(variance, mean, out=np.zeros_like(mean), where=mean > 0)
+        most = np.maximum(np.rint(weight / scale), 1)
+        wished = np.divide(mean, probability, out=most.copy(), where=probability > mean / most)
+        trials = np.where(mean > 0, np.clip(np.rint(wished), 1, most), 0)
+        probability = np.divide(mean, trials, out=np.zeros_like(mean), where=trials > 0)
+        return cls(trials.astype(np.int64), np.clip(probability, 0.0, 1.0), scale, flipped, weight)
+
+    def as_sums(self, counts: Floats | Integers) -> Floats:
+        """Turn drawn counts into sums of weights of events."""
+        drawn = counts * self.scale
+        return np.where(self.flipped, self.weight - drawn, drawn)
+
+    def draw(self, rng: np.random.Generator, times: int) -> Floats:
+        """Draw (times, bins) sums of weights of events."""
+        return self.as_sums(rng.binomial(self.trials, self.probability, (times, len(self.trials))))
+
+
+class Flips:
+    """The residuals of whole clusters summed by place (bin or cell), ready for drawing their signs."""
+
+    def __init__(self, tally: Tally, place: Integers, places: int) -> None:
+        if tally.cluster is None:
+            raise InputError("the tally has no clusters", "tally with clusters, or leave it out")
+        groups = group_by(tally.cluster, place)
+        self.cluster, self.place = groups.first(tally.cluster), groups.first(place)
+        self.residual = groups.sum(tally.weight_positives - tally.sum_score)
+        self.clusters, self.places = tally.cluster_count, places
+
+    def draw(self, rng: np.random.Generator, times: int) -> Floats:
+        """Draw (times, places) sums of residuals, the sign of every cluster anew each time."""
+        from calibrant._kernels.smooth import add_by_cluster
+
+        sign = rng.integers(0, 2, (self.clusters, times)).astype(np.float64) * 2 - 1
+        sums = np.zeros((self.places, times))
+        add_by_cluster(self.place, self.cluster, self.residual, sign, sums)
+        return np.ascontiguousarray(sums.T)
+
+
+def _flips_of_bins(tally: Tally, bins: Bins) -> Flips:
+    """Give each row to the bin that holds its mean score, and a tie that an edge divides to one side."""
+    # An adaptive edge is the first score beyond the bin, any other the last score in it.
+    side: Literal["left", "right"] = "right" if bins.kind == "adaptive" else "left"
+    row_bin = np.minimum(np.searchsorted(bins.edge_high, tally.score, side), len(bins) - 1)
+    return Flips(tally, row_bin, len(bins))
+
+
+def noise_floors(
+    bins: Bins,
+    *,
+    clustered: Tally | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+) -> dict[str, NoiseFloor]:
+    """Noise floor of every plug-in error on the bins.
+
+    An error below its floor's ``high`` is what a calibrated model would show too: no sign of
+    miscalibration. The floor depends on the scores and the bins, not on the labels. A tie that two bins
+    share is drawn in each of them apart.
+
+    Parameters
+    ----------
+    bins
+        The bins on which the errors were computed.
+    clustered
+        A tally by cluster of the same pairs; flips the residuals of whole clusters. None takes
+        labels as independent given their scores, which gives too low a floor if they are not.
+    resamples
+        How often labels are redrawn, at least 1.
+    level
+        Probability with which a calibrated model stays below ``high``.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    dict
+        `NoiseFloor` by the name of the error: ``rms_calibration_error``, ``calibration_mse``,
+        ``expected_calibration_error``, ``max_calibration_error``.
+
+    Raises
+    ------
+    InputError
+        For a resample count below 1 or a level outside (0, 1).
+
+    References
+    ----------
+    J. Broecker and L. A. Smith (2007), Increasing the reliability of reliability diagrams,
+    Weather and Forecasting 22, 651-661. doi:10.1175/WAF993.1
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> from calibrant.metrics.binning import uniform
+    >>> bins = uniform(pairs([0, 1] * 500, [0.5] * 1000), count=1)
+    >>> floor = noise_floors(bins, seed=1)["expected_calibration_error"]
+    >>> round(floor.mean, 2), round(floor.high, 2)  # sd of a mean of 1000 fair coins: 0.0158
+    (0.01, 0.03)
+    """
+    resamples = sample_count(resamples, "resamples")
+    level = proportion(level, "level")
+    rng = generator(seed)
+    matched = MatchedBinomial.of(bins)
+    flips = None if clustered is None else _flips_of_bins(clustered, bins)
+    draws: list[Floats] = []
+    for batch in batches(resamples, len(bins) if clustered is None else clustered.cluster_count):
+        residual = matched.draw(rng, batch) - bins.sum_score if flips is None else flips.draw(rng, batch)
+        gaps = residual / bins.weight
+        mse, size = gaps**2 @ bins.share, np.abs(gaps)
+        draws.append(np.stack([np.sqrt(mse), mse, size @ bins.share, size.max(axis=1)]))
+    how = "independent" if clustered is None else "clusters"
+    return {
+        name: floor_of(name, drawn, level, how, seed)
+        for name, drawn in zip(ERRORS, np.concatenate(draws, axis=1), strict=True)
+    }
+
+
+def smooth_noise_floor(
+    source: Source, *, resamples: int = 500, level: float = 0.95, seed: Seed = None
+) -> NoiseFloor:
+    """Noise floor of the smooth calibration error, its bandwidth chosen anew in every resample.
+
+    Labels are redrawn a grid cell at a time, so that the cost depends on the grid and not on n.
+    With clusters in ``source`` the residuals of whole clusters are sign-flipped.
+
+    Parameters, errors and reference are those of `noise_floors`.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> floor = smooth_noise_floor(pairs([0, 1] * 500, [0.5] * 1000), seed=1)
+    >>> 0.01 < floor.mean < floor.high < 0.04
+    True
+    """
+    resamples = sample_count(resamples, "resamples")
+    level = proportion(level, "level")
+    rng = generator(seed)
+    tally = as_tally(source)
+    count = SMALLEST_GRID
+    # A grid that resolves half the bandwidth of one draw resolves nearly all draws.
+    while count < LARGEST_GRID:
+        smallest = NODES_PER_RESAMPLE / count
+        first = cosine_modes(_redraw(tally, count)(rng, 1), smallest)
+        if mean_absolute(smoothed(first, 2 * smallest, count))[0] >= 2 * smallest:
+            break
+        count *= 2
+    draw, smallest = _redraw(tally, count), NODES_PER_RESAMPLE / count
+    values = [
+        fixed_points(cosine_modes(draw(rng, batch), smallest), count, smallest, tolerance=1e-4)[1]
+        for batch in batches(resamples, max(count, tally.cluster_count))
+    ]
+    dependence = "independent" if tally.cluster is None else "clusters"
+    return floor_of("smooth_calibration_error", np.concatenate(values), level, dependence, seed)
+
+
+def _redraw(tally: Tally, count: int) -> Callable[[np.random.Generator, int], Floats]:
+    """Return what draws (times, count + 1) mean residuals on a grid's nodes, as for a calibrated model."""
+    cells = cells_of(tally, count)
+    position = np.divide(cells.sum_score, cells.weight, out=np.zeros(count), where=cells.weight > 0)
+    matched = MatchedBinomial.of(cells)
+    flips = None if tally.cluster is None else Flips(tally, cell_of_rows(tally, count), count)
+
+    def draw(rng: np.random.Generator, times: int) -> Floats:
+        mass = matched.draw(rng, times) - cells.sum_score if flips is None else flips.draw(rng, times)
+        nodes: Floats = on_nodes(mass, mass * position) / tally.total_weight
+        return nodes
+
+    return draw
+
+
+def floor_of(error: str, draws: Floats, level: float, dependence: str, seed: Seed) -> NoiseFloor:
+    """Summarise the drawn errors as a noise floor."""
+    return NoiseFloor(
+        error=error,
+        mean=float(draws.mean()),
+        high=float(np.quantile(draws, level)),
+        level=level,
+        resamples=len(draws),
+        dependence=dependence,
+        seed=seed if isinstance(seed, int) else None,
+    )
+
+
+def batches(times: int, width: int) -> list[int]:
+    """Cut a number of resamples into batches whose arrays stay small."""
+    most = max(1, BATCH // max(1, width))
+    return [most] * (times // most) + ([times % most] if times % most else [])
+
+
+def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
+    """Where each bin's frequency would lie, with probability ``level``, if the model were calibrated.
+
+    Pointwise: each bar is for its bin alone; of 20 bins one is expected outside at 95 %. Labels
+    are taken as independent given their scores. Ends are quantiles of the exact (or moment-matched)
+    binomial, so a bar holds its frequency with at least the level, up to that matching.
+
+    Parameters
+    ----------
+    bins
+        Any bins.
+    level
+        Between 0 and 1.
+
+    References
+    ----------
+    J. Broecker and L. A. Smith (2007), Increasing the reliability of reliability diagrams,
+    Weather and Forecasting 22, 651-661. doi:10.1175/WAF993.1
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> from calibrant.metrics.binning import uniform
+    >>> bars = consistency_bars(uniform(pairs([0, 1] * 50, [0.5] * 100), count=1))
+    >>> bars.low.tolist(), bars.high.tolist()
+    ([0.4], [0.6])
+    """
+    from scipy.stats import binom
+
+    level = proportion(level, "level")
+    matched = MatchedBinomial.of(bins)
+
+    def quantile(share: float) -> Floats:
+        counts = binom.ppf(share, np.maximum(matched.trials, 1), matched.probability)
+        ends: Floats = matched.as_sums(counts) / bins.weight
+        return ends
+
+    tail = (1 - level) / 2
+    one, other = quantile(tail), quantile(1 - tail)
+    return ConsistencyBars(
+        level=level, score=bins.score, low=np.minimum(one, other), high=np.maximum(one, other)
+    )

@@ -1,0 +1,303 @@
+"""Smooth calibration error and smooth calibration curve (Blasiok & Nakkiran 2023).
+
+The residuals ``y - q`` are smoothed over the scores by a Gaussian kernel reflected at 0 and 1;
+the error at bandwidth s is the integral of the absolute smoothed residual, and *the* smooth
+error is the one that equals its own bandwidth. No bins, and no choice is left to the user.
+
+Reflection makes the kernel diagonal in cosines: smoothing multiplies the k-th cosine mode by
+``exp(-(pi k s)^2 / 2)``. So the tally is put on a grid once (each pair's mass shared between its
+two neighbours, which keeps its first moment) and every bandwidth costs one cosine transform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant._checks import Floats, Pairs, pairs
+from calibrant._parallel import default_threads, slices
+from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
+from calibrant.metrics.binning import Source
+from calibrant.metrics.tally import LARGEST_EXACT, Tally
+from calibrant.results.errors import SmoothError
+
+NODES_PER_BANDWIDTH = 64
+SMALLEST_GRID = 256
+LARGEST_GRID = 1 << 17
+TINY = 1e-300
+# E|z^2 - 1| of a standard normal z: the integral of |k''| of a Gaussian kernel, times s^2.
+CURVATURE = 4 * np.exp(-0.5) / np.sqrt(2 * np.pi)
+
+
+def cosine_modes(nodes: Floats, smallest: float) -> Floats:
+    """Cosine modes ``sum_j v_j cos(pi k j / M)`` of masses v on the nodes j / M (last axis).
+
+    Only the lowest ones: the others are smoothed to less than 1e-15 of themselves by every bandwidth
+    from ``smallest`` on.
+    """
+    from scipy.fft import dct
+
+    ends = np.ones(nodes.shape[-1])
+    ends[[0, -1]] = 2.0
+    modes: Floats = dct(nodes * ends, type=1, axis=-1) / 2
+    return modes[..., : int(8.5 / np.pi / smallest) + 2]
+
+
+def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
+    """Density on the nodes j / count after smoothing by the reflected Gaussian kernel.
+
+    ``bandwidth`` is one number, or one a row of ``modes``.
+
+    Examples
+    --------
+    >>> smoothed(cosine_modes(np.eye(257)[100], 0.1), 10.0, 256)[[0, 100, 256]].round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    from scipy.fft import dct
+
+    frequency = np.pi * np.arange(modes.shape[-1])
+    decay = np.exp(-0.5 * (np.expand_dims(np.asarray(bandwidth, np.float64), -1) * frequency) ** 2)
+    density: Floats = dct(modes * decay, type=1, n=count + 1, axis=-1)
+    return density
+
+
+def mean_absolute(values: Floats) -> Floats:
+    """Integral over [0, 1] of the absolute value of each row's function, linear between the nodes.
+
+    Examples
+    --------
+    >>> mean_absolute(np.array([[-1.0, 1.0]])).tolist()
+    [0.5]
+    """
+    from calibrant._kernels import smooth as kernels
+
+    mean = np.empty(len(values))
+    kernels.mean_absolute(values, mean)
+    return mean
+
+
+def residual_nodes(cells: Cells) -> Floats:
+    """Mean residual ``y - q`` of the cells as masses on the nodes."""
+    mass = cells.weight_positives - cells.sum_score
+    moment = cells.sum_score_positive - cells.sum_score2
+    nodes: Floats = on_nodes(mass, moment) / cells.weight.sum()
+    return nodes
+
+
+def residual_nodes_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[Floats, float]:
+    """Mean residual of the pairs on the nodes of the finest grid, and their mean absolute residual."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from calibrant._kernels.smooth import put_residuals
+
+    def one(piece: slice) -> tuple[Floats, float, float]:
+        part = source.part(piece)
+        nodes = np.zeros(LARGEST_GRID + 1)
+        weight = np.empty(0) if part.weight is None else part.weight
+        return (nodes, *put_residuals(part.score, part.label, weight, nodes))
+
+    nodes, total, absolute = np.zeros(LARGEST_GRID + 1), 0.0, 0.0
+    with ThreadPoolExecutor(threads or default_threads()) as pool:
+        for part, weight, residual in pool.map(one, slices(len(source))):
+            nodes += part
+            total += weight
+            absolute += residual
+    return nodes / total, absolute / total
+
+
+def coarser(nodes: Floats) -> Floats:
+    """Masses on every second node: the others give half to each neighbour, as the pairs would have.
+
+    Examples
+    --------
+    >>> coarser(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist()
+    [2.0, 6.0, 7.0]
+    """
+    kept = nodes[::2].copy()
+    kept[:-1] += nodes[1::2] / 2
+    kept[1:] += nodes[1::2] / 2
+    return kept
+
+
+def fixed_points(
+    modes: Floats, count: int, smallest: float, tolerance: float = 1e-11
+) -> tuple[Floats, Floats]:
+    """Bandwidths that equal their own smooth error, one a row of modes, and those errors.
+
+    The smooth error e(s) never grows with the bandwidth s, so that log e(s) - log s falls at least as fast
+    as -log s: it has one zero, between ``smallest`` and e(``smallest``), and is at least as large as the
+    distance to it. It is found by regula falsi (Illinois). Where it lies below ``smallest`` the bandwidth
+    is ``smallest`` and the error the one there: the fixed point is between the two.
+    """
+
+    def excess(log_bandwidth: Floats) -> Floats:
+        error = mean_absolute(smoothed(modes, np.exp(log_bandwidth), count))
+        difference: Floats = np.log(np.maximum(error, TINY)) - log_bandwidth
+        return difference
+
+    error_there = mean_absolute(smoothed(modes, smallest, count))
+    low = np.full(len(modes), np.log(smallest))
+    above = np.log(np.maximum(error_there, TINY)) - low
+    inside = above > 0
+    high = low + np.maximum(above, 0.0)
+    below = np.minimum(excess(high), 0.0)
+    middle, side = low, np.zeros(len(modes))
+    for _ in range(100):
+        gap = above - below
+        middle = low + (high - low) * np.divide(above, gap, out=np.zeros_like(gap), where=gap > 0)
+        found = excess(middle)
+        if (~inside | (np.abs(found) <= tolerance) | (high - low <= tolerance)).all():
+            break
+        up = found > 0
+        # Where the same end stays twice, its value is halved, so that both ends close in.
+        below = np.where(up, np.where(side > 0, below / 2, below), found)
+        above = np.where(up, found, np.where(side < 0, above / 2, above))
+        low, high = np.where(up, middle, low), np.where(up, high, middle)
+        side = np.where(up, 1.0, -1.0)
+    bandwidth = np.where(inside, np.exp(middle), smallest)
+    return bandwidth, np.where(inside, bandwidth, error_there)
+
+
+def fine_enough(nodes_of: Callable[[int], Floats]) -> tuple[int, Floats]:
+    """Cells of the coarsest grid that resolves the residuals' own bandwidth, and their modes (1, K).
+
+    ``nodes_of`` gives the mean residuals on the nodes of a grid of so many cells.
+    """
+    count = SMALLEST_GRID
+    while True:
+        smallest = NODES_PER_BANDWIDTH / count
+        modes = cosine_modes(nodes_of(count)[None, :], smallest)
+        if count == LARGEST_GRID or mean_absolute(smoothed(modes, smallest, count))[0] >= smallest:
+            return count, modes
+        count *= 2
+
+
+def nodes_of_tally(tally: Tally) -> Callable[[int], Floats]:
+    """Return what puts a tally's residuals on a grid."""
+    return lambda count: residual_nodes(cells_of(tally, count))
+
+
+def grid_error(tally: Tally, count: int, bandwidth: float) -> float:
+    """Bound on the error of the smooth error at a bandwidth that the grid and the rows cause.
+
+    A pair at distances a, b from the two nodes that share its mass is smoothed with an error of
+    at most ``a b / 2`` times the kernel's second derivative; drawing straight lines between the
+    nodes costs at most ``h^2 / 12`` times that of the smoothed residual. The rows of a compressed tally
+    are wide against the bandwidths of some 10^6 pairs, and the bound far above the error then.
+    """
+    step = 1 / count
+    left = cell_of_rows(tally, count) * step
+    inside = (tally.low >= left) & (tally.high <= left + step)
+    reach = np.maximum(np.abs(tally.low - left), np.abs(tally.high - left)) + step
+    product = np.where(inside, step**2 / 4, reach**2)
+    share, residual = _absolute_residuals(tally)
+    each: Floats = residual * (product / 2 + step**2 / 12)
+    return float(CURVATURE / bandwidth**2 * np.dot(share, each))
+
+
+def _absolute_residuals(tally: Tally) -> tuple[Floats, Floats]:
+    """Share of the weight and mean absolute residual of each row."""
+    total = tally.weight_positives + tally.sum_score - 2 * tally.sum_score_positive
+    return tally.weight / tally.total_weight, np.maximum(total / tally.weight, 0.0)
+
+
+def smooth_calibration_error_of(source: Source) -> SmoothError:
+    """Smooth calibration error of pairs or of a tally, with its bandwidth and the grid's error.
+
+    See `smooth_calibration_error`. Where the fixed point lies below what the finest grid can
+    resolve (a bandwidth near 0.0005), the error at that smallest bandwidth is given, and the
+    distance to it counts as error.
+
+    Examples
+    --------
+    >>> from calibrant._checks import pairs
+    >>> result = smooth_calibration_error_of(pairs([0] * 400, [0.1] * 200 + [1.0] * 200))
+    >>> round(result.value, 3), result.value == result.bandwidth
+    (0.55, True)
+    """
+    if isinstance(source, Pairs) and len(source) > LARGEST_EXACT:
+        return _of_many_pairs(source)
+    tally = as_tally(source)
+    count, modes = fine_enough(nodes_of_tally(tally))
+    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    absolute = float(np.dot(*_absolute_residuals(tally)))
+    return SmoothError(
+        value=value,
+        bandwidth=bandwidth,
+        error_bound=grid_error(tally, count, bandwidth) + _beyond_grid(value, bandwidth, absolute),
+        grid_points=count + 1,
+        n=tally.total_n,
+        weight_sum=tally.total_weight,
+    )
+
+
+def _of_many_pairs(source: Pairs) -> SmoothError:
+    """As for a tally, but put on the grid pair by pair: a compressed tally would be too coarse."""
+    finest, absolute = residual_nodes_of_pairs(source)
+
+    def nodes_of(count: int) -> Floats:
+        nodes = finest
+        while len(nodes) > count + 1:
+            nodes = coarser(nodes)
+        return nodes
+
+    count, modes = fine_enough(nodes_of)
+    bandwidth, value = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    of_grid = float(CURVATURE / (bandwidth * count) ** 2 * absolute * (1 / 8 + 1 / 12))
+    return SmoothError(
+        value=value,
+        bandwidth=bandwidth,
+        error_bound=of_grid + _beyond_grid(value, bandwidth, absolute),
+        grid_points=count + 1,
+        n=len(source),
+        weight_sum=float(len(source) if source.weight is None else source.weight.sum()),
+    )
+
+
+def _beyond_grid(value: float, bandwidth: float, absolute: float) -> float:
+    """How far the fixed point can lie from the value; the error never exceeds the mean absolute residual."""
+    return max(0.0, min(bandwidth, absolute) - value)
+
+
+def smooth_calibration_error(
+    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Smooth expected calibration error (smECE): a calibration error without bins.
+
+    Residuals are smoothed by a reflected Gaussian kernel whose bandwidth equals the resulting
+    error. Zero for residuals that vanish; continuous in the scores, so that a small change of the
+    scores is a small change of the error. Like the binned error it is above zero for a calibrated
+    model of finite n: read it beside its noise floor (`smooth_noise_floor`).
+
+    Parameters
+    ----------
+    y_true
+        (n,) labels 0 / 1: whether the event happened.
+    y_prob
+        (n,) predicted probabilities of the event, in [0, 1].
+    sample_weight
+        (n,) non-negative weights; None counts every pair once.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Computed on a grid; `smooth_calibration_error_of` gives the bound of its error.
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, scores or weights.
+
+    References
+    ----------
+    J. Blasiok and P. Nakkiran (2024), Smooth ECE: principled reliability diagrams via kernel
+    smoothing, ICLR. arXiv:2309.12236
+
+    Examples
+    --------
+    >>> round(smooth_calibration_error([0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]), 3)
+    0.174
+    """
+    return smooth_calibration_error_of(pairs(y_true, y_prob, sample_weight=sample_weight)).value

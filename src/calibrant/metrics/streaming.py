@@ -1,0 +1,264 @@
+"""The tally of a stream of batches: an accumulator for training loops and monitors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics._states import check_version, restored, tally_from_state, tally_to_state
+from calibrant.metrics.events import class_predictions, named_events
+from calibrant.metrics.tally import Tally
+
+TALLIED_AT_ONCE = 1 << 16  # pairs; a small batch waits for others
+VERSION = 1
+
+
+class TallyAccumulator:
+    """Adds batches of predictions up to one `Tally`, in memory that does not grow with their number.
+
+    The tally is on the fixed grid (about 30,000 rows at most; with clusters, a row for each score row and
+    cluster that occurs together). Batches may come in any order and size, and accumulators of several
+    processes may be merged in any order: counts agree exactly, sums to 1e-12.
+
+    Parameters
+    ----------
+    event
+        None: batches are (n,) scores of one event and labels 0 / 1. ``binary``, ``top``, ``class:NAME`` or
+        ``pooled``: batches are (n, K) probabilities and the true classes; see `calibrant.metrics.events`.
+    classes
+        Names of the K classes, if labels are names; indices 0 to K - 1 otherwise.
+
+    Raises
+    ------
+    InputError
+        If the event has no single tally (``classwise``), or classes are named without an event.
+
+    Examples
+    --------
+    A loop of training, with whatever has ``__array__`` or DLPack (a tensor of PyTorch on the CPU, say):
+
+    >>> import numpy as np
+    >>> from calibrant.metrics import debiased_squared_error_of
+    >>> rng = np.random.default_rng(0)
+    >>> batches = [(rng.random((64, 2)), rng.integers(0, 2, 64)) for _ in range(50)]
+    >>> metric = TallyAccumulator(event="top")
+    >>> for epoch in range(2):
+    ...     metric.reset()
+    ...     for weight, label in batches:  # the loop over validation batches
+    ...         metric.update(label, weight / weight.sum(axis=1, keepdims=True))
+    ...     tally = metric.result()
+    >>> tally.total_n, round(debiased_squared_error_of(tally), 2)
+    (3200, 0.07)
+    """
+
+    def __init__(self, event: str | None = None, *, classes: Sequence[str] | None = None) -> None:
+        if event == "classwise":
+            hint = "keep an accumulator a class, with event='class:NAME'"
+            raise InputError("classwise is one event a class, and this is one tally", hint, code="event")
+        if event is None and classes is not None:
+            hint = "name the event: binary, top, class:NAME or pooled"
+            raise InputError("classes are named and no event is", hint, code="event")
+        if classes is not None and not _checks.is_list(classes):
+            raise InputError(f"classes is {classes!r:.40}", "pass a list of their names", code="parameter")
+        self.event = event
+        self.classes = None if classes is None else tuple(str(name) for name in classes)
+        self._parts: list[Tally] = []  # each at least twice as large as the next: rows are merged rarely
+        self._waiting: list[Pairs] = []
+        self._items = 0
+        self._weights = _checks.WeightRange()
+        self._numbered = False  # in ``pooled`` an item without a cluster is its own, named by its number
+
+    @property
+    def n(self) -> int:
+        """Number of pairs so far."""
+        return sum(part.total_n for part in self._parts) + sum(map(len, self._waiting))
+
+    def update(self, y_true: Any, y_prob: Any, *, sample_weight: Any = None, clusters: Any = None) -> None:
+        """Add a batch; with bad input nothing is added.
+
+        Parameters
+        ----------
+        y_true, y_prob
+            (n,) labels and scores, or with an event (n,) true classes and (n, K) probabilities. Arrays,
+            lists, or what has ``__array__`` or DLPack.
+        sample_weight
+            (n,) non-negative weights.
+        clusters
+            (n,) what each pair depends on. The same name in two batches is the same cluster.
+
+        Raises
+        ------
+        InputError
+            A value is wrong, an array is not on the CPU, or clusters are in some batches only.
+        """
+        given = {"y_true": y_true, "y_prob": y_prob, "sample_weight": sample_weight, "clusters": clusters}
+        columns = {
+            name: _checks.as_array(value, name) if value is not None or name in ("y_true", "y_prob") else None
+            for name, value in given.items()
+        }
+        pairs, names, items = self._pairs(columns)
+        weight = columns["sample_weight"]
+        if weight is not None:
+            self._weights.add(weight.astype(np.float64), "sample_weight")
+        self._check_clusters(pairs.cluster is not None, names is not None and given["clusters"] is None)
+        if pairs.cluster is not None:
+            self._add(Tally.from_pairs(pairs, exact=False, names=names))
+        else:
+            if self._waiting and (self._waiting[0].weight is None) != (pairs.weight is None):
+                self._flush()
+            self._waiting.append(_copied(pairs))
+            if sum(map(len, self._waiting)) >= TALLIED_AT_ONCE:
+                self._flush()
+        self._items += items
+
+    def merge(self, other: TallyAccumulator) -> None:
+        """Add what another accumulator of the same event has seen; the other stays as it is.
+
+        Raises
+        ------
+        InputError
+            The other is no accumulator, the events differ, or one has clusters and the other has none.
+        """
+        _checks.instance(other, TallyAccumulator, "other", "tallies are merged by Tally.merge")
+        if (self.event, self.classes) != (other.event, other.classes):
+            message = f"one accumulator is of {self.event}, the other of {other.event}"
+            raise InputError(message, "merge those of the same event and classes", code="event")
+        tally = other._current()
+        if tally is None:
+            return
+        self._check_clusters(tally.cluster is not None, other._numbered)
+        if other._numbered and tally.clusters is not None:
+            tally = replace(tally, clusters=tally.clusters + self._items)
+        self._flush()
+        self._add(tally)
+        self._items += other._items
+
+    def result(self) -> Tally:
+        """Return the tally of all batches so far.
+
+        Raises
+        ------
+        InputError
+            If there was none.
+        """
+        tally = self._current()
+        if tally is None:
+            raise InputError("nothing was added yet", "call update first", code="empty")
+        return tally
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._parts, self._waiting, self._items, self._numbered = [], [], 0, False
+        self._weights = _checks.WeightRange()
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON knows, for a checkpoint."""
+        tally = self._current()
+        return {
+            "version": VERSION,
+            "event": self.event,
+            "classes": None if self.classes is None else list(self.classes),
+            "items": self._items,
+            "numbered": self._numbered,
+            "tally": None if tally is None else tally_to_state(tally),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> TallyAccumulator:
+        """Return the accumulator that `to_state` was called on.
+
+        Raises
+        ------
+        InputError
+            If this is no such state, or that of another version.
+
+        Examples
+        --------
+        >>> metric = TallyAccumulator()
+        >>> metric.update([0, 1], [0.2, 0.9])
+        >>> TallyAccumulator.from_state(metric.to_state()).result().total_n
+        2
+        """
+        check_version(state, VERSION)
+
+        def build() -> TallyAccumulator:
+            new = cls(state["event"], classes=state["classes"])
+            new._items, new._numbered = int(state["items"]), bool(state["numbered"])
+            new._parts = [] if state["tally"] is None else [tally_from_state(state["tally"])]
+            return new
+
+        return restored(build)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.to_state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(type(self).from_state(state).__dict__)
+
+    def _check_clusters(self, clustered: bool, numbered: bool) -> None:
+        """Raise unless what is added has clusters, or none, as what is there."""
+        there = bool(self._parts) and self._parts[0].cluster is not None
+        if self.n and (there, self._numbered) != (clustered, numbered):
+            message = "one batch has clusters and another has none"
+            raise InputError(message, "name the clusters of every batch, or of none", code="cluster")
+        self._numbered = numbered
+
+    def _pairs(self, columns: Mapping[str, Any]) -> tuple[Pairs, NDArray[Any] | None, int]:
+        """Check a batch; return the event's pairs, the names of their clusters, and how many items it had."""
+        labels, scores = columns["y_true"], columns["y_prob"]
+        weight, clusters = columns["sample_weight"], columns["clusters"]
+        if self.event is None:
+            pairs = _checks.pairs(labels, scores, sample_weight=weight, clusters=clusters)
+        else:
+            predictions = class_predictions(
+                labels, scores, classes=self.classes, sample_weight=weight, clusters=clusters
+            )
+            pairs = named_events(predictions, self.event)[self.event]
+        if pairs.cluster is None:
+            return pairs, None, len(labels)
+        if clusters is None:
+            return pairs, self._items + np.arange(pairs.cluster_count), len(labels)
+        kept = clusters if weight is None else clusters[weight > 0]
+        return pairs, _checks.cluster_codes(kept)[1], len(labels)
+
+    def _flush(self) -> None:
+        new = self._tally_of_waiting()
+        self._waiting = []
+        if new is not None:
+            self._add(new)
+
+    def _current(self) -> Tally | None:
+        """The tally of all batches, those that wait included; nothing changes."""
+        new = self._tally_of_waiting()
+        parts = self._parts if new is None else [*self._parts, new]
+        return reduce(Tally.merge, reversed(parts)) if parts else None
+
+    def _tally_of_waiting(self) -> Tally | None:
+        if not self._waiting:
+            return None
+        weights = [pairs.weight for pairs in self._waiting if pairs.weight is not None]
+        together = Pairs(
+            np.concatenate([pairs.score for pairs in self._waiting]),
+            np.concatenate([pairs.outcome for pairs in self._waiting]),
+            np.concatenate(weights) if weights else None,
+        )
+        return Tally.from_pairs(together, exact=True).compress()  # quicker than the grid for so few
+
+    def _add(self, tally: Tally) -> None:
+        while self._parts and len(self._parts[-1]) < 2 * len(tally):
+            tally = self._parts.pop().merge(tally)
+        self._parts.append(tally)
+
+
+def _copied(pairs: Pairs) -> Pairs:
+    """Keep no view of an array that the caller may fill anew."""
+    weight = None if pairs.weight is None else pairs.weight.copy()
+    return Pairs(pairs.score.astype(np.float64), pairs.outcome != 0, weight)

@@ -1,0 +1,20 @@
+"""The reports: one self-contained HTML page about one or several models, or about a whole evaluation.
+
+`page`, `protocol_page` and `story_page` word the records that `calibrant.verbs` returns. A page is
+rendered by its ``to_html()`` and ``to_dict()``, and `write` puts it into a file.
+"""
+
+from calibrant.pages._page import Page, page, write
+from calibrant.pages._protocol_page import ProtocolPage, protocol_page
+from calibrant.pages._story import StoryPage, StoryStep, story_page
+
+__all__ = [
+    "Page",
+    "ProtocolPage",
+    "StoryPage",
+    "StoryStep",
+    "page",
+    "protocol_page",
+    "story_page",
+    "write",
+]

@@ -1,0 +1,110 @@
+"""What recalibration does to each group of classes, as a table and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from calibrant.io.predictions import listed
+from calibrant.pages import _text as text
+from calibrant.pages._sections import TextTable
+from calibrant.records import words
+from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, MarginalError, Verdict
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+NOTE = (
+    "Calibration errors in percentage points with {level} intervals. Verdicts compare before and after; they "
+    "are adjusted by Holm's method for the {count} comparisons of a calibration map, so that the probability "
+    "of any false verdict of better or worse on it is at most {share}. Intervals of the change {map}."
+)
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """The part of a page about groups of classes.
+
+    Attributes
+    ----------
+    table
+        A row for all classes, and one a group.
+    verdict
+        How many groups are better, worse, and inconclusive.
+    """
+
+    table: TextTable
+    verdict: str
+
+
+def group_part(changes: GroupedChanges) -> GroupPart:
+    """Word what one recalibrator does."""
+    named = {"after": changes}
+    return GroupPart(group_table(named, note=note_on(named)), group_verdict(changes))
+
+
+def note_on(changes: Mapping[str, GroupedChanges]) -> str:
+    """Explain the intervals and the verdicts of a table of groups."""
+    every = [each.total for each in changes.values()]
+    every += [group for each in changes.values() for group in each.groups]
+    paired = [one.difference for one in every if one.difference is not None]
+    level = paired[0].level if paired else 0.95
+    few = [group.label for each in changes.values() for group in each.groups if group.verdict_warning]
+    maps = [MAPS[each.calibration_map] for each in paired]
+    note = NOTE.format(
+        level=words.percent(level),
+        count=max(1 + len(each.groups) for each in changes.values()),
+        share=words.percent(round(1 - level, 12)),
+        map=", or ".join(dict.fromkeys(maps)) or MAPS[None],
+    )
+    if few:
+        note += f" False verdicts are more frequent where positives or clusters are few: {listed(few)}."
+    return note
+
+
+def group_table(
+    changes: Mapping[str, GroupedChanges],
+    *,
+    head: str = "classes",
+    total: bool = True,
+    note: str = "",
+    inconclusive: str = "inconclusive",
+) -> TextTable:
+    """Errors before, and after each recalibrator, in percentage points with their intervals and verdicts."""
+    versions = list(changes.values())
+    rows = [("all together", "", *_cells([each.total for each in versions], inconclusive))] if total else []
+    for place, group in enumerate(versions[0].groups):
+        share = words.percent(group.share, 1)
+        rows.append((group.label, share, *_cells([each.groups[place] for each in versions], inconclusive)))
+    return TextTable(
+        title="",
+        head=(head, "share", "before", *changes),
+        rows=tuple(rows),
+        note=note,
+    )
+
+
+def group_verdict(changes: GroupedChanges) -> str:
+    """Count the groups that are better, worse, and inconclusive, in a sentence."""
+    found = [group.verdict for group in changes.groups]
+    counts = [f"{found.count(word)} {_are(found.count(word))} {word}" for word in VERDICTS if word in found]
+    return f"After recalibration, of {len(found)} groups {', '.join(counts)}."
+
+
+def error_points(error: MarginalError) -> str:
+    """Write an error in percentage points, with its interval."""
+    found = error.debiased_error
+    if found.estimate is None or found.low is None or found.high is None:
+        return words.UNDEFINED
+    return f"{text.points(found.estimate)} [{text.points(found.low)}, {text.points(found.high)}]"
+
+
+def _cells(changes: Sequence[MarginalChange], inconclusive: str) -> list[str]:
+    cells = [error_points(changes[0].before)]
+    for change in changes:
+        verdict = inconclusive if change.verdict in (None, "inconclusive") else change.verdict
+        cells.append(f"{error_points(change.after)} {verdict}".rstrip())
+    return cells
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,125 @@
+"""A page as HTML: templates with autoescape on, one inline style sheet, no script and no request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import accumulate
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from calibrant.pages import _text as text
+from calibrant.pages._figures import Kind, Picture, class_picture, pictures
+from calibrant.pages._group_figures import group_pictures
+from calibrant.pages._groups import group_part
+from calibrant.pages._sections import ClassTable, Lines, Section, TaskTable
+from calibrant.records import fields_of, words
+from calibrant.results.groups import GroupedChanges
+from calibrant.results.measurement import Measurement
+
+EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
+# Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
+ALL_DRAWN = 8
+CURVES_DRAWN = 20
+LEFT_OUT = {
+    1: "Smooth curves and histograms are left out, to keep a page of this many models and events small.",
+    0: "Figures are left out, to keep a page of this many models and events small.",
+}
+
+
+def render(
+    *,
+    title: str,
+    sections: Sequence[Section],
+    classes: ClassTable | None,
+    recipes: Sequence[tuple[str, Lines]],
+    command: str | None,
+    version: str,
+    notes: Sequence[str],
+    tasks: TaskTable | None = None,
+    groups: GroupedChanges | None = None,
+) -> str:
+    """Return a page as one HTML document."""
+    kinds = _kinds(sections)
+    figures = [
+        {
+            kind: [_safe(picture) for picture in drawn]
+            for kind, drawn in pictures(section, f"s{n}", chosen).items()
+        }
+        for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
+    ]
+    drawn = class_picture(classes) if classes is not None else None
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            title=title,
+            sections=sections,
+            figures=figures,
+            classes=classes,
+            left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
+            class_figures=[] if drawn is None else [_safe(drawn)],
+            recipes=recipes,
+            command=command,
+            version=version,
+            notes=notes,
+            tasks=tasks,
+            groups=None if groups is None else group_part(groups),
+            group_figures=[] if groups is None else _all_safe(group_pictures({"after": groups}, "all")),
+        )
+    )
+
+
+def render_protocol(
+    page: object, figures: Mapping[str, Sequence[Picture]], calibration: Section | None, recipe: Lines
+) -> str:
+    """Return the page of an evaluation as one HTML document."""
+    kinds: tuple[Kind, ...] = ("curves",)
+    drawn = [] if calibration is None else pictures(calibration, "calibration", kinds)["curves"]
+    safe = {
+        kind: [_safe(picture) for picture in each] for kind, each in {**figures, "calibration": drawn}.items()
+    }
+    return _environment().get_template("protocol.html").render(page=page, figures=safe, recipe=recipe)
+
+
+def render_story(page: object, figures: Sequence[Sequence[Picture]]) -> str:
+    """Return the page of a story, with the figures of each step, as one HTML document."""
+    safe = [_all_safe(drawn) for drawn in figures]
+    return _environment().get_template("story.html").render(page=page, figures=safe)
+
+
+def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
+    """Choose what is drawn of each section, so that the page stays below a megabyte."""
+    sizes = [len(section.models) for section in sections]
+    if sum(sizes) <= ALL_DRAWN:
+        return [EVERYTHING for _ in sections]
+    return [("curves",) if so_far <= CURVES_DRAWN else () for so_far in accumulate(sizes)]
+
+
+def _all_safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:
+    return [_safe(picture) for picture in drawn]
+
+
+def _safe(picture: Picture) -> dict[str, str]:
+    # The markup comes from an XML serializer, which escaped every text in it.
+    return {"svg": Markup(picture.svg), "title": picture.title, "caption": picture.caption}
+
+
+def templates_of(package: str) -> Environment:
+    """The templates of a package: everything is escaped, and a name that is not there is an error."""
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates_of("calibrant.pages")
+    environment.filters.update(number=text.number, count=words.count, percent=words.percent)
+    environment.globals.update(span=text.span, terms={field.name: field for field in fields_of(Measurement)})
+    return environment

@@ -1,0 +1,161 @@
+"""Names of methods and groupings to estimators, and estimators to what was read of a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant._checks import positive_integer
+from calibrant.exceptions import InputError
+from calibrant.io.class_table import read_class_table
+from calibrant.metrics.groups import by_frequency
+from calibrant.metrics.tally import Tally
+from calibrant.recalibrate.methods import METHODS, with_setting
+from calibrant.verbs._class_parts import Labelled
+
+SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
+FEW_GROUPS = 5  # by frequency, if not said otherwise: the paper's choice
+MOST_DIGITS = 18  # of a count
+
+
+def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: Any) -> Any:
+    """An estimator that has not been fitted; settings that are None, and flags that are off, are left to it.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it has no bins, or no such setting.
+
+    Examples
+    --------
+    >>> estimator_of("histogram", 10)
+    HistogramBinning(bins=10)
+    """
+    if method not in METHODS:
+        raise InputError(f"method is {method!r}", f"give {', '.join(METHODS)}", code="parameter")
+    from calibrant import recalibrate
+
+    kind = getattr(recalibrate, METHODS[method].estimator)
+    asked = {"bins": bins, **settings}
+    given = {name: value for name, value in asked.items() if value is not None and value is not False}
+    for name in given:
+        takers = with_setting(name)
+        if method not in takers:
+            hint = f"leave it out, or choose {' or '.join(takers)}" if takers else "leave it out"
+            raise InputError(f"{method} has no {name} (--{name})", hint, code="parameter")
+    if bins == "auto":
+        del given["bins"]
+    return kind(**given)
+
+
+def class_counts(found: Labelled | dict[int, Tally], classes: Sequence[str]) -> dict[str, int]:
+    """How often each class is the true one."""
+    if isinstance(found, dict):
+        return {classes[code]: tally.total_positives for code, tally in found.items()}
+    assert found.code is not None
+    count = np.bincount(found.code[found.label.astype(bool)], minlength=len(classes))
+    return dict(zip(classes, count.tolist(), strict=True))
+
+
+def named_groups_of(group: str | Mapping[str, str]) -> tuple[str | Mapping[str, str], str]:
+    """What a grouping stands for, files read, and what it is called."""
+    if isinstance(group, Mapping):
+        return {str(name): str(home) for name, home in group.items()}, "given"
+    if group in (SHARED, PER_CLASS, FREQUENCY):
+        return group, group
+    try:
+        return read_class_table(group), group
+    except InputError as error:
+        if error.code != "file-missing":
+            raise
+        hint = "give shared, class, frequency, or a file with a class and its group a line"
+        raise InputError(f"there is no grouping and no file {group!r}", hint, code="file-missing") from error
+
+
+def counts_of(counts: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, int]:
+    """How often classes occur, from a mapping or a file."""
+    if isinstance(counts, Mapping):
+        return dict(counts)
+    found: dict[str, int] = {}
+    for row, (name, text) in enumerate(read_class_table(counts).items(), 1):
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+            shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}..."
+            message, hint = (
+                f"the count of {name!r} is {shown!r}",
+                f"write a whole number of at most {MOST_DIGITS} digits",
+            )
+            raise InputError(message, hint, code="column-type", file=os.fspath(counts), row=row)
+        found[name] = int(text)
+    return found
+
+
+def composed(
+    estimator: Any,
+    group: str | Mapping[str, str],
+    groups: int,
+    counts: Mapping[str, int],
+    min_scores: int | None,
+) -> Any:
+    """Compose an estimator over classes."""
+    from calibrant import recalibrate
+
+    if group == SHARED:
+        return recalibrate.Shared(estimator)
+    if group == PER_CLASS:
+        least: dict[str, Any] = {} if min_scores is None else {"min_scores": min_scores}
+        return recalibrate.PerClass(estimator, **least)
+    if group == FREQUENCY:
+        return recalibrate.PerGroup(estimator, by_frequency(counts, positive_integer(groups, "groups")))
+    assert not isinstance(group, str)
+    return recalibrate.PerGroup(estimator, members_of(group))
+
+
+def members_of(homes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Turn the group of each class into the classes of each group.
+
+    Examples
+    --------
+    >>> members_of({"NN": "noun", "VB": "verb", "NNS": "noun"})
+    {'noun': ['NN', 'NNS'], 'verb': ['VB']}
+    """
+    members: dict[str, list[str]] = {}
+    for name, home in homes.items():
+        members.setdefault(home, []).append(name)
+    return members
+
+
+def check_grouping(group: str, given: Mapping[str, object]) -> None:
+    """Raise where something is given that another grouping is for."""
+    for name, grouping in (("groups", FREQUENCY), ("counts", FREQUENCY), ("min_scores", PER_CLASS)):
+        if given[name] is not None and group != grouping:
+            option = f"--{name.replace('_', '-')}"
+            message = f"{name} ({option}) goes with groups by {grouping} only"
+            hint = f"leave it out, or ask for them (--group {grouping})"
+            raise InputError(message, hint, code="parameter")
+
+
+def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence[str]) -> None:
+    """Fit to scores in memory, or to tallies."""
+    if isinstance(found, dict):
+        if classes:
+            estimator.fit_tallies({classes[code]: tally for code, tally in found.items()})
+        else:
+            estimator.fit_tally(found[0])
+    elif found.code is None:
+        label = found.label
+        if found.score.ndim == 2:  # errors are to name classes
+            estimator.set_params(classes=list(classes))
+            if any(name.lstrip("-").isdigit() for name in classes):  # or they could be taken for positions
+                label = np.array(classes)[label]
+        estimator.fit(found.score, label, found.weight)
+    else:
+        estimator.fit(found.score, found.label, found.code, names=classes, sample_weight=found.weight)
+
+
+def map_count(recalibrator: Any) -> int:
+    """How many maps a recalibrator or a composition holds."""
+    maps = getattr(recalibrator, "parts_", None)
+    return 1 if maps is None else len(maps)

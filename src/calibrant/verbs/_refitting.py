@@ -1,0 +1,110 @@
+"""The sampling error of a calibration map: maps fitted to resamples of dev, and what they change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions
+from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
+from calibrant.metrics.classes import Groups
+from calibrant.metrics.intervals import error_interval
+from calibrant.recalibrate import LabelledScores, resampled_changes
+from calibrant.recalibrate._labelled import effective_clusters
+from calibrant.recalibrate.changes import DRAWS, with_map_error
+from calibrant.results.groups import MAPS, ResampledChange
+from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
+from calibrant.verbs._class_parts import Labelled, labelled_scores
+from calibrant.verbs._mending import view_of
+from calibrant.verbs._sources import Progress
+
+CALLED = {"smce": "all scores", "mce": "mean of the classes"}
+
+
+def refitted(
+    model: SavedRecalibrator,
+    dev: Predictions,
+    test: Predictions,
+    groups: Groups = (),
+    *,
+    class_mean: bool = True,
+    draws: int = DRAWS,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> tuple[ResampledChange, ...]:
+    """Changes on test by maps that are fitted to resamples of dev, as the model was to its data.
+
+    Raises
+    ------
+    InputError
+        Where scores are not single ones in memory without weights, or dev is of another view.
+    """
+    if model.view == "wide":
+        message = "rows of wide tables are not fitted again"
+        hint = "leave out dev (--dev), or give long tables"
+        raise InputError(message, hint, code="parameter", file=dev.name)
+    if view_of(dev) != model.view:
+        message = f"the recalibrator is of {VIEWS[model.view]}, and this is {VIEWS[view_of(dev)]}"
+        raise InputError(message, "give the table that it was fitted on (--dev)", code="event", file=dev.name)
+    least = model.threshold or 0.0
+    recalibrator: Any = model.recalibrator  # copies of it are fitted
+    both = [_scores(table, model.threshold, progress) for table in (dev, test)]
+    return resampled_changes(
+        recalibrator,
+        both[0],
+        both[1],
+        groups,
+        threshold=least,
+        class_mean=class_mean,
+        draws=draws,
+        level=level,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def widened(
+    difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs
+) -> ErrorDifference:
+    """Include the sampling error of the map in the change of a pooled or binary event.
+
+    The changes are those of the scores that reach the map's threshold. All others stay as they are, so that
+    the squared error of all varies over maps by as much less as there are more scores.
+    """
+    found = next((each for each in changes if each.change.before.measure == "smce"), None)
+    deviation = None if found is None else found.map_deviation.estimate
+    if found is None or deviation is None or found.fixed is None or difference.mse_difference.low is None:
+        return difference
+    deviation = deviation * found.fixed.n / difference.n
+    error = error_interval(before, level=1 - (1 - difference.level) / 2)
+    test = effective_clusters(before.cluster)
+    return with_map_error(difference, deviation, error, test=test, dev=found.dev_clusters or 0.0)
+
+
+def notes_on(changes: tuple[ResampledChange, ...], dev: str) -> list[str]:
+    """Explain which intervals include the sampling error of the map, and which do not, with the reason."""
+    done = [each for each in changes if each.map_deviation.estimate is not None]
+    notes = []
+    if done:
+        fits = f"{done[0].draws - done[0].failed} maps fitted to resamples of {dev}"
+        notes.append(f"Intervals of the change {MAPS['resampled']}: {fits}.")
+    for each in changes:
+        why = each.map_deviation.reason
+        if why is not None:
+            error = each.change.before
+            what = CALLED.get(error.measure) or f"group {error.group}"
+            notes.append(f"The interval of the change of {what} treats the calibration map as fixed: {why}.")
+    return notes + list(dict.fromkeys(each.warning for each in changes if each.warning is not None))
+
+
+def _scores(table: Predictions, threshold: float | None, progress: Progress | None) -> LabelledScores:
+    found = labelled_scores(table, threshold, joint=False, units=True, progress=progress)
+    if not isinstance(found, Labelled) or found.weight is not None:
+        why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
+        message = f"maps are not fitted again to tables with {why}"
+        raise InputError(message, "leave out dev (--dev)", code="parameter", file=table.name)
+    names = table.classes if table.has_classes else None
+    return LabelledScores(found.score, found.label, found.code, found.unit, names)

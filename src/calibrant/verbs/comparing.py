@@ -1,0 +1,136 @@
+"""Two models on the same items: pairing their rows, or saying why they cannot be paired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.io.predictions import listed
+from calibrant.metrics.compare import error_difference
+from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
+from calibrant.verbs._events import CLASS
+from calibrant.verbs._sources import EventSource, Rows
+
+
+def difference_of(one: EventSource, other: EventSource, *, level: float, seed: Seed) -> ErrorDifference | str:
+    """Compare two models' errors for one event; say why where their rows cannot be paired.
+
+    Raises
+    ------
+    InputError
+        If the tables disagree about the gold label of an item.
+    """
+    both = paired(one, other)
+    if isinstance(both, str):
+        return both
+    first, second = both[0], _clustered_as(*both)
+    for name, mine, theirs in (
+        ("clusters", first.cluster, second.cluster),
+        ("weights", first.weight, second.weight),
+    ):
+        if (mine is None) != (theirs is None):
+            return f"one of them has {name} and the other has none"
+        if not np.array_equal(
+            np.zeros(0) if mine is None else mine, np.zeros(0) if theirs is None else theirs
+        ):
+            return f"their {name} differ"
+    return error_difference(first, second, level=level, seed=seed)
+
+
+def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | str:
+    """Put the pairs of two models in the same order: by item where both name items, else as they stand.
+
+    Returns a reason for tallies, where items are repeated, and where they differ: their names, or (without
+    names) their number or gold labels.
+    """
+    if not isinstance(one.source, Pairs) or not isinstance(other.source, Pairs):
+        return "a tally does not keep its items apart"
+    if one.rows is None or other.rows is None:
+        return "scores below a threshold were dropped, so their pairs are not of the same items and classes"
+    if len(one.source) != len(other.source):
+        return f"they have {len(one.source):,} and {len(other.source):,} pairs"
+    repeated = list(dict.fromkeys(one.rows.repeated + other.rows.repeated))
+    if repeated:
+        return f"items stand in more than one row: {listed(repeated, most=5)}"
+    if one.rows.item is None or other.rows.item is None:
+        same = bool(np.array_equal(one.rows.truth, other.rows.truth))
+        return (one.source, other.source) if same else "without item columns on both, their labels differ"
+    order = _orders(one.rows.item, other.rows.item)
+    if order is None:
+        return "their items differ"
+    _check_truth(one.rows, other.rows, order, one.event)
+    return _taken(one.source, order[0]), _taken(other.source, order[1])
+
+
+def _orders(
+    first: NDArray[np.generic], second: NDArray[np.generic]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Orders that bring both lists of items in line; None where they hold different items."""
+    if first.dtype.kind != second.dtype.kind and "U" in (first.dtype.kind, second.dtype.kind):
+        first, second = first.astype(str), second.astype(str)
+    if np.array_equal(first, second):
+        same = np.arange(len(first))
+        return same, same
+    one, other = np.argsort(first, kind="stable"), np.argsort(second, kind="stable")
+    return (one, other) if np.array_equal(first[one], second[other]) else None
+
+
+def _check_truth(
+    one: Rows, other: Rows, order: tuple[NDArray[np.int64], NDArray[np.int64]], event: str
+) -> None:
+    assert one.item is not None
+    differ = np.flatnonzero(one.truth[order[0]] != other.truth[order[1]])
+    if len(differ):
+        place = int(order[0][differ[0]])
+        item = one.item[place].item()
+        message = f"the tables disagree about the label of item {item!r} ({len(differ)} such; event {event})"
+        raise InputError(message, "compare predictions of the same gold labels", code="label-value")
+
+
+def _clustered_as(first: Pairs, second: Pairs) -> Pairs:
+    """Number the second model's clusters as the first's, where they are the same sets of rows."""
+    if first.cluster is None or second.cluster is None:
+        return second
+    both = np.unique(first.cluster * second.cluster_count + second.cluster)
+    if not len(both) == first.cluster_count == second.cluster_count:
+        return second
+    return replace(second, cluster=first.cluster)
+
+
+def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
+    return Pairs(
+        pairs.score[order],
+        pairs.outcome[order],
+        None if pairs.weight is None else pairs.weight[order],
+        None if pairs.cluster is None else pairs.cluster[order],
+        pairs.cluster_count,
+    )
+
+
+def event_notes(names: Sequence[str], events: Sequence[Sequence[str]]) -> list[str]:
+    """Say which models were not measured for an event of the others, and what that leaves out.
+
+    Examples
+    --------
+    >>> event_notes(["a", "b"], [["binary"], ["top", "binary"]])
+    ['top was measured of b alone.']
+    """
+    every = list(dict.fromkeys(event for found in events for event in found))
+    notes = []
+    for event in every:
+        having = [name for name, found in zip(names, events, strict=True) if event in found]
+        if not event.startswith(CLASS) and len(having) < len(names):
+            notes.append(f"{event} was measured of {listed(having)} alone.")
+    classes = {event for event in every if event.startswith(CLASS)}
+    lacking = [name for name, found in zip(names, events, strict=True) if not classes <= set(found)]
+    if len(classes) > 1 and len(lacking) == len(names):
+        notes.append("There is no table of classes: no model was measured for the classes of all models.")
+    elif len(classes) > 1 and lacking:
+        notes.append(f"The table of classes leaves out {listed(lacking)}: not measured for these classes.")
+    return notes

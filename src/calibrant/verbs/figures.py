@@ -1,0 +1,122 @@
+"""Figures of predictions, and figures as files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from calibrant._checks import one_of
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import check_place, writing
+from calibrant.results.drawing import Report
+from calibrant.verbs.reporting import report
+
+if TYPE_CHECKING:
+    from calibrant.plots._predictions import What
+    from calibrant.plots._svg import Kind
+    from calibrant.plots.style import Drawn
+
+KINDS: tuple[Kind, ...] = ("svg", "pdf", "png")
+WIDEST = 40.0  # inches
+
+
+def plot(
+    sources: Any,
+    output: str | os.PathLike[str],
+    *,
+    what: What = "curve",
+    event: str | None = None,
+    width: float | None = None,
+    **settings: Any,
+) -> Report:
+    """Draw the predictions of one or several models as one figure.
+
+    Parameters
+    ----------
+    sources
+        As in `calibrant.verbs.report`.
+    output, width
+        As in `save_figure`.
+    what
+        ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds, for
+        scores that crowd near 0 and 1), ``smooth`` (without bins, with bands), ``confidence`` (Guo et al.'s
+        histogram and bars, of one model) or ``classes`` (each class's error with its interval).
+    event
+        As in `calibrant.verbs.measure`; the first that the table has if not given.
+    **settings
+        Other arguments of `calibrant.verbs.report`.
+
+    Returns
+    -------
+    Report
+        The numbers that are drawn.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.report`; the figure cannot be written, or the predictions have no such figure.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.data import predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = plot([predictions()], f"{folder}/curve.pdf", width=3.3)
+    >>> len(found.models)
+    1
+    """
+    from calibrant.plots import report_figure
+    from calibrant.plots._predictions import WHAT
+
+    one_of(what, WHAT, "what")
+    figure_kind(output)
+    found = report(sources, event="classwise" if what == "classes" and event is None else event, **settings)
+    save_figure(report_figure(found, what), output, width=width)
+    return found
+
+
+def save_figure(figure: Drawn, output: str | os.PathLike[str], *, width: float | None = None) -> None:
+    """Write a figure of `calibrant.plots` to a file: equal bytes for equal figures, texts as texts.
+
+    Parameters
+    ----------
+    figure
+        A figure, or axes of one.
+    output
+        A file whose name ends in ``.pdf`` (fonts embedded), ``.svg`` or ``.png``.
+    width
+        In inches: 3.3 fits a column of a page with two, 6.9 the page. None: as the figure is.
+
+    Raises
+    ------
+    InputError
+        If the name does not say what kind of figure, the file cannot be written, or the width is not that of
+        a figure.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_figure(Figure(), f"{folder}/empty.pdf", width=3.3)
+    """
+    from calibrant.plots import render
+    from calibrant.plots.style import figure_of
+
+    kind = figure_kind(output)
+    if width is not None and not 1 <= width <= WIDEST:
+        raise InputError(f"a figure cannot be {width:g} inches wide", "give 3.3, or 6.9", code="parameter")
+    data = render(figure_of(figure), kind, width=width)
+    with writing(output) as file:
+        file.write(data)
+
+
+def figure_kind(output: str | os.PathLike[str]) -> Kind:
+    """Return the kind of figure that a file's name says, or raise; also where it cannot be written."""
+    name = os.fspath(output)
+    kind = name.rpartition(".")[2].lower()
+    if kind not in KINDS:
+        hint = "name it .pdf, .svg or .png"
+        raise InputError("the name does not say what kind of figure", hint, code="file-kind", file=name)
+    check_place(output)
+    return kind

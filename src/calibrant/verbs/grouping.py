@@ -1,0 +1,221 @@
+"""What a recalibrator does to each group of classes, such as rare tags."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions
+from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
+from calibrant.metrics.classes import Groups, named_groups
+from calibrant.metrics.groups import by_frequency, calibration_changes, with_verdicts
+from calibrant.recalibrate.changes import DRAWS
+from calibrant.results.groups import (
+    GroupChange,
+    GroupedChanges,
+    MarginalChange,
+    ResampledChange,
+    label_of,
+)
+from calibrant.seeds import Seed
+from calibrant.verbs._class_parts import Labelled, labelled_scores
+from calibrant.verbs._mending import Mending
+from calibrant.verbs._methods import (
+    FEW_GROUPS,
+    FREQUENCY,
+    class_counts,
+    counts_of,
+    members_of,
+    named_groups_of,
+)
+from calibrant.verbs._refitting import refitted
+from calibrant.verbs._sources import Progress
+from calibrant.verbs.measuring import Columns
+
+
+def group_changes(
+    source: Any,
+    model: SavedRecalibrator | str | os.PathLike[str],
+    *,
+    group: str | Mapping[str, str] | None = None,
+    groups: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    dev: Any = None,
+    draws: int = DRAWS,
+    level: float = 0.95,
+    seed: Seed = 0,
+    columns: Columns | None = None,
+    progress: Progress | None = None,
+) -> GroupedChanges:
+    """Measure each group of classes before and after recalibration, on the same scores.
+
+    Parameters
+    ----------
+    source
+        A long prediction table with classes (see `calibrant.io.open_predictions`) of at most 10^7 scores, on
+        which the recalibrator was not fitted.
+    model
+        A recalibrator of such tables, or the file it was saved in.
+    group
+        ``"frequency"``: ``groups`` groups of similarly frequent classes. Or the group of each class: a
+        mapping of names, or the path of a file (`calibrant.io.read_class_table`). None: the groups that the
+        recalibrator has maps for.
+    groups
+        Groups by frequency asked for, 5 if not given; there can be fewer.
+    counts
+        How often each class occurs, for groups by frequency and for the shares of groups: a mapping, or a
+        file as for ``group``. None: counted in this table.
+    dev
+        The table on which the recalibrator was fitted. It is resampled, and the intervals of the changes
+        include the sampling error of the map. None: they treat the map as fixed.
+    draws
+        Resamples of dev, at least 20.
+    level
+        Of all intervals.
+    seed
+        Of the resamples, and of the sign flips behind the paired intervals.
+    columns, progress
+        As in `calibrant.verbs.measure`.
+
+    Returns
+    -------
+    GroupedChanges
+        Verdicts are adjusted together by Holm's method, for the total and all groups.
+
+    Raises
+    ------
+    InputError
+        The table or the recalibrator has no classes, or there are no groups.
+
+    References
+    ----------
+    M. Kranzlein, N. F. Liu and N. Schneider (2021), Making heads and tails of models with marginal
+    calibration for sparse tagsets, Findings of EMNLP 2021, table 1.
+
+    Examples
+    --------
+    >>> from calibrant.data import tag_counts, tagger_predictions
+    >>> from calibrant.verbs import fit
+    >>> asked = {"group": "frequency", "groups": 2, "counts": tag_counts()}
+    >>> model = fit(tagger_predictions("dev"), method="histogram", **asked)
+    >>> found = group_changes(tagger_predictions(), model, counts=tag_counts())
+    >>> [(len(group.classes), round(group.share, 2)) for group in found.groups]
+    [(7, 0.54), (42, 0.46)]
+    """
+    saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
+    named = columns or Columns()
+    table, again = named.open(source), None if dev is None else named.open(dev)
+    return changes_by_group(
+        table,
+        saved,
+        again,
+        Grouping(group, groups, counts),
+        draws=draws,
+        level=level,
+        seed=seed,
+        progress=progress,
+    )[0]
+
+
+class Grouping(NamedTuple):
+    """Which groups of classes are measured."""
+
+    group: str | Mapping[str, str] | None = None
+    groups: int | None = None
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None
+
+
+def changes_by_group(
+    table: Predictions,
+    saved: SavedRecalibrator,
+    dev: Predictions | None,
+    grouping: Grouping,
+    *,
+    draws: int = DRAWS,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
+    """Return what `group_changes` does, and the changes behind it if dev was resampled."""
+    mending = Mending(saved, table)
+    if saved.view != "classes":
+        raise InputError("there are no groups of classes", "give a long table with classes", code="event")
+    found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
+    if not isinstance(found, Labelled):
+        message = "groups are not measured in tables of more than 10^7 scores"
+        raise InputError(message, "leave some of its rows out", code="parameter", file=table.name)
+    counts = grouping.counts
+    known = class_counts(found, table.classes) if counts is None else counts_of(counts)
+    members = _groups(saved, grouping.group, grouping.groups, known)
+    resampled: tuple[ResampledChange, ...] = ()
+    if dev is not None:
+        resampled = refitted(
+            saved,
+            dev,
+            table,
+            members,
+            class_mean=False,
+            draws=draws,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+        changes = tuple(each.change for each in resampled)
+    else:
+        changes = calibration_changes(
+            found.label,
+            found.score,
+            mending(found.score.astype("float64", copy=False), found.code),
+            found.code if found.code is not None else (),
+            members,
+            names=table.classes,
+            sample_weight=found.weight,
+            clusters=found.unit,
+            threshold=saved.threshold or table.threshold or 0.0,
+            class_mean=False,
+            level=level,
+            seed=seed,
+        )
+    whole, *parts = with_verdicts(changes)
+    total = max(1, sum(known.values()))
+    made = GroupedChanges(
+        whole,
+        tuple(
+            GroupChange(
+                label=label_of(names),
+                classes=tuple(names),
+                share=sum(known.get(name, 0) for name in names) / total,
+                **{key: getattr(change, key) for key in MarginalChange.__struct_fields__},
+            )
+            for names, change in zip(named_groups(members).values(), parts, strict=True)
+        ),
+    )
+    return made, resampled
+
+
+def has_groups(saved: SavedRecalibrator) -> bool:
+    """Whether a recalibrator has maps for groups of classes."""
+    return getattr(saved.recalibrator, "groups", None) is not None
+
+
+def _groups(
+    saved: SavedRecalibrator,
+    group: str | Mapping[str, str] | None,
+    groups: int | None,
+    counts: Mapping[str, int],
+) -> Groups:
+    if group is None:
+        found: Groups | None = getattr(saved.recalibrator, "groups", None)
+        if found is None:
+            message = "the recalibrator has no groups of classes"
+            raise InputError(message, "say which to measure (--group frequency)", code="parameter")
+        return found
+    homes, _ = named_groups_of(group)
+    if homes == FREQUENCY:
+        return by_frequency(counts, FEW_GROUPS if groups is None else groups)
+    if isinstance(homes, str):
+        hint = "give frequency, or a file with a class and its group a line"
+        raise InputError(f"{homes!r} is no grouping to measure by", hint, code="parameter")
+    return members_of(homes)

@@ -1,0 +1,281 @@
+"""Measure a prediction table: the one core of the command line, the report and the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from calibrant import __version__
+from calibrant._parallel import check_threads
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions, load_tally, open_predictions
+from calibrant.io._log_rows import Normalise
+from calibrant.io.predictions import Engine, Form, Gold
+from calibrant.io.saved import tally_event
+from calibrant.metrics.tally import Tally
+from calibrant.records import Quantity
+from calibrant.results.measured import ClassMean, Measured, Recipe
+from calibrant.results.measurement import Measurement
+from calibrant.seeds import Seed
+from calibrant.verbs._events import CLASS, asked_events, asked_names
+from calibrant.verbs._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.verbs._sources import EventSource, Progress, event_sources
+
+if TYPE_CHECKING:
+    from calibrant.posterior.queries import Query
+
+QUERY = "a query"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How to read a table: names of columns that `calibrant.io.open_predictions` expects otherwise.
+
+    ``normalise`` and ``gold`` are for logs, ``engine`` for Parquet files, as it has them.
+    """
+
+    form: Form | None = None
+    score: str | None = None
+    label: str | None = None
+    class_column: str | None = None
+    cluster: str | None = None
+    item: str | None = None
+    weight: str | None = None
+    normalise: Normalise = "none"
+    gold: Gold = None
+    engine: Engine = "kernel"
+
+    def open(self, source: Any) -> Predictions:
+        """Open a table with these names; one that is open already stays as it is."""
+        if isinstance(source, Predictions):
+            return source
+        return open_predictions(
+            source,
+            form=self.form,
+            score=self.score,
+            label=self.label,
+            class_column=self.class_column,
+            cluster=self.cluster,
+            item=self.item,
+            weight=self.weight,
+            normalise=self.normalise,
+            gold=self.gold,
+            engine=self.engine,
+        )
+
+
+def measure(
+    source: Any,
+    *,
+    event: str | Sequence[str] | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    smooth: bool = False,
+    exact: bool = False,
+    columns: Columns | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Measured:
+    """Measure the calibration of the predictions in a table, or of a tagger's for a query.
+
+    Parameters
+    ----------
+    source
+        Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
+        (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.posterior.queries.Query`, whose
+        clusters are the units of intervals and tests.
+    event
+        One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
+        ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
+        classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one event.
+    bin_size, bin_count
+        Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
+        given.
+    ece_bins
+        Equal-width bins of the ECE.
+    level
+        Nominal coverage of every interval, between 0 and 1.
+    interval
+        ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
+        `calibrant.metrics.intervals.calibration_interval`.
+    samples
+        Draws of the last two.
+    seed
+        Seed of everything that is drawn.
+    smooth
+        Also compute the smooth calibration error and its noise floor, which takes a second or so an event.
+    exact
+        Make exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
+        tallied on a fine grid in one pass.
+    columns
+        Names of columns that are called otherwise.
+    threads
+        Threads to use; None for all processors. Results do not depend on it.
+    progress
+        Called now and then with a stage, the work done and the whole work (or None).
+    command
+        The command line to record.
+
+    Returns
+    -------
+    Measured
+        A `Measurement` for each event.
+
+    Raises
+    ------
+    InputError
+        The table or a setting cannot be used; the error names file, row and column.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = measure(predictions("dated", "naive-bayes"))
+    >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
+    (6004, True)
+    """
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    asked = asked_names(event)
+    sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
+    return measured(sources, recipe, asked, settings, progress)
+
+
+def read(
+    source: Any,
+    asked: Sequence[str] | None,
+    settings: Settings,
+    exact: bool,
+    columns: Columns | None,
+    threads: int | None,
+    progress: Progress | None,
+    command: str | None,
+    *,
+    items: bool = False,
+) -> tuple[list[EventSource], Recipe]:
+    """Check the settings, read the table, and return a source for each event and the recipe."""
+    settings.check()
+    check_threads(threads)
+    if _is_query(source):
+        from calibrant.verbs._query_source import query_source
+
+        _check_event(source.event, QUERY, "query", asked, columns)
+        recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
+        return [query_source(source, exact=exact, threads=threads)], recipe
+    tally = _tally(source, asked)
+    if tally is not None:
+        name, event, found = tally
+        _check_tally(found, name, event, asked, exact, columns)
+        return [EventSource(event, found, threads)], _recipe_of(found, name, command)
+    predictions = (columns or Columns()).open(source)
+    check_model(predictions)
+    events = asked_events(asked, predictions)
+    sources, rows = event_sources(
+        predictions, events, exact=exact, items=items, threads=threads, progress=progress
+    )
+    recipe = Recipe(
+        file=predictions.name,
+        form=predictions.form,
+        rows=rows if predictions.rows is None else predictions.rows,
+        classes=list(predictions.classes) if predictions.has_classes else None,
+        threshold=predictions.threshold,
+        version=__version__,
+        command=command,
+        notes=() if predictions.log is None else tuple(predictions.log.notes),
+    )
+    return sources, recipe
+
+
+def check_model(predictions: Predictions) -> None:
+    """Raise where a log is of several models: together they are no model."""
+    if predictions.log is not None:
+        predictions.log.check_one_model()
+
+
+def measured(
+    sources: Sequence[EventSource],
+    recipe: Recipe,
+    asked: Sequence[str] | None,
+    settings: Settings,
+    progress: Progress | None = None,
+) -> Measured:
+    """Measure each event; with ``classwise`` among those asked for (or by default), also the mean."""
+    measurements = []
+    for done, each in enumerate(sources):
+        if progress is not None:
+            progress("measuring", done, len(sources))
+        bins = bins_of(each, settings, several=len(sources) > 1)
+        measurements.append(measurement_of(each, settings, *bins, partial=recipe.threshold is not None))
+    return together(recipe, measurements, asked)
+
+
+def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
+    """Put the measurements of a table together, with the mean over classes where each was asked for."""
+    found = any(each.event.startswith(CLASS) for each in measurements)
+    classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
+    return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
+
+
+def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
+    """Average the errors of the classes: signed, then the root."""
+    classes = [each for each in measurements if each.event.startswith(CLASS)]
+    signed = [each.debiased_mse.estimate for each in classes]
+    known = [each for each in signed if each is not None]
+    debiased = sum(known) / len(known) if len(known) == len(classes) else None
+    reason = next((each.debiased_mse.reason for each in classes if each.debiased_mse.estimate is None), None)
+    return ClassMean(
+        classes=len(classes),
+        debiased_mse=Quantity(debiased, reason=reason),
+        calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
+        rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
+        ece=sum(each.ece for each in classes) / len(classes),
+    )
+
+
+def _is_query(source: Any) -> TypeGuard[Query]:
+    """Whether this is a query. Posteriors are not loaded to ask: without them there is none."""
+    queries = sys.modules.get("calibrant.posterior.queries")
+    return queries is not None and isinstance(source, queries.Query)
+
+
+def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
+    """Name, event and content of a source that is a tally, saved or in memory; None for a table."""
+    if isinstance(source, Tally):
+        return "a tally", asked[0] if asked else "binary", source
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    event = tally_event(source)
+    return None if event is None else (os.fspath(source), event, load_tally(source))
+
+
+def _check_tally(
+    tally: Tally, name: str, event: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
+) -> None:
+    """Raise where something is asked for that only the table could give."""
+    _check_event(event, name, "tally", asked, columns)
+    if exact and tally.kind != "exact":
+        message = "the scores were summed on a fixed grid, so there are no exact bins"
+        raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
+
+
+def _check_event(
+    event: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
+) -> None:
+    """Raise where another event than that of a tally or a query is asked for, or columns are named."""
+    if asked and list(asked) != [event]:
+        message = f"this is the {kind} of event {event}, not of {', '.join(asked)}"
+        raise InputError(message, "leave the event out", code="event", file=name)
+    if columns is not None and columns != Columns():
+        message = f"a {kind} has no columns to name"
+        raise InputError(message, "leave their names out", code="column", file=name)
+
+
+def _recipe_of(tally: Tally, name: str, command: str | None) -> Recipe:
+    return Recipe(name, "tally", tally.total_n, None, None, __version__, command)

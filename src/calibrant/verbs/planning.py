@@ -1,0 +1,88 @@
+"""How many labels are needed, with a pilot's predictions to plan by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics.planning import labels_needed
+from calibrant.results.intervals import LabelPlan
+from calibrant.verbs._events import asked_events
+from calibrant.verbs._sources import event_sources
+from calibrant.verbs.measuring import Columns
+
+LEFT_OUT = (
+    "the pilot's pairs come in clusters, which are left out here: dependent labels must be more; "
+    "give the cluster size and the label correlation"
+)
+
+
+def plan(
+    *,
+    error: float | None = None,
+    difference: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    pilot: Any = None,
+    event: str | None = None,
+    beta: tuple[float, float] = (1.0, 1.0),
+    cluster_size: int = 1,
+    label_correlation: float = 0.0,
+    columns: Columns | None = None,
+) -> LabelPlan:
+    """Say how many labels it takes to see a calibration error, or a difference of two models' errors.
+
+    Parameters
+    ----------
+    error, difference, power, level, beta, cluster_size, label_correlation
+        As in `calibrant.metrics.planning.labels_needed`.
+    pilot
+        A prediction table of such data; only its scores are used. None: scores as from Beta(``beta``).
+    event
+        Which event of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; the first of the defaults
+        of `calibrant.verbs.measure` if not given.
+    columns
+        Names of the pilot's columns that are called otherwise.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.metrics.planning.labels_needed`, or the pilot cannot be used.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = plan(error=0.02, pilot=predictions("dated", "naive-bayes"))
+    >>> found.labels > 1000
+    True
+    """
+    scores, clustered = (None, False) if pilot is None else _scores(pilot, event, columns or Columns())
+    found = labels_needed(
+        error=error,
+        difference=difference,
+        power=power,
+        level=level,
+        scores=scores,
+        beta=beta,
+        cluster_size=cluster_size,
+        label_correlation=label_correlation,
+    )
+    if clustered and cluster_size == 1:
+        return msgspec.structs.replace(found, assumptions=(*found.assumptions, LEFT_OUT))
+    return found
+
+
+def _scores(pilot: Any, event: str | None, columns: Columns) -> tuple[Any, bool]:
+    """The scores of a pilot, and whether its pairs come in clusters."""
+    if event == "classwise":
+        raise InputError("one event is planned for", "give binary, top, class:NAME or pooled", code="event")
+    predictions = columns.open(pilot)
+    events = asked_events(None if event is None else [event], predictions)[:1]
+    source = event_sources(predictions, events)[0][0].source
+    if not isinstance(source, Pairs):
+        message = "a pilot of more than 10 million rows is not needed"
+        raise InputError(message, "take some of its rows", code="parameter", file=predictions.name)
+    return source.score, source.cluster is not None

@@ -1,0 +1,341 @@
+"""What a report shows: models measured side by side, what is drawn of them, and how they differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from calibrant._checks import Pairs
+from calibrant.exceptions import InputError
+from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
+from calibrant.metrics.curve import smooth_curve_of
+from calibrant.metrics.multiplicity import adjusted_p_values
+from calibrant.metrics.noise_floor import consistency_bars
+from calibrant.recalibrate.methods import Name
+from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
+from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
+from calibrant.results.intervals import ErrorDifference
+from calibrant.seeds import Seed
+from calibrant.verbs._events import CLASS, asked_names
+from calibrant.verbs._log_models import by_model, task_errors
+from calibrant.verbs._measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.verbs._mending import before_and_after, by_row
+from calibrant.verbs._refitting import notes_on, refitted, widened
+from calibrant.verbs._sources import EventSource, Progress
+from calibrant.verbs.comparing import difference_of, event_notes
+from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
+from calibrant.verbs.measuring import Columns, read, together
+
+CURVE_RESAMPLES = 200
+MOST_CLASSES_DRAWN = 4
+
+
+def report(
+    sources: Any,
+    *,
+    names: Sequence[str] | None = None,
+    model: SavedRecalibrator | str | os.PathLike[str] | None = None,
+    method: Name | None = None,
+    dev: Any = None,
+    group: str | Mapping[str, str] | None = None,
+    groups: int | None = None,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    event: str | Sequence[str] | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    exact: bool = False,
+    columns: Columns | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> Report:
+    """Measure one or several models and gather what a report draws of them.
+
+    Models whose tables hold the same items (by the item column, or row by row where there is none) are also
+    compared, each with each later one. Models of different events or items stand side by side without a
+    difference, and the notes say why.
+
+    Parameters
+    ----------
+    sources
+        One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
+        of several models; ``tasks`` then shows each task by task.
+    names
+        What the report calls the models; file names without their endings if not given.
+    model
+        A recalibrator, or the file it was saved in, for one table: the report shows its scores before and
+        after, and the paired difference. Without ``dev`` its interval treats the calibration map as fixed.
+    method
+        Instead of ``model``: fit a recalibrator of this method to ``dev``, with one map for all classes.
+    dev
+        The table on which the recalibrator was fitted. It is fitted again to 200 resamples of it, and the
+        intervals of the changes include the sampling error of the map; ``resampled`` holds both kinds. For
+        long tables of at most 10^7 scores.
+    group, groups, counts
+        As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
+        them, to the groups that it has maps for, if it has any.
+    event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+        As in `calibrant.verbs.measure`.
+    columns, threads, progress, command
+        As in `calibrant.verbs.measure`.
+
+    Returns
+    -------
+    Report
+        For `calibrant.pages.page`.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.measure`; the models share a name; or two tables disagree
+        about the label of an item.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = report([predictions(model="naive-bayes"), predictions(model="logistic-regression")])
+    >>> [model.name for model in found.models]
+    ['sentiment-dated-naive-bayes', 'sentiment-dated-logistic-regression']
+    >>> found.differences[0].difference.n
+    6004.0
+    """
+    sources = source_list(sources)
+    model = _fitted(model, method, dev, columns, progress)
+    for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
+        if given is not None and model is None:
+            hint = "give one (--model), or the method of one (--method)"
+            raise InputError(f"{what} is given without a recalibrator", hint, code="parameter")
+    if model is None:
+        mended = _Mended(*by_model(sources, names, columns))
+    else:
+        grouping = Grouping(group, groups, counts)
+        mended = _before_and_after(sources, names, model, dev, grouping, columns, level, seed, progress)
+    sources, names = mended.sources, mended.names
+    called = list(names) if names is not None else model_names(sources)
+    if len(called) != len(sources) or len(set(called)) < len(called):
+        message = f"{len(sources)} models have the names {', '.join(called)}"
+        raise InputError(message, "name each apart from the others: names= (--name)", code="parameter")
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
+    asked = asked_names(event)
+    models: list[ReportedModel] = []
+    read_sources: list[list[EventSource]] = []
+    for name, source in zip(called, sources, strict=True):
+        found, recipe = read(
+            source, asked, settings, exact, columns, threads, progress, command, items=len(sources) > 1
+        )
+        measurements, drawings = [], []
+        drawn = drawn_events([each.event for each in found])
+        for done, each in enumerate(found):
+            if progress is not None:
+                progress(f"measuring {name}", done, len(found))
+            special = replace(settings, smooth=each.event in drawn)
+            bins, widths = bins_of(each, settings, several=len(found) > 1)
+            partial = recipe.threshold is not None
+            measurements.append(measurement_of(each, special, bins, widths, partial=partial))
+            if each.event in drawn:
+                curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
+                drawings.append(Drawing(each.event, widths, consistency_bars(bins, level=level), curve))
+        models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
+        read_sources.append(found)
+    if model is not None:
+        read_sources = [[by_row(each) for each in found] for found in read_sources]
+    differences, unpaired = _differences(called, read_sources, level, seed, mended)
+    notes = (
+        _map_notes(mended, differences)
+        + event_notes(called, [[each.event for each in found] for found in read_sources])
+        + unpaired
+    )
+    tasks, left_out = task_errors(called, sources, level)
+    notes += left_out
+    return Report(
+        models=tuple(models),
+        differences=differences,
+        command=command,
+        notes=tuple(notes),
+        recalibrator=mended.recalibrator,
+        resampled=mended.resampled,
+        tasks=tasks,
+        groups=mended.groups,
+    )
+
+
+class _Mended(NamedTuple):
+    """The tables of a report, and what is known of the recalibrator between them, if there is one."""
+
+    sources: list[Any]
+    names: Sequence[str] | None
+    recalibrator: str | None = None
+    notes: tuple[str, ...] = ()
+    resampled: tuple[ResampledChange, ...] = ()
+    groups: GroupedChanges | None = None
+
+
+def _before_and_after(
+    sources: list[Any],
+    names: Sequence[str] | None,
+    model: SavedRecalibrator | str | os.PathLike[str],
+    dev: Any,
+    grouping: Grouping,
+    columns: Columns | None,
+    level: float,
+    seed: Seed,
+    progress: Progress | None,
+) -> _Mended:
+    """One table before and after recalibration."""
+    tables, saved, called, notes = before_and_after(sources, model, columns)
+    resampled: tuple[ResampledChange, ...] = ()
+    grouped = None
+    again = None if dev is None else (columns or Columns()).open(dev)
+    if grouping.group is not None or has_groups(saved):
+        grouped, resampled = changes_by_group(
+            tables[0], saved, again, grouping, level=level, seed=seed, progress=progress
+        )
+    elif again is not None:
+        resampled = refitted(
+            saved, again, tables[0], class_mean=False, level=level, seed=seed, progress=progress
+        )
+    if again is not None:
+        notes = notes + notes_on(resampled, again.name)
+        digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
+        if digest is not None and saved.digest is not None and digest != saved.digest:
+            notes.append(
+                f"{again.name} is not the file on which the recalibrator was fitted ({saved.source}): the "
+                "sampling error is that of a map fitted to it."
+            )
+    names = ("before", "after") if names is None else names
+    return _Mended(list(tables), names, called, tuple(notes), resampled, grouped)
+
+
+def _fitted(
+    model: SavedRecalibrator | str | os.PathLike[str] | None,
+    method: Name | None,
+    dev: Any,
+    columns: Columns | None,
+    progress: Progress | None,
+) -> SavedRecalibrator | str | os.PathLike[str] | None:
+    """The recalibrator that is given, or one fitted to dev."""
+    if method is None:
+        return model
+    if model is not None or dev is None:
+        message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
+        raise InputError(message, "give a method with the dev data (--dev) alone", code="parameter")
+    from calibrant.verbs.recalibrating import fit
+
+    return fit(dev, method=method, columns=columns, progress=progress)
+
+
+def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
+    """Notes on the recalibrator, and on the events whose intervals treat its map as fixed."""
+    fixed = [each.event for each in differences if each.difference.calibration_map == "fixed"]
+    notes = list(mended.notes)
+    if mended.recalibrator is not None and fixed:
+        of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
+        hint = "" if mended.resampled else "; give the dev set (--dev) to include it"
+        notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
+    return notes
+
+
+def source_list(sources: Any) -> list[Any]:
+    """Make a list of the sources; anything but a list or tuple is one source.
+
+    Examples
+    --------
+    >>> source_list("dev.csv"), source_list(("a.csv", "b.csv"))
+    (['dev.csv'], ['a.csv', 'b.csv'])
+    """
+    listed = list(sources) if isinstance(sources, (list, tuple)) else [sources]
+    if not listed:
+        raise InputError("there are no sources", "pass a list of tables, one a model", code="empty")
+    return listed
+
+
+def drawn_events(events: Sequence[str]) -> list[str]:
+    """Choose the events that get figures: all but the classes, or else the first few of these.
+
+    Examples
+    --------
+    >>> drawn_events(["top", "class:no", "class:yes"])
+    ['top']
+    """
+    whole = [event for event in events if not event.startswith(CLASS)]
+    return whole or list(events[:MOST_CLASSES_DRAWN])
+
+
+def _differences(
+    names: Sequence[str],
+    sources: Sequence[Sequence[EventSource]],
+    level: float,
+    seed: Seed,
+    mended: _Mended,
+) -> tuple[tuple[ModelDifference, ...], list[str]]:
+    found, notes = [], []
+    for first in range(len(names)):
+        for second in range(first + 1, len(names)):
+            others = {each.event: each for each in sources[second]}
+            for one in sources[first]:
+                if one.event not in others or one.event.startswith(CLASS):
+                    continue
+                difference = difference_of(one, others[one.event], level=level, seed=seed)
+                if isinstance(difference, str):
+                    both = f"{names[first]} and {names[second]}"
+                    notes.append(f"No difference of {both} ({one.event}): {difference}.")
+                else:
+                    difference = _of_map(difference, one, mended)
+                    found.append((one.event, names[first], names[second], difference))
+    adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
+    return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
+
+
+def _of_map(difference: ErrorDifference, before: EventSource, mended: _Mended) -> ErrorDifference:
+    """Include the sampling error of the calibration map where dev was resampled; say which it is."""
+    if mended.recalibrator is None:
+        return difference
+    difference = msgspec.structs.replace(difference, calibration_map="fixed")
+    if before.event not in ("binary", "pooled") or not isinstance(before.source, Pairs):
+        return difference
+    return widened(difference, mended.resampled, before.source)
+
+
+def model_names(sources: Sequence[Any]) -> list[str]:
+    """Name models by their files, without endings; by folders or endings too where files are called alike.
+
+    Examples
+    --------
+    >>> model_names(["a/dev.csv.gz", "b/dev.parquet"]), model_names(["nb.v2.parquet", "-"])
+    (['a/dev', 'b/dev'], ['nb.v2', 'model 2'])
+    >>> model_names(["a/dev.csv", "a/dev.parquet", "a/test.csv"])
+    ['dev.csv', 'dev.parquet', 'test']
+    """
+    paths = [
+        Path(source) if isinstance(source, (str, Path)) and str(source) != "-" else None for source in sources
+    ]
+    called = [[] if path is None else _possible_names(path) for path in paths]
+    return [
+        next((name for level, name in enumerate(own) if _unique(name, called, level)), own[-1])
+        if own
+        else f"model {place}"
+        for place, own in enumerate(called, 1)
+    ]
+
+
+def _possible_names(path: Path) -> list[str]:
+    folder, short = path.absolute().parent.name, _without_ending(path)
+    return [short, f"{folder}/{short}", path.name, f"{folder}/{path.name}"]
+
+
+def _unique(name: str, called: Sequence[Sequence[str]], level: int) -> bool:
+    return [own[level] for own in called if own].count(name) == 1
+
+
+def _without_ending(path: Path) -> str:
+    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem

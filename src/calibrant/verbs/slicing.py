@@ -1,0 +1,142 @@
+"""Where is the model miscalibrated? Errors of the slices of a prediction table, the worst first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from calibrant.exceptions import InputError
+from calibrant.io import Predictions
+from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
+from calibrant.results.slices import SliceTable, SliceTables
+from calibrant.verbs._sources import Progress
+from calibrant.verbs.figures import figure_kind, save_figure
+from calibrant.verbs.measuring import Columns
+from calibrant.verbs.tallying import tally_by
+
+
+def slices(
+    source: Any,
+    by: str | Sequence[str],
+    *,
+    event: str | None = None,
+    level: float = 0.95,
+    adjust: Adjust = "simultaneous",
+    rank: Rank = "error",
+    least: int = LEAST_PAIRS,
+    columns: Columns | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> SliceTable:
+    """Calibration errors of the slices of a prediction table, with adjusted intervals, the worst first.
+
+    Parameters
+    ----------
+    source
+        As in `calibrant.verbs.measure`; a file is read in batches, however large it is.
+    by
+        A column, or several to cross, as in `calibrant.verbs.tally_by`.
+    event
+        ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
+        ``top`` where the classes of an item are known to belong together, else ``pooled``.
+    level, adjust, rank, least
+        As in `calibrant.metrics.slice_errors`.
+    columns, threads, progress
+        As in `calibrant.verbs.measure`.
+
+    Returns
+    -------
+    SliceTable
+        A row a slice.
+
+    Raises
+    ------
+    InputError
+        As `calibrant.verbs.tally_by` and `calibrant.metrics.slice_errors`.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = slices(predictions("dated", "naive-bayes"), "item:3")
+    >>> [(row.slice, row.n, row.error.found) for row in found.slices]
+    [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
+    """
+    predictions = (columns or Columns()).open(source)
+    event = _default(predictions) if event is None else event
+    names = [by] if isinstance(by, str) else by
+    tallies = tally_by(predictions, names, event=event, threads=threads, progress=progress)
+    if progress is not None:
+        progress("measuring", 0, len(tallies))
+    found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
+    return replace(found, event=event, file=predictions.name)
+
+
+def slice_tables(
+    source: Any,
+    ways: Sequence[Sequence[str]],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    width: float | None = None,
+    most: int = 20,
+    columns: Columns | None = None,
+    command: str | None = None,
+    **settings: Any,
+) -> SliceTables:
+    """Slice a table in several ways, each a list of columns to cross, and draw the worst slices.
+
+    Parameters
+    ----------
+    source, columns
+        As in `slices`.
+    ways
+        Lists of columns, each for a table of its own, adjusted by itself.
+    output
+        A figure to write, ``.svg``, ``.pdf`` or ``.png``, of one way; None: no figure.
+    width
+        As in `calibrant.verbs.save_figure`.
+    most
+        Slices to draw.
+    command
+        The command line to record.
+    **settings
+        Other arguments of `slices`.
+
+    Raises
+    ------
+    InputError
+        As `slices`; two ways are the same, a figure is asked for several, or it cannot be written.
+
+    Examples
+    --------
+    >>> from calibrant.data import predictions
+    >>> found = slice_tables(predictions(), [["item:2"], ["item:3"]])
+    >>> [len(table.slices) for table in found.tables]
+    [2, 3]
+    """
+    twice = next((way for place, way in enumerate(ways) if way in ways[:place]), None)
+    if twice is not None:
+        hint = "slice in each way once"
+        raise InputError(f"by {', '.join(twice)} is asked for twice", hint, code="parameter")
+    if output is not None and len(ways) > 1:
+        hint = "draw one at a time"
+        raise InputError("a figure is of one way to slice", hint, code="parameter")
+    if output is not None:
+        figure_kind(output)
+    predictions = (columns or Columns()).open(source)
+    found = SliceTables(tuple(slices(predictions, way, **settings) for way in ways), command)
+    if output is not None:
+        from calibrant.plots import slice_intervals
+
+        save_figure(slice_intervals(found.tables[0], most=most), output, width=width)
+    return found
+
+
+def _default(predictions: Predictions) -> str:
+    """The event of a table where none is named."""
+    if not predictions.has_classes:
+        return "binary"
+    together = predictions.form == "wide" or predictions.has_items
+    return "top" if together and predictions.threshold is None else "pooled"

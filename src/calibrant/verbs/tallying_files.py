@@ -1,0 +1,137 @@
+"""Tally a table that lies in many files, on processes or a cluster; only the small tallies travel."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from calibrant._checks import is_list
+from calibrant.exceptions import InputError
+from calibrant.metrics.tally import Tally
+from calibrant.verbs._executors import workers_of
+from calibrant.verbs._sources import Progress
+from calibrant.verbs.measuring import Columns
+from calibrant.verbs.tallying import tally
+
+
+@dataclass(frozen=True)
+class _Tallying:
+    """How each file is tallied."""
+
+    event: str | None
+    exact: bool
+    columns: Columns | None
+    threads: int | None
+
+
+def tally_files(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    event: str | None = None,
+    exact: bool = False,
+    columns: Columns | None = None,
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    progress: Progress | None = None,
+) -> Tally:
+    """Tally each of many files where there is a free worker, and merge the tallies.
+
+    A file counts as a whole and once, even if its worker was lost and another did it again. Tallies are
+    merged in the order of the files, so that the result is the same to the last bit wherever they were made.
+
+    Parameters
+    ----------
+    paths
+        Tables of one event, as `calibrant.verbs.tally` reads them. The workers of a cluster find them
+        under the same paths.
+    event, exact, columns
+        As in `calibrant.verbs.tally`.
+    workers
+        Processes. With more than one, a script that calls this must be importable
+        (``if __name__ == "__main__":``).
+    executor
+        Instead: a `concurrent.futures.Executor`, which takes ``workers`` files at once, or the address of a
+        Dask scheduler (``tcp://...``).
+    progress
+        Called with a stage, the files done and all files.
+
+    Returns
+    -------
+    Tally
+
+    Raises
+    ------
+    InputError
+        If there is no file, one is named twice or cannot be used, or only some name clusters.
+    CalibrantError
+        If workers were lost again and again, or all of them, or the scheduler (code ``worker``).
+    MissingExtraError
+        If Dask is needed and not installed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, tempfile
+    >>> from pyarrow import parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = [f"{folder}/{day}.parquet" for day in ("monday", "tuesday")]
+    ...     for file in files:
+    ...         parquet.write_table(pa.table({"score": [0.2, 0.7], "label": [0, 1]}), file)
+    ...     tally_files(files).total_n
+    4
+    """
+    if not is_list(paths) or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise InputError(f"paths is {paths!r:.60}", "give a list of paths", code="parameter")
+    files = [os.path.abspath(path) for path in paths]
+    if not files:
+        raise InputError("there are no files", "name at least one", code="empty")
+    places = [Path(file).resolve() for file in files]
+    seen = Counter(places)
+    for place, path in zip(places, paths, strict=True):
+        if seen[place] > 1 or any(parent in seen for parent in place.parents):
+            hint = "its rows would count twice: name it once"
+            raise InputError("the file is there twice", hint, code="duplicate", file=os.fspath(path))
+    with workers_of(executor, workers) as pool:
+        threads = None if executor is None and workers == 1 else 1
+        doing = partial(_tallied, _Tallying(event, exact, columns, threads))
+        with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
+            return _merged(_counted(found, files, progress))
+
+
+def _tallied(how: _Tallying, file: str) -> Tally:
+    return tally(file, event=how.event, exact=how.exact, columns=how.columns, threads=how.threads)
+
+
+def _counted(found: Iterable[Tally], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:
+    clustered = None
+    for number, (each, file) in enumerate(zip(found, files, strict=True), 1):
+        if clustered is None:
+            clustered = each.cluster is not None
+        elif clustered != (each.cluster is not None):
+            message = (
+                f"the file names {'no clusters, unlike' if clustered else 'clusters, unlike'} {files[0]}"
+            )
+            raise InputError(message, "name clusters in all files, or in none", code="cluster", file=file)
+        yield each
+        if progress is not None:
+            progress("tallying", number, len(files))
+
+
+def _merged(tallies: Iterable[Tally]) -> Tally:
+    """Merge neighbours of equal size, as in a tree: no large tally is merged with each small one."""
+    waiting: list[tuple[int, Tally]] = []
+    for each in tallies:
+        size, merged = 1, each
+        while waiting and waiting[-1][0] == size:
+            before, other = waiting.pop()
+            size, merged = size + before, other.merge(merged)
+        waiting.append((size, merged))
+    merged = waiting.pop()[1]
+    while waiting:
+        merged = waiting.pop()[1].merge(merged)
+    return merged

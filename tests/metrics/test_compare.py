@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from calibrant._checks import Pairs, pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics.compare import _without_each, by_item, calibration_difference, error_difference
+from calibrant.metrics.debiased import debiased_squared_error
+from calibrant.metrics.residuals import residuals
+from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
+
+
+def two_models(
+    n: int, rng: np.random.Generator, slopes: tuple[float, float], *, clustered: bool = False
+) -> tuple[Pairs, Pairs]:
+    uniform, threshold, cluster = draw_uniforms(
+        n, 20 if clustered else 1, rng, label_correlation=0.3, score_correlation=0.5
+    )
+    p = beta_quantile(uniform, 1, 1)
+    first, second = (pairs(threshold < p, LogitSlope(slope)(p), clusters=cluster) for slope in slopes)
+    return first, second
+
+
+def true_error(slope: float) -> float:
+    p = (np.arange(200_000) + 0.5) / 200_000
+    return float(np.mean((LogitSlope(slope)(p) - p) ** 2))
+
+
+def test_the_estimates_are_the_debiased_errors() -> None:
+    first, second = two_models(1000, np.random.default_rng(0), (0.6, 1.0))
+    found = error_difference(first, second)
+    assert found.mse_first == pytest.approx(debiased_squared_error(first.label, first.score))
+    assert found.mse_second == pytest.approx(debiased_squared_error(second.label, second.score))
+
+
+def test_exchanging_the_models_changes_the_sign() -> None:
+    first, second = two_models(2000, np.random.default_rng(1), (0.6, 0.8))
+    one, other = error_difference(first, second), error_difference(second, first)
+    assert one.mse_difference.low is not None
+    assert one.rms_difference.low is not None
+    assert one.mse_difference.low == pytest.approx(-(other.mse_difference.high or 0.0))
+    assert one.rms_difference.low == pytest.approx(-(other.rms_difference.high or 0.0))
+    assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_leaving_one_cluster_out_is_the_estimate_of_the_rest() -> None:
+    rng = np.random.default_rng(2)
+    q = np.round(rng.random(300), 1)
+    y = rng.random(300) < q
+    cluster = rng.integers(30, size=300)
+    table = residuals(pairs(y, q, clusters=cluster), 20)
+    left_out = _without_each(table)
+    table_size = len(table.n)
+    for c in (0, 7, 29):
+        keep = cluster != c
+        rest = residuals(pairs(y[keep], q[keep], clusters=cluster[keep]), 15)
+        if len(rest.n) == table_size:
+            expected = debiased_squared_error(y[keep], q[keep], clusters=cluster[keep], bin_size=15)
+            assert left_out[c] == pytest.approx(expected, rel=1e-9)
+
+
+def test_items_are_their_own_clusters_where_none_are_named() -> None:
+    first, _ = two_models(100, np.random.default_rng(3), (1.0, 1.0))
+    assert by_item(first).cluster_count == 100
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("slopes", [(0.6, 0.8), (1.0, 1.0), (0.7, 1 / 0.7)])
+def test_the_interval_of_the_difference_covers(slopes: tuple[float, float], clustered: bool) -> None:
+    rng = np.random.default_rng(4)
+    truth = true_error(slopes[0]) - true_error(slopes[1])
+    hits = 0
+    for _ in range(100):
+        first, second = two_models(1500, rng, slopes, clustered=clustered)
+        found = error_difference(first, second)
+        assert found.mse_difference.low is not None
+        assert found.mse_difference.high is not None
+        hits += found.mse_difference.low <= truth <= found.mse_difference.high
+    assert hits >= 88
+
+
+def test_the_statement_on_root_errors_is_conservative() -> None:
+    rng = np.random.default_rng(5)
+    truth = true_error(0.6) ** 0.5 - true_error(0.8) ** 0.5
+    ratio = (true_error(0.8) / true_error(0.6)) ** 0.5 - 1
+    for _ in range(40):
+        found = error_difference(*two_models(3000, rng, (0.6, 0.8)))
+        assert found.rms_difference.low is not None
+        assert found.rms_difference.high is not None
+        assert found.relative_change.low is not None
+        assert found.relative_change.high is not None
+        assert found.rms_difference.low - 0.005 <= truth <= found.rms_difference.high + 0.005
+        assert found.relative_change.low - 0.05 <= ratio <= found.relative_change.high + 0.05
+
+
+def test_pairing_makes_the_interval_of_similar_models_narrow() -> None:
+    first, second = two_models(5000, np.random.default_rng(6), (0.6, 0.62))
+    found = error_difference(first, second)
+    shuffled = np.random.default_rng(0).permutation(5000)
+    apart = Pairs(second.score[shuffled], second.outcome[shuffled])
+    unpaired = error_difference(first, apart)
+    assert _width(found) < 0.3 * _width(unpaired)
+
+
+def _width(found: Any) -> float:
+    return float(found.mse_difference.high - found.mse_difference.low)
+
+
+def test_a_model_compared_with_itself_does_not_differ() -> None:
+    first, _ = two_models(500, np.random.default_rng(7), (0.6, 0.6))
+    found = error_difference(first, first)
+    assert (found.mse_difference.low, found.mse_difference.high, found.p_value) == (0.0, 0.0, None)
+    assert "do not differ" in (found.reason or "")
+
+
+def test_a_first_error_that_may_be_zero_has_no_relative_change() -> None:
+    found = error_difference(*two_models(500, np.random.default_rng(8), (1.0, 0.5)))
+    assert (found.relative_change.estimate, found.relative_change.low) == (None, None)
+    assert "reaches 0" in (found.relative_change.reason or "")
+    assert found.to_json()
+
+
+def test_labels_may_depend_on_the_model() -> None:
+    rng = np.random.default_rng(9)
+    q: NDArray[np.float64] = rng.random(1000)
+    found = error_difference(pairs(rng.random(1000) < q, q), pairs(rng.random(1000) < q, q))
+    assert found.p_value is not None
+
+
+def test_one_cluster_has_no_difference_but_a_reason() -> None:
+    found = calibration_difference([0, 1], [0.1, 0.9], [0.2, 0.8], clusters=["a", "a"])
+    assert found.mse_difference.estimate is None
+    assert "two clusters" in (found.mse_difference.reason or "")
+
+
+def test_other_items_are_refused() -> None:
+    with pytest.raises(InputError, match="same items"):
+        error_difference(pairs([0, 1], [0.1, 0.9]), pairs([1], [0.9]))
+    with pytest.raises(InputError, match="clusters differ"):
+        error_difference(pairs([0, 1], [0.1, 0.9], clusters=[0, 1]), pairs([0, 1], [0.1, 0.9]))
+
+
+def test_equal_seeds_give_equal_results() -> None:
+    first, second = two_models(500, np.random.default_rng(10), (0.6, 0.9))
+    assert error_difference(first, second, seed=3) == error_difference(first, second, seed=3)

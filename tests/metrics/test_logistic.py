@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from calibrant._checks import Pairs, pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics.logistic import (
+    calibration_in_the_large,
+    calibration_in_the_large_of,
+    cox_calibration,
+    cox_calibration_of,
+)
+from calibrant.metrics.tails import quantile
+from calibrant.metrics.tally import Tally
+
+Floats = NDArray[np.float64]
+
+
+def sample(n: int, seed: int = 0, *, weights: bool = False, clusters: int = 0) -> Pairs:
+    """Labels whose logit is 0.3 + 0.7 logit(q)."""
+    rng = np.random.default_rng(seed)
+    q = rng.beta(0.8, 1.5, n).clip(1e-6, 1 - 1e-6)
+    return pairs(
+        rng.random(n) < expit(0.3 + 0.7 * logit(q)),
+        q,
+        sample_weight=rng.exponential(size=n) if weights else None,
+        clusters=rng.integers(clusters, size=n) if clusters else None,
+    )
+
+
+def reference(source: Pairs, design: Floats, offset: Floats) -> tuple[Floats, Floats]:
+    """Estimates by a general optimiser, and the sandwich covariance from the definition, pair by pair."""
+    y = source.label.astype(float)
+    w = np.ones(len(y)) if source.weight is None else source.weight
+
+    def loss(beta: Floats) -> float:
+        eta = design @ beta + offset
+        return float(np.sum(w * (np.logaddexp(0, eta) - y * eta)))
+
+    beta = minimize(loss, np.zeros(design.shape[1]), method="BFGS", options={"gtol": 1e-9}).x
+    p = expit(design @ beta + offset)
+    bread = np.linalg.inv((design * (w * p * (1 - p))[:, None]).T @ design)
+    each = design * (w * (y - p))[:, None]
+    if source.cluster is None:
+        meat = each.T @ each
+    else:
+        count = source.cluster_count
+        sums = np.array([each[source.cluster == c].sum(axis=0) for c in range(count)])
+        meat = sums.T @ sums * count / (count - 1)
+    return beta, bread @ meat @ bread
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("clusters", [0, 40])
+def test_intercept_and_slope_are_those_of_a_logistic_regression(weights: bool, clusters: int) -> None:
+    source = sample(800, weights=weights, clusters=clusters)
+    design = np.stack([np.ones(800), logit(source.score)], axis=1)
+    beta, covariance = reference(source, design, np.zeros(800))
+    record = cox_calibration_of(source)
+    assert record.intercept.estimate == pytest.approx(beta[0], abs=1e-5)
+    assert record.slope.estimate == pytest.approx(beta[1], abs=1e-5)
+    assert record.intercept.standard_error == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-4)
+    assert record.slope.standard_error == pytest.approx(np.sqrt(covariance[1, 1]), rel=1e-4)
+    assert record.covariance == pytest.approx(covariance[0, 1], rel=1e-3)
+    assert record.clusters == (clusters or None)
+
+
+def test_estimates_solve_the_score_equations_where_nearly_all_scores_are_tiny() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(-9, 4, 20_000).clip(-60, 30)
+    source = pairs(rng.random(len(x)) < expit(0.5 + 0.8 * x), expit(x))
+    found = cox_calibration_of(source)
+    assert found.intercept.estimate is not None
+    assert found.slope.estimate is not None
+    x = logit(source.score)
+    residual = source.label - expit(found.intercept.estimate + found.slope.estimate * x)
+    assert residual.sum() == pytest.approx(0, abs=1e-9)
+    assert (residual * x).sum() == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("clusters", [0, 40])
+def test_the_intercept_in_the_large_is_that_of_a_logistic_regression_with_slope_one(
+    weights: bool, clusters: int
+) -> None:
+    source = sample(800, weights=weights, clusters=clusters)
+    beta, covariance = reference(source, np.ones((800, 1)), logit(source.score))
+    record = calibration_in_the_large_of(source)
+    assert record.intercept.estimate == pytest.approx(beta[0], abs=1e-5)
+    assert record.intercept.standard_error == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-4)
+    w = np.ones(800) if source.weight is None else source.weight
+    residual = source.label - source.score
+    assert record.difference.estimate == pytest.approx(np.average(residual, weights=w), abs=1e-14)
+    assert record.base_rate - record.mean_score == pytest.approx(record.difference.estimate, abs=1e-14)
+
+
+def test_the_error_of_the_difference_is_that_of_a_mean() -> None:
+    source = sample(500)
+    residual = source.label - source.score
+    record = calibration_in_the_large_of(source)
+    assert record.difference.standard_error == pytest.approx(residual.std(ddof=1) / np.sqrt(500), rel=1e-12)
+
+
+def test_intervals_cover_clustered_estimates() -> None:
+    rng = np.random.default_rng(0)
+    cluster = np.repeat(np.arange(50), 10)
+    hits = {"difference": 0, "slope": 0}
+    for _ in range(400):
+        q = rng.beta(2, 2, 500)
+        shared = np.where(rng.random(50) < 0.5, 1, 0)[cluster] == 1
+        uniform = np.where(shared, rng.random(50)[cluster], rng.random(500))
+        y = uniform < q
+        large = calibration_in_the_large(y, q, clusters=cluster).difference
+        slope = cox_calibration(y, q, clusters=cluster).slope
+        for name, estimate, truth in (("difference", large, 0.0), ("slope", slope, 1.0)):
+            assert estimate.low is not None
+            assert estimate.high is not None
+            hits[name] += estimate.low <= truth <= estimate.high
+    assert all(0.91 < hit / 400 < 0.985 for hit in hits.values())
+
+
+@pytest.mark.parametrize("clusters", [0, 30])
+def test_a_compressed_tally_gives_the_same_estimates(clusters: int) -> None:
+    source = sample(20_000, clusters=clusters)
+    exact, compressed = (
+        cox_calibration_of(Tally.from_pairs(source, exact=exact)).to_dict() for exact in (True, False)
+    )
+    for name in ("intercept", "slope"):
+        assert compressed[name]["estimate"] == pytest.approx(exact[name]["estimate"], abs=1e-5)
+        assert compressed[name]["standard_error"] == pytest.approx(exact[name]["standard_error"], rel=1e-4)
+
+
+def test_scores_of_zero_and_one_are_left_out_and_counted() -> None:
+    inner = sample(200)
+    q = np.concatenate([inner.score, [0.0, 0.0, 1.0, 1.0]])
+    y = np.concatenate([inner.label, [0, 1, 1, 0]])
+    record = cox_calibration(y, q)
+    assert (record.left_out, record.left_out_wrong) == (4, 2)
+    assert record.slope == cox_calibration_of(inner).slope
+    assert calibration_in_the_large(y, q).left_out == 4
+
+
+@pytest.mark.parametrize(
+    ("y", "q", "reason"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "separates"),
+        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9], "separates"),
+        ([0, 0, 1, 1], [0.1, 0.5, 0.5, 0.9], "separates"),
+        ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3], "all scores are equal"),
+        ([0, 0, 0], [0.1, 0.2, 0.3], "only one class"),
+        ([0, 1], [0.0, 1.0], "strictly between"),
+    ],
+)
+def test_slopes_that_do_not_exist_are_null_with_a_reason(y: list[int], q: list[float], reason: str) -> None:
+    record = cox_calibration(y, q)
+    assert record.slope.estimate is None
+    assert reason in (record.slope.reason or "")
+    assert record.to_dict()["intercept"]["estimate"] is None
+
+
+def test_one_class_is_calibrated_in_the_large_by_difference_alone() -> None:
+    record = calibration_in_the_large([0, 0], [0.2, 0.4])
+    assert record.difference.estimate == pytest.approx(-0.3)
+    assert record.intercept.estimate is None
+    assert "only one class" in (record.intercept.reason or "")
+
+
+def test_one_cluster_has_estimates_and_no_interval() -> None:
+    source = sample(100)
+    one = np.zeros(100, int)
+    large = calibration_in_the_large(source.label, source.score, clusters=one)
+    cox = cox_calibration(source.label, source.score, clusters=one)
+    assert large.difference.low is None
+    assert "one cluster" in (large.difference.reason or "")
+    assert cox.slope.estimate is not None
+    assert cox.slope.low is None
+    assert "one cluster" in (cox.slope.reason or "")
+
+
+def test_one_pair_has_a_difference_and_no_interval() -> None:
+    record = calibration_in_the_large([1], [0.3])
+    assert record.difference.estimate == pytest.approx(0.7)
+    assert record.difference.reason == "there is one pair"
+
+
+def test_extreme_logits_converge() -> None:
+    q = np.array([1e-300, 1e-30, 0.2, 0.5, 0.8, 1 - 1e-15])
+    record = cox_calibration([1, 0, 0, 1, 0, 1], q)
+    assert record.slope.estimate is not None
+    assert np.isfinite(record.slope.estimate)
+
+
+def test_few_clusters_take_quantiles_of_t() -> None:
+    assert quantile(0.95, 0) == pytest.approx(1.959964, abs=1e-6)
+    assert quantile(0.95, 10) == pytest.approx(2.262157, abs=1e-6)
+
+
+def test_a_level_outside_zero_and_one_is_refused() -> None:
+    with pytest.raises(InputError, match="level"):
+        cox_calibration([0, 1], [0.2, 0.9], level=95)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_that_add_up_in_every_cluster_are_calibrated_in_the_large(kind: type) -> None:
+    rng = np.random.default_rng(2)
+    prob: NDArray[np.floating[Any]] = rng.dirichlet(np.full(17, 0.2), 3000).astype(kind)
+    label = np.eye(17)[rng.integers(17, size=3000)]
+    sentence = np.repeat(rng.integers(200, size=3000), 17)
+    found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
+    for value in (found.difference, found.intercept):
+        assert (value.estimate, value.standard_error, value.low, value.high) == (0, 0, 0, 0)
+    assert "0 for any model" in (found.difference.warning or "")
+    label[5] = 0  # a gold class that the model has not
+    found = calibration_in_the_large(label.ravel(), prob.ravel(), clusters=sentence)
+    assert found.difference.estimate == pytest.approx(-1 / label.size, rel=1e-3)
+    assert found.difference.warning is None
+
+
+def test_tiny_scores_without_events_do_not_add_up() -> None:
+    found = calibration_in_the_large([0] * 40, [1e-9] * 40, clusters=[0, 1] * 20)
+    assert found.difference.estimate == pytest.approx(-1e-9)
+    assert found.intercept.reason == "only one class occurs among the scores that have a logit"

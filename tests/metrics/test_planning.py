@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant._checks import pairs
+from calibrant.exceptions import InputError
+from calibrant.metrics.compare import error_difference
+from calibrant.metrics.intervals import error_interval
+from calibrant.metrics.planning import LARGEST, labels_needed
+from calibrant.synthetic import draw_uniforms
+
+REPLICATIONS = 250
+
+
+def drawn_power(n: int, error: float, *, cluster_size: int = 1, label_correlation: float = 0.0) -> float:
+    """Share of intervals that exclude 0 when every score between 0.2 and 0.8 is off by ``error``."""
+    rng = np.random.default_rng(0)
+    seen = 0
+    for _ in range(REPLICATIONS):
+        uniform, threshold, cluster = draw_uniforms(
+            n, cluster_size, rng, label_correlation=label_correlation, score_correlation=0.0
+        )
+        q = 0.2 + 0.6 * uniform
+        low = error_interval(pairs(threshold < q + np.where(q < 0.5, error, -error), q, clusters=cluster)).low
+        seen += low is not None and low > 0
+    return seen / REPLICATIONS
+
+
+@pytest.mark.parametrize("dependence", [{}, {"cluster_size": 10, "label_correlation": 0.3}])
+def test_the_planned_labels_give_the_wanted_power(dependence: dict[str, Any]) -> None:
+    pilot = np.linspace(0.2, 0.8, 1001)
+    plan = labels_needed(error=0.1, power=0.8, scores=pilot, **dependence)
+    assert plan.labels is not None
+    assert drawn_power(plan.labels, 0.1, **dependence) == pytest.approx(0.8, abs=0.1)
+
+
+def test_the_planned_labels_show_a_difference() -> None:
+    pilot = np.linspace(0.2, 0.8, 1001)
+    plan = labels_needed(error=0.15, difference=0.1, scores=pilot)
+    assert plan.labels is not None
+    rng = np.random.default_rng(1)
+    seen = 0
+    for _ in range(REPLICATIONS):
+        p = 0.2 + 0.6 * rng.random(plan.labels)
+        y = rng.random(plan.labels) < p
+        sign, other = (rng.choice([-1, 1], 4)[(p * 5).astype(int) - 1] for _ in range(2))
+        found = error_difference(pairs(y, p + 0.15 * sign), pairs(y, p + 0.05 * other), seed=0)
+        seen += found.mse_difference.low is not None and found.mse_difference.low > 0
+    assert seen / REPLICATIONS > 0.65
+
+
+def test_smaller_goals_need_more_labels() -> None:
+    labels = [labels_needed(error=error).labels or 0 for error in (0.02, 0.05, 0.1)]
+    assert labels[0] > labels[1] > labels[2]
+    assert (labels_needed(error=0.05, power=0.9).labels or 0) > labels[1]
+    assert (labels_needed(error=0.05, level=0.99).labels or 0) > labels[1]
+
+
+def test_fewer_labels_would_not_do() -> None:
+    pilot = np.linspace(0.2, 0.8, 1001)
+    plan = labels_needed(error=0.1, power=0.8, scores=pilot)
+    assert plan.labels is not None
+    assert drawn_power(plan.labels // 2, 0.1) < 0.65
+
+
+def test_a_small_error_needs_fewer_labels_than_the_design_effect_says() -> None:
+    dependence: dict[str, Any] = {"cluster_size": 10, "label_correlation": 0.2}
+    pilot = np.linspace(0.2, 0.8, 1001)
+    alone, plan = (
+        labels_needed(error=0.05, scores=pilot),
+        labels_needed(error=0.05, scores=pilot, **dependence),
+    )
+    assert alone.labels is not None
+    assert plan.labels is not None
+    assert alone.labels < plan.labels < 1.3 * alone.labels
+    assert plan.design_effect == pytest.approx(2.8)
+    assert any("less than the design effect" in sentence for sentence in plan.assumptions)
+    assert drawn_power(plan.labels, 0.05, **dependence) == pytest.approx(0.8, abs=0.08)
+
+
+def test_clusters_are_whole() -> None:
+    plan = labels_needed(error=0.05, cluster_size=30, label_correlation=0.2)
+    assert plan.labels is not None
+    assert plan.labels % 30 == 0
+    assert plan.clusters == plan.labels // 30
+    assert plan.design_effect == pytest.approx(6.8)
+
+
+def test_a_pilot_of_the_assumed_scores_gives_the_same_plan() -> None:
+    pilot = np.random.default_rng(0).beta(2, 3, 200_000)
+    from_pilot, assumed = labels_needed(error=0.05, scores=pilot), labels_needed(error=0.05, beta=(2, 3))
+    assert from_pilot.labels == pytest.approx(assumed.labels, rel=0.02)
+
+
+def test_the_assumptions_are_written_down() -> None:
+    plan = labels_needed(difference=0.01)
+    assert plan.error == 0.05
+    assert any("0.05" in sentence for sentence in plan.assumptions)
+    assert plan.to_dict()["goal"] == "difference"
+
+
+def test_a_hopeless_goal_has_no_number_but_a_reason() -> None:
+    plan = labels_needed(error=1e-5)
+    assert plan.labels is None
+    assert f"{LARGEST:,}" in (plan.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({}, "no goal"),
+        ({"error": 2.0}, "error"),
+        ({"error": 0.0}, "error is 0.0: give a number between 0 and 1, such as 0.02"),
+        ({"difference": 0}, "difference is 0: .* such as 0.02"),
+        ({"error": 0.02, "difference": 0.05}, "larger error"),
+        ({"error": 0.1, "label_correlation": 2.0}, "label_correlation"),
+        ({"error": 0.1, "beta": (0.0, 1.0)}, "beta"),
+        ({"error": 0.1, "scores": [0.0, 1.0]}, "0 or 1"),
+        ({"error": 0.1, "power": 1.0}, "power"),
+        ({"error": 0.1, "cluster_size": 0}, "cluster_size"),
+    ],
+)
+def test_a_bad_argument_is_named(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises(InputError, match=match):
+        labels_needed(**arguments)

@@ -1,0 +1,394 @@
+"""Errors by slice: what is adjusted holds, what is shrunken is not inflated, what is planted is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import betainc, expit, logit
+from scipy.stats import beta
+
+from calibrant.exceptions import InputError
+from calibrant.metrics import debiased_squared_error, slice_errors
+from calibrant.metrics._shrinkage import shrunken, shrunken_positive
+from calibrant.metrics._slice_errors import SignedError, SquaredError, upper_point
+from calibrant.metrics.tails import p_value_of
+from calibrant.metrics.tally import Tally
+
+QUADRATURE = np.clip(beta.ppf((np.arange(4000) + 0.5) / 4000, 0.5, 0.5), 1e-12, 1 - 1e-12)
+
+
+def tally(random: np.random.Generator, n: int, shift: float = 0.0, slope: float = 1.0) -> Tally:
+    """Pairs whose logits are off by a shift and a slope."""
+    q = np.clip(random.beta(0.5, 0.5, n), 1e-12, 1 - 1e-12)
+    return Tally.from_arrays(y_true=random.random(n) < expit(slope * logit(q) + shift), y_prob=q)
+
+
+def truth(shift: float, slope: float) -> tuple[float, float]:
+    """The signed and the squared error of such a model."""
+    gap = QUADRATURE - expit(slope * logit(QUADRATURE) + shift)
+    return float(gap.mean()), float((gap**2).mean())
+
+
+class World:
+    """Many slices, some of them bad, with their true errors."""
+
+    def __init__(self, random: np.random.Generator, sizes: list[int], bad: float, spread: float) -> None:
+        count = len(sizes)
+        chosen = random.random(count) < bad
+        shift = np.where(chosen, random.normal(0, spread, count), 0)
+        slope = np.where(chosen, np.exp(random.normal(0, 0.3, count)), 1)
+        self.tallies = {(f"{i}",): tally(random, sizes[i], shift[i], slope[i]) for i in range(count)}
+        self.truth = np.array([truth(*each) for each in zip(shift, slope, strict=True)])
+
+    def of(self, found: Any, measure: str) -> tuple[list[Any], np.ndarray[Any, Any]]:
+        """Estimates and truths of one error, row by row."""
+        column = ("signed", "squared").index(measure)
+        rows = [row for row in found.slices if row.reason is None]
+        return [getattr(row, measure) for row in rows], self.truth[[int(row.keys[0]) for row in rows], column]
+
+
+class Record:
+    """What happened in repeated worlds, for one of the two errors."""
+
+    def __init__(self) -> None:
+        self.any_miss: list[bool] = []
+        self.missed_of_found: list[float] = []
+        self.raw_bias: list[float] = []
+        self.shrunken_bias: list[float] = []
+        self.raw_loss: list[float] = []
+        self.shrunken_loss: list[float] = []
+
+    def add(self, estimates: list[Any], truths: np.ndarray[Any, Any], signed: bool) -> None:
+        def missed(each: Any, value: float) -> bool:
+            return each.low is not None and not each.low - 1e-9 <= value <= each.high + 1e-9
+
+        misses = [missed(each, value) for each, value in zip(estimates, truths, strict=True)]
+        found = [each.found for each in estimates]
+        self.any_miss.append(any(misses))
+        wrong = sum(miss and hit for miss, hit in zip(misses, found, strict=True))
+        self.missed_of_found.append(wrong / max(1, sum(found)))
+        raw = np.array([each.estimate for each in estimates])
+        shrunk = np.array([each.shrunken.estimate for each in estimates])
+        for values, bias in ((raw, self.raw_bias), (shrunk, self.shrunken_bias)):
+            place = int(np.argmax(np.abs(values) if signed else values))
+            side = np.sign(values[place]) if signed else 1
+            bias.append(float(side * (values[place] - truths[place])))
+        self.raw_loss.append(float(np.mean((raw - truths) ** 2)))
+        self.shrunken_loss.append(float(np.mean((shrunk - truths) ** 2)))
+
+
+def simulated(
+    repeats: int, sizes: list[int], bad: float, spread: float, adjust: Any, seed: int
+) -> dict[str, Record]:
+    random = np.random.default_rng(seed)
+    records = {"signed": Record(), "squared": Record()}
+    for _ in range(repeats):
+        world = World(random, sizes, bad, spread)
+        found = slice_errors(world.tallies, level=0.9, adjust=adjust)
+        for measure, record in records.items():
+            record.add(*world.of(found, measure), measure == "signed")
+    return records
+
+
+# By simulation.
+
+
+def at_most(share: float, repeats: int) -> float:
+    """What a share of repeats exceeds by chance once in a thousand times."""
+    return share + 3.1 * float(np.sqrt(share * (1 - share) / repeats))
+
+
+def test_simultaneous_intervals_hold_together() -> None:
+    records = simulated(20, [60, 150, 400] * 8, 0.3, 0.6, "simultaneous", seed=1)
+    for record in records.values():
+        assert np.mean(record.any_miss) <= at_most(0.1, 20)
+
+
+def test_of_the_slices_found_a_share_of_intervals_misses_at_most() -> None:
+    records = simulated(20, [100, 400] * 12, 0.3, 0.8, "fcr", seed=2)
+    for record in records.values():
+        assert np.mean(record.missed_of_found) <= 0.1
+
+
+def test_the_worst_slice_is_flattered_raw_and_not_when_shrunken() -> None:
+    records = simulated(25, [100, 400] * 15, 1.0, 0.3, "none", seed=3)
+    for record in records.values():
+        error = np.std(record.raw_bias) / 5
+        assert np.mean(record.raw_bias) > 3 * error
+        assert abs(np.mean(record.shrunken_bias)) < 0.4 * np.mean(record.raw_bias)
+        assert np.mean(record.shrunken_loss) < 0.9 * np.mean(record.raw_loss)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bad", [0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("adjust", ["simultaneous", "fcr"])
+def test_what_is_adjusted_holds_among_two_hundred_slices(bad: float, adjust: str) -> None:
+    records = simulated(60, [60, 150, 400, 1000] * 50, bad, 0.6, adjust, seed=4)
+    for record in records.values():
+        if adjust == "simultaneous":
+            assert np.mean(record.any_miss) <= at_most(0.1, 60)
+        error = np.std(record.missed_of_found) / 60**0.5
+        assert np.mean(record.missed_of_found) <= 0.1 + 2 * error
+        assert np.mean(record.shrunken_loss) < np.mean(record.raw_loss)
+
+
+def test_bad_slices_among_hundreds_are_found_and_come_first() -> None:
+    random = np.random.default_rng(5)
+    tallies = {(f"good {i}",): tally(random, 300) for i in range(200)}
+    tallies |= {(f"bad {i}",): tally(random, 300, shift=-1.5) for i in range(5)}
+    ways: list[tuple[Any, Any, int]] = [("simultaneous", "error", 1), ("fcr", "signed", 3)]
+    for adjust, rank, most in ways:
+        found = slice_errors(tallies, adjust=adjust, rank=rank)
+        assert {row.slice[:3] for row in found.slices[:5]} == {"bad"}
+        assert {row.slice for row in found.slices[:5]} <= {row.slice for row in found.found()}
+        assert sum(row.slice.startswith("good") for row in found.found()) <= most
+
+
+def test_clusters_widen_intervals_and_keep_calibrated_slices_from_being_found() -> None:
+    random = np.random.default_rng(6)
+    alone, clustered = {}, {}
+    for place in range(40):
+        q = np.repeat(random.uniform(0.3, 0.7, 40), 10)
+        y = np.repeat(random.random(40), 10) < q  # ten pairs share a draw
+        alone[(f"{place}",)] = Tally.from_arrays(y_true=y, y_prob=q)
+        clustered[(f"{place}",)] = Tally.from_arrays(
+            y_true=y, y_prob=q, clusters=np.repeat(np.arange(40), 10)
+        )
+    assert len(slice_errors(alone, rank="signed").found()) > 6
+    ranks: list[Any] = ["error", "signed"]
+    for rank in ranks:
+        assert len(slice_errors(clustered, rank=rank).found()) <= 1
+    assert slice_errors(clustered).slices[0].clusters == 40
+
+
+# By definition.
+
+
+def test_estimates_are_those_of_the_whole_library() -> None:
+    random = np.random.default_rng(7)
+    q = random.random(500)
+    y = random.random(500) < q**2
+    row = slice_errors({("a",): Tally.from_arrays(y_true=y, y_prob=q)}).slices[0]
+    assert row.signed.estimate == pytest.approx(q.mean() - y.mean())
+    assert row.signed.standard_error == pytest.approx(np.std(q - y, ddof=1) / 500**0.5, rel=0.1)
+    assert row.squared.estimate == pytest.approx(debiased_squared_error(y, q))
+    assert (row.n, row.positives) == (500, y.sum())
+    assert [row.mean_score, row.frequency] == pytest.approx([q.mean(), y.mean()])
+
+
+@pytest.mark.parametrize("adjust", ["simultaneous", "fcr", "none"])
+def test_levels_of_intervals_are_those_of_the_adjustment(adjust: Any) -> None:
+    random = np.random.default_rng(8)
+    tallies = {(f"{i}",): tally(random, 400, shift=0.15 * (i % 4)) for i in range(12)}
+    found = slice_errors(tallies, adjust=adjust)
+    chosen = [row for row in found.slices if row.signed.found]
+    assert 0 < len(chosen) < 12
+    level = {"simultaneous": 1 - 0.05 / 12, "fcr": 1 - 0.05 * len(chosen) / 12, "none": 0.95}[adjust]
+    for row in found.slices:
+        wanted = SignedError.of(tallies[(str(row.keys[0]),)]).interval(level)
+        given = [row.signed.low, row.signed.high]
+        if adjust == "fcr" and not row.signed.found:
+            assert given == [None, None]
+            assert row.signed.reason is not None
+        else:
+            assert given == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_an_interval_of_the_signed_error_leaves_out_zero_where_its_test_rejects(level: float) -> None:
+    random = np.random.default_rng(9)
+    for _ in range(50):
+        error = SignedError.of(tally(random, int(random.integers(30, 300)), shift=random.normal(0, 1)))
+        low, high = error.interval(level)
+        assert (low > 0 or high < 0) == (error.p_value < 1 - level)
+        assert error.mean_score - 1 <= low <= error.estimate <= high <= error.mean_score
+
+
+def test_equal_scores_get_the_binomial_test() -> None:
+    tallied = Tally.from_arrays(y_true=[1] + [0] * 39, y_prob=[0.2] * 40)
+    error = SignedError.of(tallied)
+    assert error.binomial_n == pytest.approx(40)
+    exact = 2 * betainc(39, 2, 0.8)
+    assert error.p_value == pytest.approx(exact)
+
+
+def test_the_squared_error_excludes_zero_where_half_the_level_rejects() -> None:
+    random = np.random.default_rng(10)
+    seen = set()
+    for _ in range(60):
+        error = SquaredError.of(tally(random, 300, shift=random.normal(0, 0.5)))
+        assert isinstance(error, SquaredError)
+        low, high = error.interval(0.95)
+        assert (low > 0) == (error.p_value < 0.025)
+        assert low <= max(0.0, error.moments.estimate) <= high
+        seen.add(low > 0)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("clusters", [0, 12])
+@pytest.mark.parametrize("skewness", [0.0, 0.5, 2.0])
+def test_the_upper_point_is_the_inverse_of_the_tail(skewness: float, clusters: int) -> None:
+    for level in (0.9, 0.999):
+        point = upper_point(level, skewness, clusters)
+        assert p_value_of(point, skewness, clusters) == pytest.approx((1 - level) / 2)
+
+
+def test_shrinkage_goes_to_the_mean_without_spread_and_nowhere_without_noise() -> None:
+    random = np.random.default_rng(11)
+    noise = random.normal(0, 1, 400)
+    flat = shrunken(3 + noise, np.ones(400))
+    assert flat.mean == pytest.approx(3, abs=0.15)
+    assert np.ptp(flat.estimate) < 0.5 * np.ptp(noise)
+    values = random.normal(0, 1, 50)
+    assert shrunken(values, np.full(50, 1e-8)).estimate == pytest.approx(values, abs=1e-3)
+
+
+def test_shrinkage_of_normal_truths_is_that_of_the_normal_model() -> None:
+    random = np.random.default_rng(12)
+    variance = random.uniform(0.5, 2, 2000)
+    truths = random.normal(5, 1, 2000)
+    values = truths + random.normal(0, variance**0.5)
+    found = shrunken(values, variance)
+    best = 5 + (values - 5) / (1 + variance)
+    assert found.spread == pytest.approx(1, abs=0.1)
+    assert np.mean((found.estimate - best) ** 2) < 0.01
+
+
+def test_shrinkage_of_positive_truths_is_that_of_their_distribution() -> None:
+    random = np.random.default_rng(13)
+    truths = random.gamma(0.5, 0.01, 2000)
+    slope = np.full(2000, 1e-3)
+    variance = np.full(2000, 2e-6)
+    values = truths + random.normal(0, (variance + slope * truths) ** 0.5)
+    found = shrunken_positive(values, variance, slope, np.zeros(2000))
+    assert found.mean == pytest.approx(0.005, rel=0.15)
+    assert found.spread == pytest.approx(0.5**0.5 * 0.01, rel=0.25)
+    assert (found.estimate >= 0).all()
+    best = np.argsort(-found.estimate)[:40]
+    assert abs((found.estimate - truths)[best].mean()) < 0.25 * (values - truths)[best].mean() + 5e-4
+    assert np.mean((found.estimate - truths) ** 2) < 0.85 * np.mean((values - truths) ** 2)
+
+
+def test_the_order_of_slices_changes_nothing() -> None:
+    random = np.random.default_rng(14)
+    tallies: dict[Any, Tally] = {(f"{i}", None if i % 2 else "x"): tally(random, 50) for i in range(20)}
+    turned = dict(reversed(tallies.items()))
+    assert slice_errors(tallies).to_json() == slice_errors(turned).to_json()
+
+
+# Edges.
+
+
+def test_small_slices_get_a_reason_and_do_not_count_as_comparisons() -> None:
+    random = np.random.default_rng(15)
+    tallies = {(name,): tally(random, n) for name, n in (("a", 400), ("b", 12), ("c", 1))}
+    found = slice_errors(tallies)
+    assert [row.reason for row in found.slices] == [None, "12 pairs, fewer than 30", "1 pair, fewer than 30"]
+    assert found.measured == 1
+    assert found.slices[1].signed.estimate is None
+    assert found.slices[0].signed.low == SignedError.of(tallies[("a",)]).interval(0.95)[0]
+    few = Tally.from_arrays(y_true=[0, 1] * 20, y_prob=[0.5] * 40, clusters=[1, 2] * 20)
+    assert slice_errors({("a",): few}).slices[0].reason == "2 clusters, fewer than 5"
+
+
+def test_all_slices_may_be_too_small() -> None:
+    random = np.random.default_rng(16)
+    found = slice_errors({(name,): tally(random, 9) for name in "ab"})
+    assert found.measured == 0
+    assert len(found.slices) == 2
+    assert found.signed.mean is None
+    assert found.signed.reason
+
+
+def test_few_slices_are_not_shrunken() -> None:
+    random = np.random.default_rng(17)
+    row = slice_errors({("a",): tally(random, 100)}).slices[0]
+    assert row.signed.shrunken.estimate is None
+    assert row.signed.shrunken.reason == "fewer than 4 slices were measured"
+
+
+def test_scores_of_zero_and_one_have_an_interval_that_says_little() -> None:
+    sure = Tally.from_arrays(y_true=[1] * 50, y_prob=[1.0] * 50)
+    row = slice_errors({("sure",): sure}).slices[0]
+    assert (row.signed.estimate, row.signed.p_value) == (0, 1)
+    assert row.signed.high == pytest.approx(1 - 0.025 ** (1 / 50))
+    assert row.squared.estimate is None
+    assert "score is 0 or 1" in (row.squared.reason or "")
+    wrong = Tally.from_arrays(y_true=[1] * 49 + [0], y_prob=[1.0] * 50)
+    assert slice_errors({("wrong",): wrong}).slices[0].mean_score == 1
+
+
+def test_slices_whose_items_add_up_have_no_signed_error() -> None:
+    q = np.random.default_rng(18).random(100)
+    pooled = Tally.from_arrays(
+        y_true=np.tile([1, 0], 100),
+        y_prob=np.column_stack([q, 1 - q]).ravel(),
+        clusters=np.repeat(range(100), 2),
+    )
+    row = slice_errors({("a",): pooled, ("b",): pooled}).slices[0]
+    assert row.signed.estimate is None
+    assert "add up" in (row.signed.reason or "")
+    assert row.squared.estimate is not None
+
+
+def test_rows_are_flat_and_json_is_plain() -> None:
+    random = np.random.default_rng(19)
+    found = slice_errors({("x", None): tally(random, 60)}, by=["a b", "c.d"])
+    row = found.to_rows()[0]
+    assert (row["by_a b"], row["by_c.d"], row["n"]) == ("x", "(none)", 60)
+    squared = found.slices[0].squared.estimate or 0.0
+    assert row["error"] == pytest.approx(max(0.0, squared) ** 0.5)
+    assert found.to_json().startswith('{"schema_version": 1')
+    assert found.slices[0].slice == "x, (none)"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tallies": {}}, "there are no slices"),
+        ({"tallies": {"a": None}}, "are no tuples"),
+        ({"by": ["a", "b"]}, "by has 2 values"),
+        ({"adjust": "holm"}, "adjust is 'holm'"),
+        ({"rank": "worst"}, "rank is 'worst'"),
+        ({"level": 95}, "level is 95"),
+        ({"least": 0}, "least is 0"),
+    ],
+    ids=["none", "keys", "names", "adjust", "rank", "level", "least"],
+)
+def test_bad_arguments_are_refused_by_name(change: dict[str, Any], words: str) -> None:
+    good = {"tallies": {("a",): Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7])}}
+    with pytest.raises(InputError, match=words):
+        slice_errors(**{**good, **change})
+
+
+def test_tallies_with_and_without_clusters_do_not_mix() -> None:
+    one = Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7])
+    other = Tally.from_arrays(y_true=[0, 1], y_prob=[0.2, 0.7], clusters=["a", "b"])
+    with pytest.raises(InputError, match="some tallies have clusters"):
+        slice_errors({("a",): one, ("b",): other})
+    with pytest.raises(InputError, match="different numbers of keys"):
+        slice_errors({("a",): one, ("b", "c"): one})
+
+
+def test_simultaneous_intervals_of_rare_events_hold_together() -> None:
+    z = np.linspace(-21, 7, 4001)
+    density = np.exp(-(((z + 7) / 2) ** 2) / 2)
+    gap = 1 / (1 + np.exp(-z)) - 1 / (1 + np.exp(-(0.6 * z - 2)))
+    theta = float(np.sum(density * gap**2) / density.sum())
+    random = np.random.default_rng(29)
+    held = 0
+    for _ in range(15):
+        tallies = {}
+        for key in range(12):
+            odds = random.normal(-7, 2, 2000)
+            y = random.random(2000) < 1 / (1 + np.exp(-(0.6 * odds - 2)))
+            tallies[(str(key),)] = Tally.from_arrays(y_true=y, y_prob=1 / (1 + np.exp(-odds)))
+        rows = slice_errors(tallies, by=["key"]).slices
+        for row in rows:
+            assert (row.squared.low is None) == (row.positives < 10)
+            assert row.squared.low is not None or "positives or negatives" in (row.squared.reason or "")
+        given = [row.squared for row in rows if row.squared.low is not None]
+        held += all((each.low or 0) <= theta <= (each.high or 0) for each in given)
+    assert held >= 13

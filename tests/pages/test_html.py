@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec import structs
+
+from calibrant.exceptions import InputError
+from calibrant.pages import Page, page, write
+from calibrant.results.drawing import Report
+from calibrant.verbs import report
+
+HOSTILE = '</title></script><script>alert("x")</script><img src=x onerror=alert(1)>'
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """Every element with its attributes, all text, and whether tags close what they opened."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> at {self.getpos()}")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def two_html(two_page: Page) -> str:
+    return two_page.to_html()
+
+
+@pytest.fixture(scope="module")
+def class_html(class_page: Page) -> str:
+    return class_page.to_html()
+
+
+@pytest.mark.parametrize("which", ["two_html", "class_html"])
+def test_every_tag_is_closed(which: str, request: pytest.FixtureRequest) -> None:
+    reader = Reader(request.getfixturevalue(which))
+    assert reader.faults == []
+    assert reader.open == []
+
+
+@pytest.mark.parametrize("which", ["two_html", "class_html"])
+def test_the_page_runs_nothing_and_asks_for_nothing(which: str, request: pytest.FixtureRequest) -> None:
+    html = request.getfixturevalue(which)
+    reader = Reader(html)
+    assert not {"script", "img", "iframe", "object", "embed", "form"} & {tag for tag, _ in reader.elements}
+    for tag, attributes in reader.elements:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        for name in ("src", "href", "xlink:href", "action", "srcset"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
+    style = re.search(r"<style>(.*?)</style>", html, re.DOTALL)
+    assert style is not None
+    assert not re.search(r"@import|url\(", style[1])
+
+
+def test_hostile_names_are_shown_and_not_run(class_html: str) -> None:
+    assert HOSTILE not in class_html
+    assert HOSTILE in Reader(class_html).text
+    assert "<b>VERB</b>" in Reader(class_html).text
+    assert "<b>VERB" not in class_html
+
+
+def test_identifiers_are_unique(two_html: str, class_html: str) -> None:
+    for html in (two_html, class_html):
+        identifiers = [a["id"] for _, a in Reader(html).elements if "id" in a]
+        assert len(identifiers) == len(set(identifiers))
+
+
+def test_the_page_is_far_below_a_megabyte(two_html: str, class_html: str) -> None:
+    assert len(two_html.encode()) < 500_000
+    assert len(class_html.encode()) < 500_000
+
+
+def test_the_page_is_the_same_each_time(two: Report, two_html: str) -> None:
+    assert page(two).to_html() == two_html
+
+
+def test_the_page_holds_headline_plug_in_figures_decomposition_recipe_and_command(
+    two_page: Page, two_html: str
+) -> None:
+    text = " ".join(Reader(two_html).text.split())
+    for card in two_page.sections[0].cards:
+        for part in (card.error, card.interval, card.plug_in, card.verdict):
+            assert part in text
+    for part in (
+        "the papers' CalibErr",
+        "= calibration MSE",
+        "+ refinement",
+        "− resolution",
+        "+ uncertainty",
+    ):
+        assert part in text
+    assert "calibrant report first.csv second.csv -o 'a <report>.html'" in text
+    assert "sharp − calibrated, squared errors: 0.0040, interval 0.0020 to 0.0060" in text
+    assert two_html.count("<svg") == 8  # both curves, each with consistency bars, smooth, two pairs of bars
+
+
+def test_every_number_that_is_shown_is_explained(two_page: Page, two_html: str) -> None:
+    text = " ".join(Reader(two_html).text.split())
+    for group in two_page.sections[0].numbers:
+        for row in group.rows:
+            assert " ".join(row.meaning.split()) in text
+
+
+def test_the_bin_table_holds_every_bin(two: Report, two_html: str) -> None:
+    text = Reader(two_html).text
+    for model in two.models:
+        for row in model.measured["binary"].bins:
+            assert f"{row.frequency.estimate:.4f}" in text
+
+
+def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> None:
+    measured = classes.models[0].measured
+    text = Reader(class_html).text
+    assert "Class by class" in text
+    for name in ("NOUN", "<b>VERB</b>", "$x$"):
+        assert f"{measured[f'class:{name}'].ece:.4f}" in text
+    assert measured.mean is not None
+    assert f"{measured.mean.rms_calibration_error:.4f}" in text
+
+
+def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html: str) -> None:
+    rng = np.random.default_rng(20261121)
+    score = rng.beta(0.05, 1, 3000)
+    table = pd.DataFrame({"score": score, "label": (rng.random(3000) < score).astype(int)})
+    assert "On axes of log-odds" in page(report([table], names=["skewed"])).to_html()
+    assert "On axes of log-odds" not in two_html
+
+
+def test_the_style_knows_dark_pages_and_paper(two_html: str) -> None:
+    assert "prefers-color-scheme: dark" in two_html
+    assert "@media print" in two_html
+    assert 'name="viewport"' in two_html
+
+
+def test_every_colour_of_a_figure_is_a_variable_of_the_style_in_each_theme(two_html: str) -> None:
+    used = set(re.findall(r"var\(--([a-z0-9-]+), #[0-9a-f]{6}\)", two_html))
+    style = two_html[two_html.index("<style>") : two_html.index("</style>")]
+    themes = style.split("@media")
+    for theme in [themes[0]] + [t for t in themes if t.startswith((" (prefers", " print"))]:
+        assert used <= set(re.findall(r"--([a-z0-9-]+):", theme))
+
+
+def test_a_report_is_written_whole(tmp_path: Path, one_page: Page) -> None:
+    write(tmp_path / "report.html", one_page)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == one_page.to_html()
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path, one_page: Page) -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        write(tmp_path / "no" / "report.html", one_page)
+
+
+def test_a_failure_leaves_the_old_report(
+    tmp_path: Path, one_page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**parts: object) -> str:
+        raise MemoryError
+
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr("calibrant.pages._html.render", fail)
+    with pytest.raises(MemoryError):
+        write(path, one_page)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("models", "svgs", "note"),
+    [
+        (8, 8 * 3 + 1, ""),
+        (12, 12, "Smooth curves and histograms are left out"),
+        (40, 0, "Figures are left out"),
+    ],
+)
+def test_a_page_of_many_models_stays_below_a_megabyte_and_says_what_it_leaves_out(
+    one: Report, models: int, svgs: int, note: str
+) -> None:
+    many = Report(tuple(structs.replace(one.models[0], name=f"model {number}") for number in range(models)))
+    html = page(many).to_html()
+    assert len(html.encode()) < 1_000_000
+    assert html.count("<svg") == svgs
+    assert note in html

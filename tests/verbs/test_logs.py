@@ -1,0 +1,129 @@
+"""Logs of evaluations through measuring, comparing, slicing and reporting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.io.logs import open_log
+from calibrant.pages import page
+from calibrant.verbs import fit, measure, report, tally
+from calibrant.verbs.measuring import Columns
+
+DATE = "2026-01-02T03-04-05.678901"
+HOSTILE = "<script>alert('x')</script>"
+
+
+def run_of(folder: Path, model: str, seed: int, tasks: dict[str, float], skill: float = 1.0) -> Path:
+    """A run in the form of lm-evaluation-harness: for each task, what log-likelihoods are multiplied by."""
+    random = np.random.default_rng(seed)
+    folder.mkdir(parents=True)
+    for task, temper in tasks.items():
+        lines = []
+        golds = np.random.default_rng(len(task)).integers(0, 4, 60)
+        for number, gold in enumerate(golds.tolist()):
+            values = random.normal(size=4)
+            values[gold] += skill
+            values = temper * values - 20
+            lines.append(
+                {
+                    "doc_id": number,
+                    "doc": {},
+                    "target": str(gold),
+                    "arguments": {f"gen_args_{n}": {"arg_0": "?", "arg_1": f" {n}"} for n in range(4)},
+                    "filtered_resps": [[str(value), "False"] for value in values.tolist()],
+                    "filter": "none",
+                    "acc": float(values.argmax() == gold),
+                }
+            )
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"samples_{task}_{DATE}.jsonl").write_text(text, encoding="utf-8")
+    titles = {task: {"alias": f" - {HOSTILE} {task}"} for task in tasks}
+    results = {"model_name": model, "results": titles, "group_subtasks": {"quiz": list(tasks)}}
+    (folder / f"results_{DATE}.json").write_text(json.dumps(results), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    tasks = {"law": 4.0, "art": 1.0}
+    run_of(folder / "one", f"one {HOSTILE}", 1, tasks)
+    run_of(folder / "two", "two", 2, tasks, skill=2.0)
+    return folder
+
+
+def test_top_and_pooled_are_measured_of_a_log(runs: Path) -> None:
+    found = measure(runs / "two")
+    assert [(each.event, each.n, each.clusters) for each in found.events] == [
+        ("top", 120, None),
+        ("pooled", 480, 120),
+    ]
+    top = open_log(runs / "two", view="top").read()
+    assert found["top"].brier == pytest.approx(np.mean((top.score - top.label) ** 2))
+    assert found["top"].positives == top.label.sum()
+
+
+def test_a_tally_of_a_log_is_of_its_top_labels(runs: Path) -> None:
+    found = tally(runs / "two", event="top", exact=True)
+    top = open_log(runs / "two", view="top").read()
+    assert (found.total_n, found.total_positives) == (120, int(top.label.sum()))
+
+
+def test_several_models_are_no_model(runs: Path) -> None:
+    with pytest.raises(InputError, match=r"logs of 2 models: one <script>.*, two: name the folder of one"):
+        measure(runs)
+
+
+def test_a_recalibrator_is_fitted_to_the_options_of_a_log(runs: Path) -> None:
+    assert fit(runs / "two", method="platt").view == "classes"
+    wide = fit(runs / "two", method="temperature", columns=Columns(form="wide"))
+    assert wide.view == "wide"
+    found = report(runs / "two", model=wide, columns=Columns(form="wide"), event="top")
+    assert [(model.name, model.measured["top"].n) for model in found.models] == [
+        ("before", 120),
+        ("after", 120),
+    ]
+
+
+def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: Path) -> None:
+    found = report(runs)
+    assert [model.name for model in found.models] == [f"one {HOSTILE}", "two"]
+    assert [(each.event, each.first, each.second) for each in found.differences] == [
+        ("top", f"one {HOSTILE}", "two"),
+        ("pooled", f"one {HOSTILE}", "two"),
+    ]
+    tables = {each.model: each.table for each in found.tasks}
+    for folder, name in (("one", f"one {HOSTILE}"), ("two", "two")):
+        rows = {row.keys: row for row in tables[name].slices}
+        assert set(rows) == {("quiz", f"{HOSTILE} law"), ("quiz", f"{HOSTILE} art")}
+        top = open_log(runs / folder / f"samples_law_{DATE}.jsonl", view="top").read()
+        law = rows["quiz", f"{HOSTILE} law"]
+        assert law.n == 60
+        assert law.frequency == pytest.approx(top.label.mean())
+        assert law.mean_score == pytest.approx(top.score.mean())
+    made = page(found)
+    assert made.tasks is not None
+    assert made.tasks.rows[0][0] == f"quiz: {HOSTILE} law"  # the worst
+    html = made.to_html()
+    assert "Task by task" in html
+    assert "<script" not in html
+
+
+def test_a_report_of_one_task_has_no_table_of_tasks(runs: Path) -> None:
+    assert report(runs / "two" / f"samples_art_{DATE}.jsonl").tasks == ()
+
+
+def test_a_model_that_was_not_asked_leaves_its_cells_empty(runs: Path, tmp_path: Path) -> None:
+    other = run_of(tmp_path / "three", "three", 3, {"art": 1.0})
+    made = page(report([runs / "two", other]))
+    assert made.tasks is not None
+    assert [tuple(each is None for each in slices) for _, slices in made.tasks.rows] == [
+        (False, True),
+        (False, False),
+    ]
+    assert "not asked" in made.to_html()

@@ -1,0 +1,487 @@
+"""Fitting recalibrators to tables and applying them: as the estimators do themselves, whatever the form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.exceptions import InputError
+from calibrant.io import load_recalibrator, save_recalibrator, save_tally
+from calibrant.io.saved_recalibrators import file_digest
+from calibrant.metrics.groups import by_frequency
+from calibrant.metrics.tally import Tally
+from calibrant.recalibrate import (
+    HistogramBinning,
+    Isotonic,
+    LabelledScores,
+    PerClass,
+    PerGroup,
+    Platt,
+    Shared,
+    Temperature,
+    choose_recalibrator,
+    frequency_candidates,
+    resampled_changes,
+)
+from calibrant.recalibrate.choosing import GROUPS
+from calibrant.verbs import _class_parts, apply, fit, measure, report
+
+CLASSES = ["N", "V", "D", "X"]
+PRIOR = np.array([8.0, 4.0, 2.0, 1.0])
+
+
+def long(n: int, seed: int, *, threshold: float | None = None) -> pa.Table:
+    """Overconfident scores of four classes, one row an item and class."""
+    wide = rows(n, seed)
+    matrix = np.column_stack([wide[f"p_{name}"].to_numpy() for name in CLASSES])
+    score = matrix.ravel()
+    code = np.tile(np.arange(4), n)
+    item = np.repeat(np.arange(n), 4)
+    label = np.array(wide["label"].to_pylist())[item] == np.array(CLASSES)[code]
+    names = pa.DictionaryArray.from_arrays(code.astype(np.int32), CLASSES)
+    table = pa.table({"score": score, "label": label, "class": names, "item": item, "cluster": item // 5})
+    if threshold is None:
+        return table
+    return table.filter(pa.array(score >= threshold)).replace_schema_metadata(
+        {"calibrant.threshold": repr(threshold)}
+    )
+
+
+def rows(n: int, seed: int) -> pa.Table:
+    """Overconfident probabilities of four classes, one row an item."""
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(size=(n, 4)) + np.log(PRIOR)
+    true = (logit + rng.gumbel(size=(n, 4))).argmax(axis=1)
+    sharp = np.exp(2 * logit)
+    sharp /= sharp.sum(axis=1, keepdims=True)
+    return pa.table(
+        {**{f"p_{name}": sharp[:, k] for k, name in enumerate(CLASSES)}, "label": [CLASSES[k] for k in true]}
+    )
+
+
+def binary(n: int, seed: int) -> pa.Table:
+    return long(n, seed).filter(pa.compute.equal(long(n, seed)["class"], "V")).select(["score", "label"])
+
+
+def mend(model: Any, table: Any, tmp_path: Path) -> pa.Table:
+    apply(model, table, tmp_path / "mended.parquet")
+    return pq.read_table(tmp_path / "mended.parquet")
+
+
+def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> None:
+    dev, test = binary(800, 0), binary(500, 1)
+    model = fit(dev, method="histogram", bins=7)
+    alone = HistogramBinning(bins=7).fit(dev["score"].to_numpy(), dev["label"].to_numpy(zero_copy_only=False))
+    np.testing.assert_array_equal(
+        mend(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
+    )
+    assert (model.view, model.classes, model.group, model.pairs) == ("binary", (), None, 800)
+
+
+@pytest.mark.parametrize("group", ["shared", "class", "frequency", "given"])
+def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> None:
+    dev, test = long(700, 2), long(300, 3)
+    frame = [np.asarray(dev[name].to_pylist()) for name in ("score", "label", "class")]
+    gold = [str(name) for name in frame[2][frame[1].astype(bool)]]
+    counts = {name: gold.count(name) for name in CLASSES}
+    homes = {"N": "open", "V": "open", "D": "closed", "X": "open"}
+    composition: Any = {
+        "shared": Shared(Isotonic()),
+        "class": PerClass(Isotonic()),
+        "frequency": PerGroup(Isotonic(), by_frequency(counts, 3)),
+        "given": PerGroup(Isotonic(), {"open": ["N", "V", "X"], "closed": ["D"]}),
+    }[group]
+    groups = 3 if group == "frequency" else None
+    model = fit(dev, group=homes if group == "given" else group, groups=groups)
+    composition.fit(*frame)
+    expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
+    np.testing.assert_allclose(mend(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
+    assert (model.view, model.classes, model.group) == ("classes", tuple(CLASSES), group)
+
+
+def test_rows_of_a_wide_table_are_mapped_whole_in_any_order_of_columns(tmp_path: Path) -> None:
+    dev, test = rows(900, 4), rows(200, 5)
+    model = fit(dev, method="temperature")
+    matrix = np.column_stack([dev[f"p_{name}"].to_numpy() for name in CLASSES])
+    alone = Temperature().fit(matrix, [CLASSES.index(name) for name in dev["label"].to_pylist()])
+    columns = [f"p_{name}" for name in ("X", "N", "D", "V")]
+    found = mend(model, test.select([*columns, "label"]), tmp_path)
+    expected = alone.transform(np.column_stack([test[f"p_{name}"].to_numpy() for name in CLASSES]))
+    for k, name in enumerate(CLASSES):
+        np.testing.assert_allclose(found[f"p_{name}"].to_numpy(), expected[:, k], atol=1e-15)
+
+
+def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_path: Path) -> None:
+    model = fit(rows(900, 4), method="isotonic", group="class")
+    found = mend(model, rows(300, 5), tmp_path)
+    matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
+    np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
+    before = measure(rows(300, 5), event="pooled")["pooled"].debiased_mse.estimate
+    after = measure(found, event="pooled")["pooled"].debiased_mse.estimate
+    assert before is not None
+    assert after is not None
+    assert after < before / 4
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+@pytest.mark.parametrize("group", ["shared", "class", "frequency"])
+def test_a_large_table_is_tallied_class_by_class(
+    method: Any, group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev, test = long(2000, 6), long(300, 7)
+    whole = mend(fit(dev, method=method, group=group), test, tmp_path)
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 1000)
+    monkeypatch.setattr(_class_parts, "TALLIED_AT_ONCE", 3000)
+    tallied = fit(dev, method=method, group=group)
+    assert tallied.pairs == 8000
+    found = mend(tallied, test, tmp_path)["score"].to_numpy()
+    apart = np.abs(found - whole["score"].to_numpy())
+    # A tally's rows are narrow, but isotonic maps of few pairs have steep steps.
+    assert apart.mean() < (5e-3 if method == "isotonic" else 1e-5)
+    assert apart.max() < (0.2 if method == "isotonic" else 1e-4)
+
+
+def test_a_saved_tally_and_its_pairs_give_the_same_map(tmp_path: Path) -> None:
+    dev = binary(800, 8)
+    tally = Tally.from_arrays(
+        y_true=dev["label"].to_numpy(zero_copy_only=False), y_prob=dev["score"].to_numpy()
+    )
+    path = tmp_path / "dev.tally.parquet"
+    save_tally(tally, path)
+    model = fit(str(path))
+    grid = np.linspace(0, 1, 101)
+    np.testing.assert_allclose(
+        model.recalibrator.transform(grid), fit(dev).recalibrator.transform(grid), atol=1e-12
+    )
+    assert (model.source, model.digest) == (str(path), file_digest(path))
+    save_tally(tally, path, event="pooled")
+    with pytest.raises(InputError, match="classes"):
+        fit(str(path))
+
+
+def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> None:
+    dev, test = long(900, 9), long(400, 10)
+    model = fit(dev, threshold=0.05)
+    assert model.threshold == 0.05
+    assert model.pairs == int((dev["score"].to_numpy() >= 0.05).sum())
+    done = apply(model, test, tmp_path / "mended.parquet")
+    old, new = test["score"].to_numpy(), pq.read_table(tmp_path / "mended.parquet")["score"].to_numpy()
+    below = old < 0.05
+    np.testing.assert_array_equal(new[below], old[below])
+    assert (done.below, done.scores) == (int(below.sum()), 1600)
+    assert np.mean(new[~below] != old[~below]) > 0.9
+
+
+def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
+    model = fit(long(900, 11, threshold=0.02))
+    assert model.threshold == 0.02
+    done = apply(model, long(400, 12, threshold=0.02), tmp_path / "mended.parquet")
+    assert (done.threshold, done.again) == (0.02, False)
+    found = measure(str(tmp_path / "mended.parquet"), event="pooled")
+    assert found.recipe.threshold == 0.02
+    assert found["pooled"].log_loss.estimate is None
+    twice = apply(model, str(tmp_path / "mended.parquet"), tmp_path / "twice.parquet")
+    assert twice.again
+
+
+def test_new_classes_go_by_the_grouping(tmp_path: Path) -> None:
+    dev = long(900, 13)
+    new = pa.table({"score": [0.3, 0.6], "class": ["N", "UH"]})
+    for group in ("shared", "frequency"):
+        done = apply(fit(dev, group=group), new, tmp_path / "mended.parquet")
+        assert done.new_classes == ("UH",)
+    for grouping in ("class", {"N": "a", "V": "a", "D": "b", "X": "b"}):
+        pq.write_table(new, tmp_path / "new.parquet")
+        model = fit(dev, group=grouping)
+        with pytest.raises(InputError, match="UH") as caught:
+            apply(model, tmp_path / "new.parquet", tmp_path / "none.parquet")
+        assert caught.value.file == str(tmp_path / "new.parquet")
+        assert caught.value.code == "class-unknown"
+        assert not (tmp_path / "none.parquet").exists()
+        labelled = new.append_column("label", pa.array([0, 1]))
+        pq.write_table(labelled, tmp_path / "test.parquet")
+        with pytest.raises(InputError, match="UH") as caught:
+            report(tmp_path / "test.parquet", model=model)
+        assert caught.value.file == str(tmp_path / "test.parquet")
+
+
+@pytest.mark.parametrize("fitted", ["binary", "classes", "wide"])
+@pytest.mark.parametrize("given", ["binary", "classes", "wide"])
+def test_a_model_of_another_view_is_refused(fitted: str, given: str, tmp_path: Path) -> None:
+    tables = {"binary": binary(600, 14), "classes": long(600, 14), "wide": rows(600, 14)}
+    model = fit(tables[fitted])
+    if fitted == given:
+        assert apply(model, tables[given], tmp_path / "mended.parquet").rows > 0
+        return
+    with pytest.raises(InputError, match="the recalibrator is of a") as caught:
+        apply(model, tables[given], tmp_path / "mended.parquet")
+    assert caught.value.code == "event"
+
+
+def test_a_wide_table_needs_the_same_classes(tmp_path: Path) -> None:
+    model = fit(rows(600, 15), method="vector")
+    other = rows(100, 16).rename_columns([*(f"p_{name}" for name in ("N", "V", "D", "UH")), "label"])
+    with pytest.raises(InputError, match="UH") as caught:
+        apply(model, other, tmp_path / "mended.parquet")
+    assert caught.value.code == "class-unknown"
+
+
+CONSTANT = pa.table({"score": [0.4] * 60, "label": [0, 1, 0] * 20})
+EQUAL_ROWS = pa.table({"p_N": [0.6] * 60, "p_V": [0.4] * 60, "label": ["N", "V", "N"] * 20})
+ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "code"),
+    [
+        (ONE_LABEL, {}, "undefined"),
+        (binary(20, 0), {"method": "histogram", "bins": 30}, None),
+        (CONSTANT, {"method": "platt"}, "undefined"),
+        (CONSTANT, {"method": "beta"}, "undefined"),
+        (CONSTANT, {"method": "temperature"}, "undefined"),
+        (EQUAL_ROWS, {"method": "temperature"}, "undefined"),
+        (EQUAL_ROWS, {"method": "vector"}, "undefined"),
+        (long(600, 0), {"groups": 3}, "parameter"),
+        (long(600, 0), {"counts": {"N": 3}}, "parameter"),
+        (long(600, 0), {"min_scores": 3}, "parameter"),
+        (long(600, 0), {"group": dict.fromkeys(CLASSES, "a") | {"UH": "b"}}, "empty"),
+        (long(600, 0), {"bins": "auto"}, "parameter"),
+        (binary(600, 0), {"method": "platt", "smoothing": True, "penalty": 0.1}, "parameter"),
+        (binary(600, 0), {"method": "vector"}, "parameter"),
+        (binary(600, 0), {"group": "class"}, "parameter"),
+        (binary(600, 0), {"method": "magic"}, "parameter"),
+        (binary(600, 0), {"method": "platt", "bins": 5}, "parameter"),
+        (binary(600, 0), {"threshold": 1.0}, "parameter"),
+        (binary(600, 0), {"threshold": 0.999999}, "threshold"),
+        (long(30, 0), {"group": "class"}, "undefined"),
+        (long(600, 0), {"group": "nowhere.tsv"}, "file-missing"),
+        (long(600, 0), {"group": {"N": "a"}}, "class-unknown"),
+        (long(600, 0), {"group": "frequency", "groups": 0}, "parameter"),
+        (long(600, 0), {"method": "vector"}, "parameter"),
+        (rows(600, 0), {"method": "vector", "group": "class"}, "parameter"),
+        (rows(600, 0), {"threshold": 0.1}, "threshold"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(
+    table: pa.Table, settings: dict[str, Any], code: str | None
+) -> None:
+    with pytest.raises(InputError) as caught:
+        fit(table, **settings)
+    assert code is None or caught.value.code == code
+    assert caught.value.hint
+
+
+def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Path) -> None:
+    pq.write_table(long(900, 17, threshold=0.01), tmp_path / "dev.parquet")
+    model = fit(str(tmp_path / "dev.parquet"))
+    save_recalibrator(model, tmp_path / "model.json")
+    test = long(500, 18, threshold=0.01)
+    found = report(test, model=tmp_path / "model.json", event="pooled")
+    assert [each.name for each in found.models] == ["before", "after"]
+    assert found.recalibrator == str(tmp_path / "model.json")
+    apply(model, test, tmp_path / "mended.parquet")
+    mended = measure(str(tmp_path / "mended.parquet"), event="pooled")["pooled"]
+    assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(
+        mended.debiased_mse.estimate, abs=1e-15
+    )
+    change = found.differences[0].difference
+    assert change.mse_difference.low is not None
+    assert change.mse_difference.low > 0
+    assert change.mse_second == pytest.approx(mended.debiased_mse.estimate, abs=1e-12)
+    same = report(str(tmp_path / "dev.parquet"), model=model, event="pooled")
+    assert any("these very data" in note for note in same.notes)
+    with pytest.raises(InputError, match="one table"):
+        report([test, test], model=model)
+    with pytest.raises(InputError, match="the recalibrator is of"):
+        report(rows(50, 0), model=model)
+
+
+def test_a_model_in_memory_notes_no_file() -> None:
+    model = fit(binary(600, 19))
+    assert (model.source, model.digest) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("method", "note"),
+    [("isotonic", "constant"), ("beta", "constant"), ("platt", "falls"), ("histogram", "falls")],
+)
+def test_a_map_that_runs_against_the_scores_says_so(method: Any, note: str, tmp_path: Path) -> None:
+    table = binary(800, 20)
+    turned = table.set_column(0, "score", pa.compute.subtract(1.0, table["score"]))
+    model = fit(turned, method=method)
+    assert [note in said for said in model.notes] == [True]
+    save_recalibrator(model, tmp_path / "model.json")
+    assert load_recalibrator(tmp_path / "model.json").notes == model.notes
+    assert fit(table, method=method).notes == ()
+
+
+@pytest.mark.parametrize("method", ["isotonic", "histogram", "venn-abers", "scaling-binning"])
+def test_a_constant_score_gives_a_constant_map_with_a_note(method: Any) -> None:
+    assert [said.startswith("all scores are equal") for said in fit(CONSTANT, method=method).notes] == [True]
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_fit_to_one_label_is_noted_where_it_is_not_refused(label: int) -> None:
+    table = pa.table({"score": np.linspace(0.1, 0.9, 50), "label": np.full(50, label)})
+    (note,) = fit(table, method="venn-abers").notes
+    assert note.startswith(f"all labels are {label}")
+    assert fit(binary(400, 22), method="venn-abers").notes == ()
+
+
+def test_groups_whose_maps_are_odd_are_named() -> None:
+    table = long(900, 21)
+    turned = np.where(np.array(table["class"].to_pylist()) == "V", 0.3, table["score"].to_numpy())
+    model = fit(table.set_column(0, "score", pa.array(turned)), group="class")
+    assert len(model.notes) == 1
+    assert model.notes[0].startswith("V: all scores are equal")
+
+
+@pytest.mark.parametrize("group", ["shared", "frequency"])
+def test_bins_and_groups_are_chosen_as_by_hand(group: str) -> None:
+    dev = long(700, 22)
+    frame = [np.asarray(dev[name].to_pylist()) for name in ("score", "label", "class", "cluster")]
+    gold = [str(name) for name in frame[2][frame[1].astype(bool)]]
+    counts = {name: gold.count(name) for name in CLASSES}
+    sizes: Any = (1,) if group == "shared" else GROUPS
+    candidates = frequency_candidates(HistogramBinning(), counts, groups=sizes)
+    data = LabelledScores(frame[0], frame[1], frame[2], frame[3])
+    choice = choose_recalibrator(candidates, data)
+    groups: Any = "auto" if group == "frequency" else None
+    model = fit(dev, method="histogram", bins="auto", group=group, groups=groups)
+    made: Any = model.recalibrator
+    wanted: Any = candidates[choice.chosen]
+    assert made.estimator.bins == wanted.estimator.bins
+    assert len(made.parts_) == len(getattr(wanted, "groups", ["all"]))
+    assert f"{made.estimator.bins} bins: the best of {len(candidates)}" in model.notes[0]
+    assert "140 clusters" in model.notes[0]
+
+
+def test_rows_of_a_wide_table_stay_together_when_numbers_are_chosen() -> None:
+    model = fit(rows(400, 23), method="histogram", bins="auto")
+    assert "over 400 clusters" in model.notes[0]
+
+
+def test_numbers_are_not_chosen_for_sums_or_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dev = binary(400, 24)
+    settings: dict[str, Any] = {"method": "histogram", "bins": "auto"}
+    weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
+    with pytest.raises(InputError, match="weights"):
+        fit(weighted, **settings)
+    save_tally(Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.1, 0.4, 0.8]), tmp_path / "dev.tally.parquet")
+    with pytest.raises(InputError, match="tally"):
+        fit(tmp_path / "dev.tally.parquet", **settings)
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    with pytest.raises(InputError, match="10\\^7"):
+        fit(dev, **settings)
+
+
+def test_errors_of_a_fit_name_the_file_and_the_class(tmp_path: Path) -> None:
+    pq.write_table(ONE_LABEL, tmp_path / "dev.parquet")
+    with pytest.raises(InputError, match="all 3 labels are 1") as caught:
+        fit(str(tmp_path / "dev.parquet"))
+    assert caught.value.file == str(tmp_path / "dev.parquet")
+    table = rows(300, 25)
+    others = table.filter(pa.compute.not_equal(table["label"], "D"))
+    with pytest.raises(InputError, match="no item is of the class 'D'"):
+        fit(others, method="vector")
+    assert fit(others, method="vector", penalty=1e-4).pairs == len(others)
+
+
+def test_classes_named_by_numbers_are_taken_for_names(tmp_path: Path) -> None:
+    table = rows(300, 26).rename_columns(["p_2", "p_0", "p_1", "p_7", "label"])
+    label = [dict(zip(CLASSES, "2017", strict=True))[name] for name in table["label"].to_pylist()]
+    table = table.set_column(4, "label", pa.array(label))
+    methods: tuple[Any, ...] = ("vector", "temperature")
+    for method in methods:
+        named: Any = fit(table, method=method).recalibrator
+        plain: Any = fit(rows(300, 26), method=method).recalibrator
+        scores = [[0.35, 0.15, 0.25, 0.25]]
+        np.testing.assert_array_equal(named.transform(scores), plain.transform(scores))
+
+
+def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_class_parts, "IN_MEMORY", 100)
+    model = fit(binary(600, 27), method="venn-abers")
+    made: Any = model.recalibrator
+    assert made.grid_error_ > 0
+    assert f"within {made.grid_error_:.2g}" in model.notes[0]
+
+
+@pytest.mark.parametrize("view", ["binary", "classes"])
+def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
+    tables = [binary(500, seed) if view == "binary" else long(300, seed) for seed in (30, 31)]
+    model = fit(tables[0], method="platt", threshold=0.02)
+    event = None if view == "binary" else "pooled"
+    found = report(tables[1], model=model, dev=tables[0], event=event)
+    without = report(tables[1], model=model, event=event)
+    data = []
+    for table in tables:
+        names = ("score", "label", "class", "cluster")
+        columns = {name: np.asarray(table[name].to_pylist()) for name in names if name in table.column_names}
+        kept = {name: column[columns["score"] >= 0.02] for name, column in columns.items()}
+        data.append(LabelledScores(kept["score"], kept["label"], kept.get("class"), kept.get("cluster")))
+    alone: Any = Platt() if view == "binary" else Shared(Platt())
+    expected = resampled_changes(alone, data[0], data[1], threshold=0.02, class_mean=False)
+    assert [each.change.before.measure for each in found.resampled] == (["smce"])
+    for mine, theirs in zip(found.resampled, expected, strict=True):
+        assert mine.map_deviation.estimate == pytest.approx(theirs.map_deviation.estimate, abs=1e-12)
+    (difference,) = (each.difference for each in found.differences)
+    assert difference.calibration_map == "resampled"
+    assert sum("include the sampling error of the calibration map" in note for note in found.notes) == 1
+    (fixed,) = (each.difference for each in without.differences)
+    assert fixed.calibration_map == "fixed"
+    assert (difference.mse_difference.low or 0) < (fixed.mse_difference.low or 0)
+    assert (difference.p_value or 0) > (fixed.p_value or 0)
+    assert any(
+        note.startswith("Intervals of the change treat the calibration map as fixed")
+        for note in without.notes
+    )
+
+
+def test_a_report_fits_a_method_to_dev_itself() -> None:
+    dev, test = binary(500, 33), binary(500, 34)
+    found = report(test, dev=dev, method="platt")
+    expected = report(test, dev=dev, model=fit(dev, method="platt"))
+    assert found.differences == expected.differences
+    assert found.resampled == expected.resampled
+    with pytest.raises(InputError, match="a method is given without dev data"):
+        report(test, method="platt")
+    with pytest.raises(InputError, match="a method is given and a recalibrator"):
+        report(test, dev=dev, method="platt", model=fit(dev))
+
+
+def test_scores_below_the_threshold_of_the_map_thin_out_its_sampling_error() -> None:
+    dev, test = binary(500, 35), binary(500, 36)
+    found = report(test, dev=dev, model=fit(dev, method="platt", threshold=0.5))
+    ((changed,), (difference,)) = found.resampled, [each.difference for each in found.differences]
+    share = float(np.mean(np.asarray(test["score"]) >= 0.5))
+    (own,) = report(test, model=fit(dev, method="platt", threshold=0.5)).differences
+    low, high = own.difference.mse_difference.low, own.difference.mse_difference.high
+    assert low is not None
+    assert high is not None
+    assert difference.mse_difference.low is not None
+    assert difference.mse_difference.high is not None
+    assert changed.map_deviation.estimate is not None
+    added = 1.959964 * share * changed.map_deviation.estimate
+    half = (difference.mse_difference.high - difference.mse_difference.low) / 2
+    assert half == pytest.approx(np.hypot((high - low) / 2, added), rel=1e-3)
+
+
+def test_dev_has_to_go_with_the_recalibrator() -> None:
+    dev = binary(400, 32)
+    model = fit(dev)
+    with pytest.raises(InputError, match="without a recalibrator"):
+        report(dev, dev=dev)
+    with pytest.raises(InputError, match="long table with classes"):
+        report(dev, model=model, dev=long(50, 0))
+    weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
+    with pytest.raises(InputError, match="weights"):
+        report(dev, model=model, dev=weighted)
+    with pytest.raises(InputError, match="wide"):
+        report(rows(80, 0), model=fit(rows(300, 0), method="temperature"), dev=rows(300, 0))
