@@ -34,7 +34,7 @@ COLUMNS: dict[str, Any] = {
 }
 MATRIX = np.column_stack([1 - PLUS, PLUS])
 SCORES = [
-    name for name in metrics.__all__ if "y_prob" in inspect.signature(getattr(measure, name)).parameters
+    name for name in metrics.__all__ if "y_prob" in inspect.signature(getattr(metrics, name)).parameters
 ]
 
 
@@ -64,7 +64,7 @@ def same(compute: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SCORES)
 def test_a_metric_takes_both_zeros_for_one(name: str, dtype: str, plain: bool) -> None:
-    function = getattr(measure, name)
+    function = getattr(metrics, name)
     known = inspect.signature(function).parameters
     given: dict[str, Any] = {}
     if not plain or "classes" in known:
@@ -84,7 +84,7 @@ def test_a_metric_takes_both_zeros_for_one(name: str, dtype: str, plain: bool) -
 
 @pytest.mark.parametrize("name", ["calibration_changes", "calibration_difference"])
 def test_both_scores_of_a_comparison_may_have_either_zero(name: str) -> None:
-    function = getattr(measure, name)
+    function = getattr(metrics, name)
     classes = (COLUMNS["classes"],) if name == "calibration_changes" else ()
     clusters = COLUMNS["clusters"]
     same(lambda q: function(LABEL, PLUS**0.5, q, *classes, clusters=clusters, seed=1))

@@ -1,7 +1,7 @@
 """How far the probabilities of a model can be trusted.
 
-What the commands do, functions of the same names do: `measure`, `slices`, `fit`, `apply`, `report` and others,
-each from a table or a file to a record.
+What the commands do, functions of the same names do: `measure`, `slices`, `fit`, `apply`, `report` and
+others, each from a table or a file to a record.
 
 Modules and names listed in ``__all__`` load on first use, so that ``import calibrant`` stays quick.
 

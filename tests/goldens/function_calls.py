@@ -104,12 +104,12 @@ def _of_pairs(given: Inputs) -> Calls:
     )
     found: Calls = {}
     for name in names:
-        found |= _variants(measure, name, given)
+        found |= _variants(metrics, name, given)
     for method in ("inverted", "sampling", "bootstrap"):
-        part = _variants(measure, "calibration_interval", given, method=method)
+        part = _variants(metrics, "calibration_interval", given, method=method)
         found |= {f"{key}:{method}": call for key, call in part.items()}
-    found |= _variants(measure, "calibration_difference", given, given.other)
-    found |= _variants(measure, "adaptive_bins", given, size=20)
+    found |= _variants(metrics, "calibration_difference", given, given.other)
+    found |= _variants(metrics, "adaptive_bins", given, size=20)
     ones, half = np.ones(60), np.full(60, 0.5)
     found |= {
         "scores:one label": lambda: metrics.scores(ones, given.score),
@@ -179,16 +179,16 @@ def _of_sources(given: Inputs) -> Calls:
     clustered = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score, clusters=given.cluster)
     bins, wide = metrics.adaptive(tally, size=20), metrics.uniform(tally, 5)
     pairs, other = binary(given, 0), binary(given, 1)
-    found: Calls = {name: bound(lambda name: getattr(measure, name)(tally), name) for name in OF_TALLY}
+    found: Calls = {name: bound(lambda name: getattr(metrics, name)(tally), name) for name in OF_TALLY}
     found |= {
-        f"{name}:clusters": bound(lambda name: getattr(measure, name)(clustered), name) for name in OF_TALLY
+        f"{name}:clusters": bound(lambda name: getattr(metrics, name)(clustered), name) for name in OF_TALLY
     }
-    found |= {name: bound(lambda name: getattr(measure, name)(bins), name) for name in OF_BINS}
+    found |= {name: bound(lambda name: getattr(metrics, name)(bins), name) for name in OF_BINS}
     for rule in ("brier", "log"):
         found[f"corp_decomposition:{rule}"] = bound(
             lambda rule: metrics.corp_decomposition(tally, rule=rule), rule
         )
-        rules = getattr(measure, f"{rule}_rule")
+        rules = getattr(metrics, f"{rule}_rule")
         found[f"{rule}_rule"] = bound(
             lambda rules: [each(np.array([0.1, 0.5, 0.8])) for each in rules()], rules
         )
