@@ -102,11 +102,11 @@ def check(path: Path, view: str, folder: Path) -> None:
             assert ((score >= 0) & (score <= 1)).all()
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("name", FITS)
 def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
-    fit: str, tmp_path: Path
+    name: str, tmp_path: Path
 ) -> None:
-    view, settings = FITS[fit]
+    view, settings = FITS[name]
     path = tmp_path / "model.json"
     save_recalibrator(fit(TABLES[view], **settings), path)
     header = json.loads(path.read_text("utf-8"))
@@ -123,9 +123,9 @@ def test_no_changed_value_gives_a_traceback_or_a_number_that_is_no_probability(
                 raise
 
 
-@pytest.mark.parametrize("fit", FITS)
-def test_without_a_newchecksum_every_change_is_refused(fit: str, tmp_path: Path) -> None:
-    view, settings = FITS[fit]
+@pytest.mark.parametrize("name", FITS)
+def test_without_a_newchecksum_every_change_is_refused(name: str, tmp_path: Path) -> None:
+    view, settings = FITS[name]
     path = tmp_path / "model.json"
     save_recalibrator(fit(TABLES[view], **settings), path)
     header = json.loads(path.read_text("utf-8"))
