@@ -127,7 +127,7 @@ def page(report: Report, *, title: str | None = None) -> Page:
     --------
     >>> from calibrant.data import predictions
     >>> from calibrant.results.drawing import ReportedModel
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
     >>> page(Report((model,))).sections[0].cards[0].direction
     'On the whole its scores are 2.9 points too low. They are too extreme: too near 0 and 1.'
@@ -181,7 +181,7 @@ def write(path: str | os.PathLike[str], page: Writable) -> None:
     >>> from pathlib import Path
     >>> from calibrant.data import predictions
     >>> from calibrant.results.drawing import ReportedModel
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(Path(folder) / "report.html", page(Report((model,))))

@@ -66,7 +66,7 @@ class ProtocolPage:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> from calibrant.verbs import protocol
+    >>> from calibrant import protocol
     >>> made = protocol_page(protocol(example("summaries")))
     >>> [step.heading for step in made.steps][:2]
     ['Define a control task', 'Produce a reference']
@@ -138,7 +138,7 @@ def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
     Examples
     --------
     >>> from calibrant.data import example
-    >>> from calibrant.verbs import protocol
+    >>> from calibrant import protocol
     >>> made = protocol_page(protocol(example("sentiment")), title="Tweets")
     >>> made.title, len(made.cards)
     ('Tweets', 2)

@@ -46,7 +46,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> from calibrant.verbs import report
+    >>> from calibrant import report
     >>> len(report_figure(report(predictions()), "confidence").axes)
     2
     """
@@ -79,7 +79,7 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> figure = measured_curves([("naive Bayes", measure(predictions())["binary"])])
     >>> figure.axes[0].get_xlabel()
     'predicted probability'

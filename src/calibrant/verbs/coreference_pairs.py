@@ -74,7 +74,7 @@ def export_pairs(
     >>> import tempfile
     >>> from calibrant.documents import Mention
     >>> from calibrant.io import PosteriorDocument, PosteriorWriter
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> mentions = [Mention(0, 0, 1), Mention(1, 0, 1), Mention(2, 0, 1)]
     >>> rows = [[1], [0.75, 0.25], [0.5, 0.25, 0.25]]
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -97,7 +97,7 @@ def group_changes(
     Examples
     --------
     >>> from calibrant.data import tag_counts, tagger_predictions
-    >>> from calibrant.verbs import fit
+    >>> from calibrant import fit
     >>> asked = {"group": "frequency", "groups": 2, "counts": tag_counts()}
     >>> model = fit(tagger_predictions("dev"), method="histogram", **asked)
     >>> found = group_changes(tagger_predictions(), model, counts=tag_counts())

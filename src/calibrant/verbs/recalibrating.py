@@ -218,7 +218,7 @@ def apply(
     --------
     >>> import tempfile
     >>> from calibrant.data import predictions
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> model = fit(predictions("dated", "naive-bayes"), method="isotonic")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     done = apply(model, predictions("100k", "naive-bayes"), f"{folder}/new.parquet")

@@ -93,7 +93,7 @@ def predict_tags(
     --------
     >>> import tempfile
     >>> from calibrant.models import HMMTagger
-    >>> from calibrant.verbs import measure
+    >>> from calibrant import measure
     >>> text = TaggedText([["dogs", "bark"]], [["N", "V"]], ["s1"], None, "dev")
     >>> tagger = HMMTagger().fit(text.sentences, text.tags)
     >>> with tempfile.TemporaryDirectory() as folder:
