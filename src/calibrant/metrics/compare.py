@@ -72,7 +72,7 @@ def calibration_difference(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(4000)
     >>> found = calibration_difference(rng.random(4000) < q, q**2, q)
-    >>> found.mse_low > 0, found.rms_low > 0
+    >>> found.mse_difference.low > 0, found.rms_difference.low > 0
     (True, True)
     """
     first = pairs(y_true, y_prob_first, sample_weight=sample_weight, clusters=clusters)
@@ -125,7 +125,7 @@ def error_difference(
     >>> q = rng.random(4000)
     >>> y = rng.random(4000) < q
     >>> found = error_difference(pairs(y, q**2), pairs(y, q))
-    >>> round(found.rms_difference, 1), found.relative_change < -0.5
+    >>> round(found.rms_difference.estimate, 1), found.relative_change.estimate < -0.5
     (0.2, True)
     """
     level = proportion(level, "level")
