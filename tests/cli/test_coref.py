@@ -191,10 +191,11 @@ def test_evaluation_shows_scores_and_pairs(run: Run, trained: Path, narrated: Pa
         "  CoNLL F1 ",
         "  Gold mentions ",
         "  mention pairs ",
-        "Pairs above the least score: events",
+        "Pairs above the threshold: events",
         "  Clusters  ",
     ):
         assert part in ran.out, part
+    assert ran.out.count("Calibration error ") == 1, "one measurement in full"
 
 
 def refused(ran: Any, *parts: str) -> None:

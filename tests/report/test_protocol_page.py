@@ -136,10 +136,10 @@ def test_the_page_shows_what_the_record_holds(summaries: ProtocolPage) -> None:
     tables = {table.title: table for step in summaries.steps for table in step.tables}
     value = record.systems[2].values["f1:keep"]
     assert value.estimate is not None
-    assert tables["Scores"].rows[4][:3] == ("logistic", "f1:keep", f"{value.estimate:.4f}")
+    assert tables["Scores"].rows[4][:3] == ("logistic", "f1:keep", f"{value.estimate:.3f}")
     assert record.agreement is not None
     agreed = {row[0]: row[1] for row in tables["Agreement of annotators (people or systems)"].rows}
-    assert agreed["Krippendorff's alpha"] == f"{record.agreement.krippendorff_alpha.estimate:.4f}"
+    assert agreed["Krippendorff's alpha"] == f"{record.agreement.krippendorff_alpha.estimate:.3f}"
     assert len(tables["Differences of F1 of keep, on 12 documents"].rows) == 3
     assert len(tables["Pairs"].rows) == 3
     assert summaries.to_dict()["protocol"]["metrics"] == ["f1:keep", "accuracy"]
