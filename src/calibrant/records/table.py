@@ -247,7 +247,7 @@ def named(tables: Sequence[Table], name: str | None) -> Table:
     if name is None:
         return tables[0]
     wanted = _key(name)
-    ways = (
+    ways: tuple[Callable[[Table], list[str]], ...] = (
         lambda table: [_key(table.name)],
         lambda table: [_key(table.title)],
         lambda table: _key(table.name).split("."),
