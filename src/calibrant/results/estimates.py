@@ -33,7 +33,13 @@ class CorrectedMean(Record, frozen=True, kw_only=True):
     ]
     share: Annotated[
         Quantity,
-        number("Proportion", "The same as a proportion of the documents.", group=COUNTS, headline=True),
+        number(
+            "Proportion",
+            "The same as a proportion of the documents.",
+            group=COUNTS,
+            headline=True,
+            short="share",
+        ),
     ]
     few_warning: Annotated[str | None, warning("Few labels are positive, or negative.")] = None
     clusters_warning: Annotated[str | None, warning("The labels are of few effective clusters.")] = None
