@@ -16,8 +16,8 @@ import seeds
 
 from calibrant import io as files
 from calibrant.exceptions import CalibrantError
-from calibrant.io._dated_pieces import Unread, iter_unread
 from calibrant.io.coreference import read_folds
+from calibrant.io.dated_pieces import Unread, iter_unread
 from calibrant.io.protocol_file import read_protocol_file
 
 Read = Callable[[Path], Any]

@@ -130,6 +130,17 @@ def test_no_module_takes_a_private_name_of_another(module: str) -> None:
             assert not private, f"{module} imports {private} of {node.module}: give them a public name"
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_reaches_into_the_private_modules_of_another_package(module: str) -> None:
+    inside = []
+    for name in imports(MODULES[module]):
+        parts = name.split(".")
+        private = len(parts) > 2 and any(part.startswith("_") for part in parts[2:])
+        if name.startswith("calibrant.") and private and block(name) != block(module):
+            inside.append(name)
+    assert not inside, f"{module} imports {inside}: give them a public name"
+
+
 def test_no_study_takes_a_private_name_of_calibrant() -> None:
     found = []
     for path in STUDIES:

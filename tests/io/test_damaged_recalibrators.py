@@ -15,7 +15,7 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
-from calibrant.io._envelope import checksum
+from calibrant.io.envelope import checksum
 from calibrant.io.saved_recalibrators import SavedRecalibrator
 from calibrant.recalibrate.methods import METHODS
 from calibrant.verbs import apply, fit

@@ -9,7 +9,7 @@ import pytest
 from calibrant.data import dated_documents
 from calibrant.exceptions import InputError
 from calibrant.io import iter_dated, read_documents
-from calibrant.io._dated_pieces import Unread, iter_unread
+from calibrant.io.dated_pieces import Unread, iter_unread
 
 WORD = "1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t"
 

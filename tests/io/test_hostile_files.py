@@ -23,7 +23,6 @@ from pyarrow import parquet as pq
 from calibrant.exceptions import InputError
 from calibrant.io import _log_text as log_text
 from calibrant.io import _packed as packed
-from calibrant.io import _text as text
 from calibrant.io import (
     load_model,
     load_tally,
@@ -35,6 +34,7 @@ from calibrant.io import (
     read_tagged,
     save_model,
     save_tally,
+    text,
 )
 from calibrant.io.protocol_file import read_protocol_file
 from calibrant.metrics import Tally

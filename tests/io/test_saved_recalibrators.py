@@ -13,7 +13,7 @@ import pytest
 from calibrant import recalibrate
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_recalibrator, save_recalibrator
-from calibrant.io._envelope import checksum
+from calibrant.io.envelope import checksum
 from calibrant.recalibrate import Isotonic, PerGroup, Temperature, VectorScaling
 from calibrant.recalibrate.methods import METHODS
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.exceptions import InputError
-from calibrant.io._text import open_lines, read_lines
+from calibrant.io.text import open_lines, read_lines
 
 PIECES = [b"a", b"\n", b"\r\n", b"\r", b" ", "\ufeff".encode(), "é\u2028\x85".encode(), b"\xff", b"\x00"]
 

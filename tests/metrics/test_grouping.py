@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.metrics._grouping import group_by, sorted_by
+from calibrant.metrics.grouping import group_by, sorted_by
 
 CODES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), min_size=1, max_size=60)
 

@@ -184,7 +184,7 @@ def test_a_failure_leaves_the_old_report(
 
     path = tmp_path / "report.html"
     path.write_text("old")
-    monkeypatch.setattr("calibrant.pages._html.render", fail)
+    monkeypatch.setattr("calibrant.pages.html.render", fail)
     with pytest.raises(MemoryError):
         write(path, one_page)
     assert path.read_text() == "old"

@@ -14,8 +14,8 @@ from matplotlib.text import Text
 
 from calibrant._checks import Floats
 from calibrant.plots import calibration_curve, confidence_and_reliability, render, style
-from calibrant.plots._svg import Kind
 from calibrant.plots.style import SERIES, figure_of
+from calibrant.plots.svg import Kind
 from calibrant.results import Bins
 from calibrant.results.drawing import BinIntervals
 

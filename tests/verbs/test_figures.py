@@ -11,7 +11,7 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.plots import calibration_curve, report_figure
-from calibrant.plots._predictions import What
+from calibrant.plots.predictions import What
 from calibrant.verbs import measure, plot, save_figure
 
 KINDS = {"pdf": b"%PDF", "svg": b"<?xml", "png": b"\x89PNG"}

@@ -11,7 +11,7 @@ import pytest
 from calibrant import InputError
 from calibrant.metrics.groups import calibration_changes, with_verdicts
 from calibrant.pages import page
-from calibrant.pages._groups import group_part, group_verdict
+from calibrant.pages.groups import group_part, group_verdict
 from calibrant.verbs import fit, group_changes, report
 
 COUNTS = {"N": 700, "V": 250, "X": 50}

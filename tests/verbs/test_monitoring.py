@@ -14,7 +14,7 @@ import pytest
 
 from calibrant.evaluate import CalibrationMonitor
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._envelope import checksum
+from calibrant.io.envelope import checksum
 from calibrant.results import Monitoring
 from calibrant.verbs import Columns, monitor
 

@@ -16,7 +16,6 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
-from calibrant.io import _slice_columns
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
 from calibrant.verbs import Columns, slice_tables, slices, tally_by
@@ -151,7 +150,7 @@ def test_a_lazy_frame_is_tallied_in_its_engine(monkeypatch: pytest.MonkeyPatch) 
     expected = tally_by(pa.table(table), "topic")
     lazy = pl.DataFrame(table).lazy()
     banded = tally_by(lazy, "topic")
-    monkeypatch.setattr("calibrant.io._frames.FrameTable.batches", None)
+    monkeypatch.setattr("calibrant.io.frames.FrameTable.batches", None)
     found = tally_by(lazy, "topic")
     assert set(found) == set(expected) == set(banded)
     for keys, tally in expected.items():
@@ -168,7 +167,7 @@ def test_numbers_are_cut_into_bands_of_equal_size(monkeypatch: pytest.MonkeyPatc
         (name,): 150 for name in ("0 to 149", "150 to 299", "300 to 449", "450 to 599")
     }
     assert_equal(found[("0 to 149",)], alone(table, length < 150))
-    monkeypatch.setattr(_slice_columns, "MOST_VALUES", 200)
+    monkeypatch.setattr(slice_columns, "MOST_VALUES", 200)
     rounded = tally_by(pa.table(table), "length:4")
     assert sum(each.total_n for each in rounded.values()) == 600
     assert max(abs(each.total_n - 150) for each in rounded.values()) < 30
@@ -267,7 +266,7 @@ def test_other_names_of_columns_are_taken() -> None:
     ids=str,
 )
 def test_bad_columns_are_refused_by_name(by: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_slice_columns, "MOST_SLICES", 20)
+    monkeypatch.setattr(slice_columns, "MOST_SLICES", 20)
     more = {"id": np.arange(600), "few": chosen(list("abcdefghijkl"), seed=9), "nested": [[1]] * 600}
     with pytest.raises(InputError) as caught:
         tally_by(pa.table(columns(topic=chosen(["law", "art"]), **more)), by)

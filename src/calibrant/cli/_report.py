@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from calibrant.cli import text
-from calibrant.pages._groups import group_part
+from calibrant.pages.groups import group_part
 from calibrant.results.drawing import ModelDifference, Report, TaskErrors
 from calibrant.results.groups import MAPS
 

@@ -30,7 +30,7 @@ def command(output: str, printing: Printing) -> None:
     ship with the package, as numbers.
     """
     from calibrant.pages import story_page, write
-    from calibrant.pages._page import check_page
+    from calibrant.pages.report_page import check_page
     from calibrant.verbs import demonstrate
 
     check_page(output)

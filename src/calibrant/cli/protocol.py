@@ -47,7 +47,7 @@ def command(
     from calibrant.io.atomic import keep_sources
     from calibrant.io.protocol_file import read_protocol_file
     from calibrant.pages import protocol_page, write
-    from calibrant.pages._page import check_page
+    from calibrant.pages.report_page import check_page
     from calibrant.verbs import protocol
 
     keep_sources(output, file, *read_protocol_file(file).files)

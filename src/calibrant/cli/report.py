@@ -79,7 +79,7 @@ def command(
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.pages import page, write
-    from calibrant.pages._page import check_page
+    from calibrant.pages.report_page import check_page
     from calibrant.verbs import report
 
     keep_sources(output, *predictions, model, dev, group, counts)

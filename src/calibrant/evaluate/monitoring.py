@@ -40,8 +40,8 @@ from calibrant.evaluate.monitor_checks import (
 )
 from calibrant.evaluate.persistent import PersistentDays
 from calibrant.exceptions import InputError
-from calibrant.metrics._states import check_version, restored
 from calibrant.metrics.intervals import error_interval
+from calibrant.metrics.states import check_version, restored
 from calibrant.records import Quantity
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.monitoring import MonitoredDay, Monitoring

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
-    from calibrant.io._batch import Batch
+    from calibrant.io.batch import Batch
     from calibrant.io.class_table import read_class_table
     from calibrant.io.coreference import iter_documents, read_documents, read_folds
     from calibrant.io.coreference_posteriors import (

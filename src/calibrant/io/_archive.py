@@ -13,7 +13,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._columns import Codes, class_name
 from calibrant.io._origin import Origin, reading
 from calibrant.io._packed import array_of, members
-from calibrant.io._readers import ArrayReader, check_logits
+from calibrant.io.readers import ArrayReader, check_logits
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")
 # As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.

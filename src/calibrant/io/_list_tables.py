@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from calibrant._checks import is_unicode
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._batch import Batch
 from calibrant.io._columns import Codes, as_numpy
 from calibrant.io._origin import parquet_file, reading
-from calibrant.io._readers import check_logits, check_range, check_sums, softmax
+from calibrant.io.batch import Batch
+from calibrant.io.readers import check_logits, check_range, check_sums, softmax
 
 if TYPE_CHECKING:
     import pyarrow as pa

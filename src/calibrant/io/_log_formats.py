@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_rows import Block, Normalise
+from calibrant.io.log_rows import Block, Normalise
 
 Format = Literal["lm-eval", "inspect", "openai"]
 JSON_LINES = (".jsonl", ".jsonl.gz")

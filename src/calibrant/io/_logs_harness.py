@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_rows import AT_ONCE, Block, Collector, Normalise
 from calibrant.io._log_text import lines, mapping, sequence, whole
+from calibrant.io.log_rows import AT_ONCE, Block, Collector, Normalise
 
 Mode = Literal["position", "text", "accuracy"]
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl(\.gz)?")

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import Members, mapping, opened, sequence, whole
 from calibrant.io._log_tokens import answered, chat_tokens
 from calibrant.io._logs_harness import NoOptionsError, option_names
+from calibrant.io.log_rows import AT_ONCE, Block, Collector
 from calibrant.records.words import counted
 
 Evidence = Literal["log-probabilities", "confidence", "epochs"]

@@ -13,10 +13,10 @@ from typing import Any
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._log_rows import AT_ONCE, Block, Collector
 from calibrant.io._log_text import lines, sequence
 from calibrant.io._log_tokens import Answered, answered, chat_tokens, completion_tokens
 from calibrant.io._logs_harness import NoOptionsError
+from calibrant.io.log_rows import AT_ONCE, Block, Collector
 from calibrant.records.words import counted
 
 GOLD = ("answer", "label", "target", "gold")

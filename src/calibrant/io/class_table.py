@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from calibrant.exceptions import InputError
-from calibrant.io._text import read_lines
+from calibrant.io.text import read_lines
 
 
 def read_class_table(path: str | os.PathLike[str]) -> dict[str, str]:

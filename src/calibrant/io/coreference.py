@@ -13,7 +13,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io._conll_documents import START, ColumnDocuments
 from calibrant.io._conllu_documents import ConlluDocuments
 from calibrant.io._sentences import is_conllu
-from calibrant.io._text import open_lines, read_lines
+from calibrant.io.text import open_lines, read_lines
 
 Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14

@@ -17,8 +17,8 @@ from calibrant._checks import positive_integer
 from calibrant.documents import Document, Mention, check_mentions
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._posterior_lines import format_line, parse_line
-from calibrant.io._text import open_lines
 from calibrant.io.atomic import writing
+from calibrant.io.text import open_lines
 
 if TYPE_CHECKING:
     from calibrant.posterior import AntecedentPosterior

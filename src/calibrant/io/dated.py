@@ -13,8 +13,8 @@ from typing import Any
 
 from calibrant.documents import Document
 from calibrant.exceptions import InputError
-from calibrant.io._text import open_lines
 from calibrant.io.coreference import iter_documents
+from calibrant.io.text import open_lines
 from calibrant.propagate.periods import parse_date
 
 Progress = Callable[[str, int, int | None], None]

@@ -188,7 +188,7 @@ def _open(source: Any) -> Table:
         from calibrant.io._table_formats import open_table
 
         return open_table(source)
-    from calibrant.io._frames import FrameTable
+    from calibrant.io.frames import FrameTable
 
     return FrameTable(source)
 

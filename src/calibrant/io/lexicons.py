@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from calibrant.events.lexicon import Lexicon, parse_lexicon
-from calibrant.io._text import read_lines
+from calibrant.io.text import read_lines
 
 
 def read_lexicon(path: str | os.PathLike[str]) -> Lexicon:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
-from calibrant.io._batch import Batch, Reader, joined
 from calibrant.io._column_roles import Form as Form
 from calibrant.io._column_roles import has_tokens
 from calibrant.io._column_roles import resolve as resolve
 from calibrant.io._column_roles import threshold_of as threshold_of
-from calibrant.io._log_rows import Normalise
 from calibrant.io._parts import PartsTable, parquet_parts
-from calibrant.io._readers import TableReader
 from calibrant.io._tables import RECALIBRATED_KEY, Table
 from calibrant.io._tables import listed as listed
+from calibrant.io.batch import Batch, Reader, joined
+from calibrant.io.log_rows import Normalise
+from calibrant.io.readers import TableReader
 
 if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
@@ -261,7 +261,7 @@ def open_predictions(
                 return _lists(lists)
         table = _tokens(of_file.table(origin))
     else:
-        from calibrant.io._frames import FrameTable
+        from calibrant.io.frames import FrameTable
 
         table = FrameTable(source)
     if normalise != "none" or gold is not None:
@@ -283,7 +283,7 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
         hint = "write Parquet, or leave the engine out"
         raise InputError("DuckDB is asked to read something else", hint, code="file-kind", file=name)
     from calibrant.io._engine_duckdb import relation_of
-    from calibrant.io._frames import FrameTable
+    from calibrant.io.frames import FrameTable
 
     PartsTable(files, name)  # checks that the files agree
     return FrameTable(relation_of(files), name)

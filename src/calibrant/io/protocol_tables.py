@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, shown
 from calibrant.evaluate.ratings import Ratings, text
 from calibrant.exceptions import InputError
-from calibrant.io._batch import Batch
 from calibrant.io._columns import Column, class_name
 from calibrant.io._table_formats import open_table
 from calibrant.io._tables import Kind, Table
+from calibrant.io.batch import Batch
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed, open_predictions
 from calibrant.io.protocol_file import NamedColumns, SystemFile
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io._columns import Codes, Column
-from calibrant.io._readers import check_sums, softmax
 from calibrant.io._table_formats import FORMATS, TableFormat, open_table, written_format
 from calibrant.io._tables import RECALIBRATED_KEY, Kind, Table
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.predictions import Form, resolve, threshold_of
+from calibrant.io.readers import check_sums, softmax
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -227,7 +227,7 @@ def open_scores(
         refusal = "an .npz archive is not rewritten"
         hint = "write the predictions as a table: one p_<class> column a class"
         return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
-    from calibrant.io._frames import FrameTable
+    from calibrant.io.frames import FrameTable
 
     return ScoreTable(FrameTable(source), form, score, class_column)
 

@@ -20,10 +20,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._envelope import Envelope, Version, file_bytes
 from calibrant.io._origin import reading, truncated
 from calibrant.io._packed import array_of, members
 from calibrant.io.atomic import check_place, writing
+from calibrant.io.envelope import Envelope, Version, file_bytes
 
 if TYPE_CHECKING:
     from calibrant.models import CoreferenceModel, CRFTagger, HMMTagger

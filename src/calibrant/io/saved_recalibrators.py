@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
 
-from calibrant.io._envelope import Envelope, Version
+from calibrant.io.envelope import Envelope, Version
 from calibrant.records import plain
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from msgspec import Meta, Struct
 
 from calibrant._checks import decoded
 from calibrant.exceptions import FormatError
-from calibrant.io._envelope import Envelope, Version
 from calibrant.io._origin import parquet_file
 from calibrant.io.atomic import writing
+from calibrant.io.envelope import Envelope, Version
 
 if TYPE_CHECKING:
     import pyarrow as pa

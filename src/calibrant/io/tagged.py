@@ -9,7 +9,7 @@ from itertools import chain
 
 from calibrant.exceptions import InputError
 from calibrant.io._sentences import DOCUMENT_START, Column, reader_of
-from calibrant.io._text import open_lines
+from calibrant.io.text import open_lines
 
 Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14

@@ -10,11 +10,11 @@ from typing import Any
 
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
-from calibrant.io._batch import Reader
 from calibrant.io._columns import Codes
-from calibrant.io._readers import TableReader
 from calibrant.io._tables import listed
+from calibrant.io.batch import Reader
 from calibrant.io.predictions import Predictions
+from calibrant.io.readers import TableReader
 from calibrant.propagate.periods import parse_date, period_of
 
 BY = ("day", "week", "month", "value")

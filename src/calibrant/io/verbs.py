@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from calibrant.exceptions import InputError
-from calibrant.io._text import open_lines
+from calibrant.io.text import open_lines
 
 
 def read_verbs(path: str | os.PathLike[str]) -> tuple[str, ...]:

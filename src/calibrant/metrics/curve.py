@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, pairs, proportion, sample_count
 from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
-from calibrant.metrics._grouping import group_by
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.grouping import group_by
 from calibrant.metrics.noise_floor import batches
 from calibrant.metrics.smooth import (
     NODES_PER_BANDWIDTH,

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._checks import Floats, instance, one_of, proportion
 from calibrant.exceptions import InputError
-from calibrant.metrics._grouping import group_by
+from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tails import quantile
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import Bins

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._kernels import tally as kernels
-from calibrant.metrics._key_tree import keys_of, scores_of
+from calibrant.metrics.key_tree import keys_of, scores_of
 
 VERSION = 1
 UNIFORM_COUNTS = (10, 15, 20)

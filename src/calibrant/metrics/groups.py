@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import one_of, positive_integer, proportion, shown
 from calibrant.exceptions import InputError
-from calibrant.metrics._class_scores import (
+from calibrant.metrics.class_scores import (
     NO_SCORE,
     Arguments,
     Method,

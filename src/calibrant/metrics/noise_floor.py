@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
-from calibrant.metrics._grouping import group_by
 from calibrant.metrics.binning import Source
+from calibrant.metrics.grouping import group_by
 from calibrant.metrics.smooth import (
     LARGEST_GRID,
     SMALLEST_GRID,

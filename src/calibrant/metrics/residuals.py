@@ -12,7 +12,7 @@ from calibrant._checks import Floats, Integers, Pairs, instance, positive_intege
 from calibrant._kernels import clusters as kernels
 from calibrant._kernels import debiased as bin_kernels
 from calibrant.exceptions import InputError
-from calibrant.metrics._grouping import sorted_by
+from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics._states import check_version, restored, tally_from_state, tally_to_state
 from calibrant.metrics.events import class_predictions, named_events
+from calibrant.metrics.states import check_version, restored, tally_from_state, tally_to_state
 from calibrant.metrics.tally import Tally
 
 TALLIED_AT_ONCE = 1 << 16  # pairs; a small batch waits for others

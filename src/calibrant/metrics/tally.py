@@ -13,10 +13,10 @@ from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.metrics._grid_sums import GridSums
-from calibrant.metrics._grouping import Grouping, group_by
-from calibrant.metrics._key_tree import keys_of, scores_of
 from calibrant.metrics.grid import grid, rows_of
+from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.grouping import Grouping, group_by
+from calibrant.metrics.key_tree import keys_of, scores_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -4,9 +4,9 @@
 rendered by its ``to_html()`` and ``to_dict()``, and `write` puts it into a file.
 """
 
-from calibrant.pages._page import Page, page, write
 from calibrant.pages._protocol_page import ProtocolPage, protocol_page
 from calibrant.pages._story import StoryPage, StoryStep, story_page
+from calibrant.pages.report_page import Page, page, write
 
 __all__ = [
     "Page",

@@ -6,7 +6,6 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calibrant.pages._page import page
 from calibrant.pages._protocol_text import (
     fold_tables,
     pair_tables,
@@ -15,6 +14,7 @@ from calibrant.pages._protocol_text import (
     text_table,
 )
 from calibrant.pages._sections import Card, Contrast, Lines, Section, TextTable
+from calibrant.pages.report_page import page
 from calibrant.records import plain
 from calibrant.results.protocol import Protocol
 
@@ -113,8 +113,8 @@ class ProtocolPage:
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.pages._html import render_protocol
         from calibrant.pages._protocol_figures import score_pictures, selective_pictures
+        from calibrant.pages.html import render_protocol
 
         figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}
         return render_protocol(self, figures, self.calibration, tuple(self.protocol.settings().items()))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.pages import _text as text
-from calibrant.pages._groups import error_points, group_table, note_on
 from calibrant.pages._sections import Lines, TextTable
+from calibrant.pages.groups import error_points, group_table, note_on
 from calibrant.records import Printed, Quantity, Table, words
 from calibrant.records.record import plain
 from calibrant.results.demonstration import Demonstration, TaggerStory
@@ -110,8 +110,8 @@ class StoryPage(Printed):
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
         from calibrant.pages._group_figures import group_pictures
-        from calibrant.pages._html import render_story
         from calibrant.pages._story_figures import curves, series
+        from calibrant.pages.html import render_story
 
         tagger = self.found.tagger
         versions = {"before": tagger.before, SHARED: tagger.shared, GROUPED: tagger.grouped}

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._monitoring import evidence_over_time
-    from calibrant.plots._predictions import measured_curves, report_figure
     from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._slices import slice_intervals
-    from calibrant.plots._svg import inline_svg, render
     from calibrant.plots.changes import error_changes
+    from calibrant.plots.predictions import measured_curves, report_figure
+    from calibrant.plots.svg import inline_svg, render
 
 __all__ = [
     "binning_comparison",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from calibrant._kernels import chain as chain_kernels
 from calibrant._kernels import queries as kernels
-from calibrant.metrics._grid_sums import GridSums
 from calibrant.metrics.grid import grid
+from calibrant.metrics.grid_sums import GridSums
 from calibrant.posterior import _query_sources
 from calibrant.posterior._blocks import Block, blocks
 from calibrant.posterior._messages import Messages

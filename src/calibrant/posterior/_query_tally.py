@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant._kernels import queries as kernels
 from calibrant._kernels.tally import GRID_ROWS, LOWEST_ROW
 from calibrant._parallel import fold
-from calibrant.metrics._grouping import group_by
 from calibrant.metrics.grid import grid
+from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tally import Tally
 from calibrant.posterior._blocks import Block
 

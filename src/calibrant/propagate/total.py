@@ -14,8 +14,8 @@ from calibrant._checks import Floats, Integers, one_dimensional, positive_intege
 from calibrant.exceptions import InputError
 from calibrant.propagate.counts import CountDistribution, Interval, count_interval, probabilities_of
 from calibrant.propagate.drift import estimate_drift, given_drift, shifts_of
-from calibrant.recalibrate._base import BinaryRecalibrator
-from calibrant.recalibrate._labelled import LabelledScores, Rows, check_recalibrator, checked
+from calibrant.recalibrate.base import BinaryRecalibrator
+from calibrant.recalibrate.labelled import LabelledScores, Rows, check_recalibrator, checked
 from calibrant.records import Quantity
 from calibrant.results.propagation import CountInterval, Drift
 from calibrant.seeds import Seed, generator

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
-    from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator
-    from calibrant.recalibrate._labelled import LabelledScores
     from calibrant.recalibrate._renormalise import renormalise
+    from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
     from calibrant.recalibrate.beta import Beta
     from calibrant.recalibrate.changes import resampled_changes
     from calibrant.recalibrate.choosing import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
     from calibrant.recalibrate.histogram import HistogramBinning
     from calibrant.recalibrate.isotonic import Isotonic
+    from calibrant.recalibrate.labelled import LabelledScores
     from calibrant.recalibrate.ordering import order_effect
     from calibrant.recalibrate.platt import Platt
     from calibrant.recalibrate.scaling_binning import ScalingBinning

@@ -13,7 +13,7 @@ from calibrant._kernels import maps as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, uniform
-from calibrant.recalibrate._base import Source
+from calibrant.recalibrate.base import Source
 from calibrant.results import Bins
 
 Strategy = Literal["adaptive", "uniform"]

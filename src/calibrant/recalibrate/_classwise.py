@@ -15,7 +15,7 @@ from calibrant._checks import Check, Integers, Pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate._base import BinaryRecalibrator, Recalibrator, check_estimator
+from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator, check_estimator
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import CHUNK, default_threads, fold, slices
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate._base import BinaryRecalibrator, Source
+from calibrant.recalibrate.base import BinaryRecalibrator, Source
 
 CLIP = 2.0**-53  # the largest float64 below 1 lies this far from it
 LARGEST_LISTED = 1 << 16  # more pairs than this are summed on the grid first

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels import isotonic as kernels
 from calibrant._parallel import default_threads, fold, slices
-from calibrant.metrics._key_tree import keys_of, scores_of
+from calibrant.metrics.key_tree import keys_of, scores_of
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate._base import Source
+from calibrant.recalibrate.base import Source
 
 _LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
 _PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about

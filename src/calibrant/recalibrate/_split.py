@@ -12,7 +12,7 @@ from calibrant import _checks
 from calibrant._checks import Floats, Pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
-from calibrant.recalibrate._base import Source
+from calibrant.recalibrate.base import Source
 
 
 def halves(source: Source, share: float, rng: np.random.Generator) -> tuple[Tally, Tally]:

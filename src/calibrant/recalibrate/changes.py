@@ -11,11 +11,11 @@ import numpy as np
 
 from calibrant._checks import Floats, sample_count
 from calibrant.exceptions import InputError
-from calibrant.metrics._class_scores import Arguments, Recipe, Subject, error_of, subjects
+from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of, subjects
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, calibration_changes
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
-from calibrant.recalibrate._labelled import (
+from calibrant.recalibrate.labelled import (
     LabelledScores,
     Rows,
     Single,

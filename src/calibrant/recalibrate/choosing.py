@@ -15,9 +15,9 @@ from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tails import quantile
-from calibrant.recalibrate._base import BinaryRecalibrator
-from calibrant.recalibrate._labelled import LabelledScores, Rows, Single, check_recalibrator, checked
+from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.groups import PerGroup, Shared
+from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
 from calibrant.records import Quantity
 from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.seeds import Seed, generator

@@ -11,8 +11,8 @@ from calibrant._checks import Check, Integers, option, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import Groups, group_of_names, named_groups
 from calibrant.metrics.groups import by_frequency
-from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
+from calibrant.recalibrate.base import BinaryRecalibrator
 
 __all__ = ["PerClass", "PerGroup", "Shared", "by_frequency"]
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._checks import Check, Floats
-from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state
 from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 
 
 class HistogramBinning(BinaryRecalibrator):

@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._checks import Check, Floats, option
 from calibrant._kernels import maps as kernels
-from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state
 from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate._pooling import pooled
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 
 Between = Literal["linear", "steps"]
 

@@ -11,9 +11,9 @@ from calibrant import _checks
 from calibrant._checks import Check, Floats, optional, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
-from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
 from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
 from calibrant.recalibrate._split import halves, with_scores
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
 from calibrant.recalibrate.histogram import check_steps
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.results.intervals import ErrorInterval

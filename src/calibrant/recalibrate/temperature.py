@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Check, Floats, flag, list_of_names, optional
 from calibrant.exceptions import InputError
-from calibrant.recalibrate._base import one_column
 from calibrant.recalibrate._log_odds import CLIP, LogOddsRecalibrator, Points, check_clip
 from calibrant.recalibrate._newton import fit
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, temperature_sums
+from calibrant.recalibrate.base import one_column
 
 _MOST_STEPS = 100
 _LARGEST_INVERSE = 1e6

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Check, Floats, flag, list_of_names, non_negative, optional
 from calibrant.exceptions import InputError
-from calibrant.recalibrate._base import ArrayRecalibrator
 from calibrant.recalibrate._log_odds import CLIP, check_clip
 from calibrant.recalibrate._softmax import LogitItems, items_of, logits_of, softmax, vector_sums
+from calibrant.recalibrate.base import ArrayRecalibrator
 
 _MOST_STEPS = 2000
 _OPTIONS = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}

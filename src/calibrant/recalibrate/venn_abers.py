@@ -12,8 +12,8 @@ from calibrant._checks import Check, Floats, Pairs, flag, optional
 from calibrant._kernels import maps
 from calibrant._kernels import venn_abers as kernels
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate._base import BinaryRecalibrator, Source, broken_state, one_column
 from calibrant.recalibrate._binned import in_pieces
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, one_column
 
 
 class VennAbers(BinaryRecalibrator):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io._batch import joined
+from calibrant.io.batch import joined
 from calibrant.metrics.tally import Tally
 from calibrant.verbs._sources import IN_MEMORY, Progress
 from calibrant.verbs._tally_parts import TALLIED_AT_ONCE

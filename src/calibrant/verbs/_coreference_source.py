@@ -12,10 +12,10 @@ import numpy as np
 
 from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
-from calibrant.io._text import open_lines
 from calibrant.io.coreference import iter_documents
 from calibrant.io.coreference_posteriors import read_posteriors
 from calibrant.io.saved_models import load_coreference_model
+from calibrant.io.text import open_lines
 from calibrant.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.models.shipped import shipped_models
 from calibrant.posterior import AntecedentPosterior

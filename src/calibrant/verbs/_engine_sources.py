@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
-from calibrant.io._frames import FrameTable
-from calibrant.io._readers import TableReader
+from calibrant.io.frames import FrameTable
+from calibrant.io.readers import TableReader
 from calibrant.metrics.tally import Tally
 from calibrant.verbs._events import CLASS, class_of, expanded
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from calibrant.events.lexicon import default_lexicon
 from calibrant.exceptions import InputError
-from calibrant.io._dated_pieces import Item, Unread
+from calibrant.io.dated_pieces import Item, Unread
 from calibrant.io.store import Manifest, StoredDocument
 from calibrant.verbs.event_settings import store_settings
 from calibrant.verbs.event_worker import Extraction, Extractor

@@ -11,8 +11,8 @@ from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.intervals import error_interval
 from calibrant.recalibrate import LabelledScores, resampled_changes
-from calibrant.recalibrate._labelled import effective_clusters
 from calibrant.recalibrate.changes import DRAWS, with_map_error
+from calibrant.recalibrate.labelled import effective_clusters
 from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed

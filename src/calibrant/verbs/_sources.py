@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io._batch import joined
-from calibrant.metrics._grouping import sorted_by
+from calibrant.io.batch import joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
+from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.verbs._engine_sources import engine_sources
 from calibrant.verbs._events import CLASS, class_of, expanded, pairs_of

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from calibrant._checks import one_of, sample_count
 from calibrant.events.rules import RULES, Rules
-from calibrant.io._dated_pieces import Item, iter_unread
 from calibrant.io.dated import check_dated
+from calibrant.io.dated_pieces import Item, iter_unread
 from calibrant.io.store import StoredDocument
 from calibrant.io.store_writing import PART, StoreWriter
 from calibrant.io.verbs import read_verbs

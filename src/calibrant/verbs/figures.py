@@ -12,9 +12,9 @@ from calibrant.results.drawing import Report
 from calibrant.verbs.reporting import report
 
 if TYPE_CHECKING:
-    from calibrant.plots._predictions import What
-    from calibrant.plots._svg import Kind
+    from calibrant.plots.predictions import What
     from calibrant.plots.style import Drawn
+    from calibrant.plots.svg import Kind
 
 KINDS: tuple[Kind, ...] = ("svg", "pdf", "png")
 WIDEST = 40.0  # inches
@@ -66,7 +66,7 @@ def plot(
     1
     """
     from calibrant.plots import report_figure
-    from calibrant.plots._predictions import WHAT
+    from calibrant.plots.predictions import WHAT
 
     one_of(what, WHAT, "what")
     figure_kind(output)

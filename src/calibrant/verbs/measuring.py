@@ -12,7 +12,7 @@ from calibrant import __version__
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally, open_predictions
-from calibrant.io._log_rows import Normalise
+from calibrant.io.log_rows import Normalise
 from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.metrics.tally import Tally

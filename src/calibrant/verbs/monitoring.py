@@ -17,8 +17,8 @@ from calibrant._checks import Pairs, decoded
 from calibrant.evaluate.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Predictions
-from calibrant.io._envelope import Envelope, Version
 from calibrant.io.atomic import check_place, keep_sources
+from calibrant.io.envelope import Envelope, Version
 from calibrant.io.timed import BY, WHOLE, timed, window_of, windows_of
 from calibrant.results.monitoring import Monitoring
 from calibrant.verbs._events import pairs_of

@@ -15,9 +15,9 @@ from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
-from calibrant.io._slice_columns import JointCodes, Keys
+from calibrant.io.slice_columns import JointCodes, Keys
 from calibrant.io.slicing import sliced, tallies_in_engine
-from calibrant.metrics._grouping import sorted_by
+from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.verbs._events import CLASS, asked_events, class_of, pairs_of
 from calibrant.verbs._sources import (

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 
 from calibrant import __version__
-from calibrant.pages._html import templates_of
+from calibrant.pages.html import templates_of
 from calibrant.propagate.periods import PERIODS
 from calibrant.records import words
 from calibrant.web._charts import chance_chart, series_chart

@@ -88,7 +88,7 @@ class Page:
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.pages._html import render
+        from calibrant.pages.html import render
 
         return render(
             title=self.title,

@@ -14,8 +14,8 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers
 from calibrant.exceptions import InputError
 from calibrant.metrics.classes import class_codes
-from calibrant.recalibrate._base import BinaryRecalibrator
 from calibrant.recalibrate._classwise import ClasswiseRecalibrator
+from calibrant.recalibrate.base import BinaryRecalibrator
 
 Single = BinaryRecalibrator | ClasswiseRecalibrator
 ONE_EVENT: tuple[str, ...] = ("event",)

@@ -53,6 +53,7 @@ class Tree:
     child: dict[int, int] = field(default_factory=dict)  # row of the whole table -> node
 
     def add(self, first: int, beyond: int, low: int, shift: int, rows: int) -> int:
+        """Add a node and return its number."""
         self.first.append(first)
         self.beyond.append(beyond)
         self.low.append(low)
@@ -61,6 +62,7 @@ class Tree:
         return len(self.low) - 1
 
     def arrays(self) -> tuple[Integers, Integers, Integers]:
+        """Return lows, shifts and offsets of the nodes."""
         return (np.array(self.low, np.int64), np.array(self.shift, np.int64), np.array(self.offset, np.int64))
 
     def key_ranges(self, rows: Integers) -> tuple[Integers, Integers]:

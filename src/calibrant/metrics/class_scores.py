@@ -182,6 +182,7 @@ def _plug_in(scores: ClassScores, measure: str, bin_count: int) -> float:
 def error_of(
     scores: ClassScores, recipe: Recipe, measure: str, group: str | None = None, left_out: int = 0
 ) -> MarginalError:
+    """Return the error of all these scores together."""
     n = len(scores.code)
     record = MarginalError(
         measure=measure,

@@ -12,9 +12,9 @@ from calibrant.documents import Document
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io._conllu_documents import MISC, ConlluDocuments
 from calibrant.io._sentences import is_conllu
-from calibrant.io._text import open_lines
 from calibrant.io.coreference import titled
 from calibrant.io.dated import DatedText, dated, is_json, iter_dated
+from calibrant.io.text import open_lines
 
 ENTITY = "global.Entity"
 END = "# newdoc"

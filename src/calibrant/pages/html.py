@@ -12,8 +12,8 @@ from markupsafe import Markup
 from calibrant.pages import _text as text
 from calibrant.pages._figures import Kind, Picture, class_picture, pictures
 from calibrant.pages._group_figures import group_pictures
-from calibrant.pages._groups import group_part
 from calibrant.pages._sections import ClassTable, Lines, Section, TaskTable
+from calibrant.pages.groups import group_part
 from calibrant.records import fields_of, words
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
