@@ -16,6 +16,7 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
+from calibrant.io import slice_columns
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
 from calibrant.verbs import Columns, slice_tables, slices, tally_by
