@@ -123,5 +123,5 @@ class MissingExtraError(CalibrantError, ImportError):
     Examples
     --------
     >>> str(MissingExtraError("the sentiment study needs nltk", "pip install calibrant-studies"))
-    "the sentiment study needs nltk: pip install calibrant-studies"
+    'the sentiment study needs nltk: pip install calibrant-studies'
     """

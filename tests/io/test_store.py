@@ -247,8 +247,9 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["thesis.tex"]
     with pytest.raises(InputError, match="something else"), StoreWriter(tmp_path / "thesis.tex", SETTINGS):
         pass
-    with pytest.raises(InputError, match="cannot write"), StoreWriter(tmp_path / "no" / "folder", SETTINGS):
+    with StoreWriter(tmp_path / "new" / "folder", SETTINGS):
         pass
+    assert (tmp_path / "new" / "folder" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other"])

@@ -35,6 +35,11 @@ def plain(value: Any) -> Any:
     """Turn records, arrays and NumPy numbers into what JSON knows; refuse NaN and infinity.
 
     Undefined values are None with a reason beside them; a NaN that gets here is a bug in calibrant.
+
+    Examples
+    --------
+    >>> plain({"n": np.int64(3), "means": np.array([0.5, 1.0])})
+    {'n': 3, 'means': [0.5, 1.0]}
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()
@@ -124,8 +129,8 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
     >>> from calibrant.results import DisputedItem
     >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
     >>> print(found.to_text(), end="")
-    An item on which annotators differ
-      number     value
+    An item on which annotators differ: sentence 7
+      number      value
     Agreement
       Agreement  0.5000
     >>> found
