@@ -81,6 +81,17 @@ def rank(module: str) -> int:
     return ORDER.index(name) if name in ORDER else len(ORDER)
 
 
+def entry(module: str, name: str) -> str:
+    """How a page lists a public name: under the package, without the package's name.
+
+    Examples
+    --------
+    >>> entry("calibrant.plots", "render"), entry("calibrant_studies", "run")
+    ('plots.render', 'run')
+    """
+    return ".".join([*module.split(".")[1:], name])
+
+
 def api_page(module: str, title: str) -> str:
     """A page that lists a module's public names under the headings of the files that define them."""
     home: dict[str, list[str]] = {}
@@ -91,8 +102,9 @@ def api_page(module: str, title: str) -> str:
     for source, names in sorted(home.items(), key=lambda item: rank(item[0])):
         if source != module:
             parts.append(heading(source))
-        entries = "\n".join(f"   {module.removeprefix('calibrant.')}.{name}" for name in names)
-        options = ".. currentmodule:: calibrant\n.. autosummary::\n   :toctree: _generated\n   :nosignatures:"
+        entries = "\n".join(f"   {entry(module, name)}" for name in names)
+        options = ".. autosummary::\n   :toctree: _generated\n   :nosignatures:"
+        options = f".. currentmodule:: {module.partition('.')[0]}\n{options}"
         parts.append(f"```{{eval-rst}}\n{options}\n\n{entries}\n```")
     return "\n\n".join(parts) + "\n"
 

@@ -34,6 +34,8 @@ EXCEPTIONS = {
     "queries.Query": "what the queries return; held through them",
     "coreference_queries.MentionPairs": "what mention_pairs returns; held through it",
     "posterior.BestSequences": "what ChainPosterior.k_best returns; held through it",
+    "metrics.Pairs": "checked input; held through all functions of pairs",
+    "metrics.pairs": "checks only",
     "propagate.METHODS": "names, not a function",
 }
 """Public names that are not held, with the reason."""
