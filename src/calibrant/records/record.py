@@ -163,9 +163,9 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings of the record, its parts and its quantities: fields that end in ``warning``."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, None]] = {}  # labels, each once
         for label, text in _warnings(self):
-            found.setdefault(text, []).append(label)
+            found.setdefault(text, {})[label] = None
         labels = {text: "" if "" in about else f"{', '.join(about)}: " for text, about in found.items()}
         return tuple(f"{label}{text}" for text, label in labels.items())
 
