@@ -45,7 +45,7 @@ def test_a_worker_that_is_killed_in_a_query_changes_no_count(cluster: Any, tmp_p
         sign.unlink()
 
     def lose() -> None:
-        while not all((tmp_path / f"begun-{number}").exists() for number in range(3)):
+        while len(list(tmp_path.glob("begun-*"))) < 2:  # workers may begin with parts that wait
             time.sleep(0.02)
         cluster.replace_worker()
         (tmp_path / "go").touch()
