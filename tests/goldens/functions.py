@@ -59,7 +59,7 @@ def public_names() -> set[str]:
 
 
 def public_methods() -> set[str]:
-    """Name the public methods and properties of the public classes, as in ``measure.Tally.merge``."""
+    """Name the public methods and properties of the public classes, as in ``metrics.Tally.merge``."""
     found = set()
     for package, module in MODULES.items():
         for name in import_module(module).__all__:
