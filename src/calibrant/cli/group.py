@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -63,10 +64,10 @@ class CommandGroup(click.Group):
         try:
             command: click.Command = import_module(self._modules[cmd_name]).command
         except ModuleNotFoundError as error:
-            missing = MISSING.get((error.name or "").partition(".")[0])
-            if missing is None:
+            package = (error.name or "").partition(".")[0]
+            if package not in MISSING or find_spec(package) is not None:  # it is there, and damaged
                 raise
-            return _not_here(cmd_name, missing)
+            return _not_here(cmd_name, MISSING[package])
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
