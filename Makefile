@@ -34,7 +34,7 @@ demo: $(READY) ## the main job end to end, on predictions that ship with the pac
 test: $(READY) ## tests and every example of the documentation; a few minutes
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-test-all: $(READY) ## also the slow tests, the other Pythons, and the oldest versions allowed
+test-all: $(READY) ## what `make test` leaves out: slow tests, the other Pythons, the oldest versions allowed
 	scripts/test-all.sh
 
 goldens: $(READY) ## write the outputs that tests/goldens holds anew; a few minutes

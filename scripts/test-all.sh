@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long round: slow tests, more examples for the property tests, every Python there is, the oldest
-# versions that pyproject.toml allows. A Python that is not on this machine is named, not hidden.
+# The long round: slow tests, property tests with more examples, all others on every other Python there is and
+# with the oldest versions that pyproject.toml allows. A Python that is not on this machine is named, not hidden.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -15,12 +15,13 @@ run() { # run NAME PYTHON LOCK [OPTIONS]: the tests in an environment of their o
     "$venv/bin/python" -m pytest -n "$workers" --quiet -p no:cacheprovider "${@:4}" || failed+=("$1")
 }
 
-echo "== slow tests"
-CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet -m "not browser" || failed+=("slow tests")
+echo "== slow tests, property tests with more examples" # the others ran in `make test`
+CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet --durations 15 -m "slow or hypothesis" ||
+    failed+=("slow tests")
 
 used=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 for version in 3.11 3.12 3.13; do
-    if [ $version = "$used" ]; then continue; fi # the slow tests ran on it
+    if [ $version = "$used" ]; then continue; fi # `make test` runs on it
     if python=$(scripts/find-python.sh $version); then
         run "python-$version" "$python" requirements/dev.lock
     else
