@@ -155,6 +155,23 @@ def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> Non
             list(pool.map(time.sleep, [0.02]))
 
 
+def test_a_scheduler_that_answers_a_new_client_wrongly_is_asked_again(cluster: Any, monkeypatch: Any) -> None:
+    import distributed
+
+    client, refused = distributed.Client, []
+
+    def hasty(*given: Any, **named: Any) -> Any:
+        if not refused:
+            refused.append(given)
+            raise AssertionError  # two messages where Dask expects one
+        return client(*given, **named)
+
+    monkeypatch.setattr(distributed, "Client", hasty)
+    with workers_of(cluster.address) as pool:
+        assert list(pool.map(operator.neg, [1, 2])) == [-1, -2]
+    assert refused
+
+
 def test_a_worker_of_another_release_is_refused(cluster: Any, monkeypatch: Any) -> None:
     with pytest.raises(CalibrantError, match=r"a worker has calibrant .*, and this process 9\.9"):
         _executors._checked("9.9", operator.neg, 1)

@@ -261,21 +261,29 @@ class _Cluster(_Elsewhere):
         self.lost = (self._dask.comm.CommClosedError,)
 
     def __enter__(self) -> Workers:
-        try:
-            self._client: Any = self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError, AssertionError) as error:
-            message = f"there is no Dask scheduler at {self._address or repr(self._address)}"
-            raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
-        except TypeError as error:
-            message = f"{self._address} needs the certificates of the cluster"
-            hint = "set distributed.comm.tls in the configuration of Dask"
-            raise InputError(message, hint, code="parameter") from error
+        self._client: Any = self._connect()
         try:
             self._check()
         except BaseException:
             self._client.close()
             raise
         return self
+
+    def _connect(self) -> Any:
+        """A client of the scheduler. One that is just reporting a lost worker may answer a new client wrongly."""
+        limit = time.monotonic() + CONNECT
+        while True:
+            try:
+                return self._dask.Client(self._address, timeout=CONNECT, set_as_default=False)
+            except (OSError, ValueError, AssertionError) as error:
+                if isinstance(error, AssertionError) and self._address and time.monotonic() < limit:
+                    continue
+                message = f"there is no Dask scheduler at {self._address or repr(self._address)}"
+                raise InputError(message, "give its address, tcp://HOST:PORT", code="parameter") from error
+            except TypeError as error:
+                message = f"{self._address} needs the certificates of the cluster"
+                hint = "set distributed.comm.tls in the configuration of Dask"
+                raise InputError(message, hint, code="parameter") from error
 
     def _check(self) -> None:
         """Wait for workers, and see that they have this release."""
