@@ -270,7 +270,7 @@ class _Cluster(_Elsewhere):
         return self
 
     def _connect(self) -> Any:
-        """A client of the scheduler. One that is just reporting a lost worker may answer a new client wrongly."""
+        """A client of the scheduler, which may answer wrongly while it reports a lost worker."""
         limit = time.monotonic() + CONNECT
         while True:
             try:
