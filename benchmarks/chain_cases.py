@@ -28,7 +28,7 @@ def _basic() -> dict[str, Any]:
 
 
 def _posterior(found: dict[str, Any]) -> Any:
-    from calibrant.posterior import ChainPosterior
+    from calibrant.structures.posterior import ChainPosterior
 
     return ChainPosterior(found["unary"], found["transition"], lengths=found["lengths"], tags=found["tags"])
 
@@ -48,7 +48,7 @@ def _crfsuite() -> tuple[Any, list[Any], dict[str, Any]]:
     """CRFsuite's tagger, the sentences as it takes them, and what our posterior needs."""
     import pycrfsuite
 
-    from calibrant.models.features import attribute_lists
+    from calibrant.structures.models.features import attribute_lists
 
     tagger = pycrfsuite.Tagger()
     tagger.open(str(tagging_data.crfsuite_model("basic")))
@@ -128,7 +128,7 @@ def _hmm() -> tuple[dict[str, Floats], NDArray[np.int64], NDArray[np.int64]]:
 def _hmm_marginals(
     tables: dict[str, Floats], words: NDArray[np.int64], lengths: NDArray[np.int64], threads: int
 ) -> Callable[[], Floats]:
-    from calibrant.posterior import ChainPosterior
+    from calibrant.structures.posterior import ChainPosterior
 
     emission = np.ascontiguousarray(np.log(tables["emission"]).T)
     start, step = np.log(tables["start"]), np.log(tables["step"])
@@ -172,7 +172,7 @@ def _agree(difference: float, tolerance: float, peer: str) -> None:
 
 def tally(what: str, threads: int, by_cluster: bool = False, paper_size: bool = False) -> Call:
     """Probabilities of all tags, or of all pairs of tags, summed into a tally; returns how many."""
-    from calibrant.posterior import queries
+    from calibrant.structures.posterior import queries
 
     found = tagging_data.paper_size() if paper_size else _basic()
     ask = {"tags": queries.all_tags, "pairs": queries.tag_pairs}[what]
@@ -199,7 +199,7 @@ def process_peak(**arguments: Any) -> Call:
 
 def potentials(features: str, forget: bool, **_: Any) -> Call:
     """From tokens to potentials; ``forget``: no word has been scored before."""
-    from calibrant.io.saved_models import load_model
+    from calibrant.structures.files.saved_models import load_model
 
     model: Any = load_model(tagging_data.tagger_model(features))
     sentences, _tags = tagging_data.test()
@@ -216,7 +216,7 @@ def item_sequences(features: str, **_: Any) -> Call:
     """What python-crfsuite needs for the same: ItemSequences, from ready lists of attributes."""
     import pycrfsuite
 
-    from calibrant.models.features import attribute_lists
+    from calibrant.structures.models.features import attribute_lists
 
     lists = attribute_lists(tagging_data.test()[0], features)
     return lambda: len([pycrfsuite.ItemSequence(tokens) for tokens in lists])
@@ -224,20 +224,20 @@ def item_sequences(features: str, **_: Any) -> Call:
 
 # What `tag eval` goes through: where each stage is looked up when it is called, and what it is.
 STAGES = (
-    ("calibrant.verbs.tagging", "load_tagger", "loading the model"),
-    ("calibrant.verbs.tagging", "read_gold", "reading the text"),
-    ("calibrant.models.CRFTagger", "potentials", "features"),
-    ("calibrant.posterior.ChainPosterior", "marginals", "forward-backward"),
-    ("calibrant.posterior.ChainPosterior", "viterbi", "Viterbi"),
-    ("calibrant.verbs.tagging", "event_sources", "tallying"),
-    ("calibrant.verbs.tagging", "measured", "measuring"),
-    ("calibrant.verbs.tagging", "evaluate_tagger", "the rest"),
+    ("calibrant.structures.verbs.tagging", "load_tagger", "loading the model"),
+    ("calibrant.structures.verbs.tagging", "read_gold", "reading the text"),
+    ("calibrant.structures.models.CRFTagger", "potentials", "features"),
+    ("calibrant.structures.posterior.ChainPosterior", "marginals", "forward-backward"),
+    ("calibrant.structures.posterior.ChainPosterior", "viterbi", "Viterbi"),
+    ("calibrant.structures.verbs.tagging", "event_sources", "tallying"),
+    ("calibrant.structures.verbs.tagging", "measured", "measuring"),
+    ("calibrant.structures.verbs.tagging", "evaluate_tagger", "the rest"),
 )
 
 
 def evaluation(features: str, threads: int) -> Call:
     """`calibrant tag eval` without the start of the process; returns each stage's own seconds."""
-    from calibrant.verbs import tagging
+    from calibrant.structures.verbs import tagging
 
     spent: dict[str, float] = {}
     running: list[float] = []  # what the stages within each running stage have taken

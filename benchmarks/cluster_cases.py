@@ -75,8 +75,7 @@ def _sentences() -> tuple[list[str], list[str]]:
 
 def cluster_run(number: int, workers: int, dask: bool, **_: Any) -> Call:
     """A whole run; the result has the seconds of processor time of the process that leads it."""
-    from calibrant.io import EventStore
-    from calibrant.verbs import extract_events
+    from calibrant.events import EventStore, extract_events
 
     source = documents(number)
     folder = Path(tempfile.mkdtemp())

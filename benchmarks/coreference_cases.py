@@ -21,7 +21,7 @@ MOST_DEVIATIONS = 7.0  # of 44,850 pairs none should be further off
 
 def pair_matrix(**_: Any) -> Call:
     """The exact matrix, from log-scores: checks and normalising included."""
-    from calibrant.posterior import AntecedentPosterior
+    from calibrant.structures.posterior import AntecedentPosterior
 
     scores = coreference_data.posterior().log_probabilities
 
@@ -34,8 +34,8 @@ def pair_matrix(**_: Any) -> Call:
 
 def pair_samples(samples: int, **_: Any) -> Call:
     """Shares of samples, by our sampler, from log-scores too."""
-    from calibrant.posterior import AntecedentPosterior
-    from calibrant.posterior.coreference_queries import each_pair
+    from calibrant.structures.posterior import AntecedentPosterior
+    from calibrant.structures.posterior.coreference_queries import each_pair
 
     exact = coreference_data.posterior()
     scores, matrix = exact.log_probabilities, exact.pair_probabilities()
@@ -91,7 +91,7 @@ def networkx_samples(samples: int, **_: Any) -> Call:
 
 def long_tally(**_: Any) -> Call:
     """Pairs of the long document within the window, exactly, tallied by document; returns how many."""
-    from calibrant.posterior.coreference_queries import mention_pairs
+    from calibrant.structures.posterior.coreference_queries import mention_pairs
 
     posterior = coreference_data.posterior(long=True)
     entities = posterior.best_clustering(20, seed=SEED).tolist()

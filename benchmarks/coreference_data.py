@@ -24,7 +24,7 @@ def available() -> bool:
 
 def posterior(*, long: bool = False) -> Any:
     """One document with 300 mentions, or all test documents as one of 2,832."""
-    from calibrant.posterior import AntecedentPosterior
+    from calibrant.structures.posterior import AntecedentPosterior
 
     found = np.load(_scores())
     if long:
@@ -35,8 +35,8 @@ def posterior(*, long: bool = False) -> Any:
 def _scores() -> Path:
     path = FOLDER / "litbank-scores.npz"
     if not path.exists():
-        from calibrant.io.coreference import read_documents
-        from calibrant.models.coreference import CoreferenceModel
+        from calibrant.structures.files.coreference import read_documents
+        from calibrant.structures.models.coreference import CoreferenceModel
 
         FOLDER.mkdir(parents=True, exist_ok=True)
         model = CoreferenceModel(window=WINDOW).fit(list(read_documents(_file("train"))))
@@ -54,7 +54,7 @@ def _scores() -> Path:
 
 def _joined(documents: list[Any]) -> Any:
     """All documents as one."""
-    from calibrant.documents import Document
+    from calibrant.structures.documents import Document
 
     starts = np.cumsum([0, *(len(document.sentences) for document in documents)]).tolist()
     mentions = [

@@ -36,7 +36,7 @@ def news_texts(copies: int = 1, **_: Any) -> Call:
 
 def news_stages(**_: Any) -> Call:
     """The same; returns the seconds of features with scores, of normalising, and of samples."""
-    from calibrant.posterior import AntecedentPosterior
+    from calibrant.structures.posterior import AntecedentPosterior
 
     model, texts = _model(), _texts()
 
@@ -59,7 +59,7 @@ def news_stages(**_: Any) -> Call:
 
 def gum_training(**_: Any) -> Call:
     """Training on GUM with syntactic features and default settings; returns the last loss."""
-    from calibrant.models.coreference import CoreferenceModel
+    from calibrant.structures.models.coreference import CoreferenceModel
 
     documents = list(_read("train"))
     CoreferenceModel(features="syntax", epochs=1).fit(documents[:1])
@@ -67,8 +67,8 @@ def gum_training(**_: Any) -> Call:
 
 
 def _model() -> Any:
-    from calibrant.io.saved_models import load_coreference_model, save_model
-    from calibrant.models.coreference import CoreferenceModel
+    from calibrant.structures.files.saved_models import load_coreference_model, save_model
+    from calibrant.structures.models.coreference import CoreferenceModel
 
     path = FOLDER / "gum-syntax.model"
     if not path.exists():
@@ -103,7 +103,7 @@ def _cut(document: Any) -> Iterator[Any]:
 
 
 def _read(split: str) -> Iterator[Any]:
-    from calibrant.io.coreference import read_documents
+    from calibrant.structures.files.coreference import read_documents
 
     yield from read_documents(_file(split))
 

@@ -37,7 +37,7 @@ def available() -> bool:
 
 
 def _stories(number: int) -> Iterator[Any]:
-    from calibrant.io import iter_dated
+    from calibrant.events import iter_dated
 
     return islice((item for item in iter_dated(corpus()) if item.text), number)
 
@@ -46,9 +46,9 @@ def _model(folder: Path, documents: list[Any]) -> Path:
     """A model that takes as long as any: scoring does, whatever the weights are."""
     from dataclasses import replace
 
-    from calibrant.io import save_model
-    from calibrant.models import CoreferenceModel
-    from calibrant.models.mentions import detect_mentions
+    from calibrant.structures import save_model
+    from calibrant.structures.models import CoreferenceModel
+    from calibrant.structures.models.mentions import detect_mentions
 
     found = [replace(each, mentions=detect_mentions(each)) for each in documents]
     gold = [replace(each, clusters=["a" for _ in each.mentions or ()]) for each in found]
@@ -59,7 +59,7 @@ def _model(folder: Path, documents: list[Any]) -> Path:
 def _parsed(number: int) -> list[Any]:
     from dataclasses import replace
 
-    from calibrant.models.raw_text import TextParser
+    from calibrant.structures.models.raw_text import TextParser
 
     nlp = TextParser(parser())
     return [replace(item, document=nlp.parse(item.id, item.text, item.date)[0]) for item in _stories(number)]
@@ -70,8 +70,8 @@ def event_documents(**_: Any) -> Call:
     from dataclasses import replace
 
     from calibrant.events import RULES, candidates
-    from calibrant.models.mentions import detect_mentions
-    from calibrant.verbs.event_worker import Extraction, Extractor
+    from calibrant.events.verbs.worker import Extraction, Extractor
+    from calibrant.structures.models.mentions import detect_mentions
 
     items = _parsed(PARSED)
     folder = Path(tempfile.mkdtemp())
@@ -92,7 +92,7 @@ def event_documents(**_: Any) -> Call:
 
 def event_run(workers: int, **_: Any) -> Call:
     """A whole run over raw stories, each of which has a name and a verb of force."""
-    from calibrant.verbs import extract_events
+    from calibrant.events import extract_events
 
     folder = Path(tempfile.mkdtemp())
     model = _model(folder, [item.document for item in _parsed(8)])
@@ -112,7 +112,7 @@ def event_run(workers: int, **_: Any) -> Call:
 
 def event_memory(documents: int, **_: Any) -> Call:
     """A whole run over so many parsed stories in CoNLL-U: the same ones under other names."""
-    from calibrant.verbs import extract_events
+    from calibrant.events import extract_events
 
     folder = Path(tempfile.mkdtemp())
     items = _parsed(PARSED)

@@ -19,13 +19,13 @@ def corpus() -> Path:
 
 
 def _documents() -> list[Any]:
-    from calibrant.io import read_documents
+    from calibrant.structures import read_documents
 
     return [document for document in read_documents(corpus()) if document.mentions]
 
 
 def _model(documents: list[Any]) -> Any:
-    from calibrant.models.coreference import CoreferenceModel
+    from calibrant.structures.models.coreference import CoreferenceModel
 
     return CoreferenceModel(epochs=1).fit(documents[:TRAINED_ON])
 

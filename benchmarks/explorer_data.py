@@ -32,8 +32,8 @@ def store(documents: int = DOCUMENTS) -> Path:
 
 
 def _write(folder: Path, documents: int) -> None:
-    from calibrant.io.store import StoredDocument
-    from calibrant.io.store_writing import StoreWriter
+    from calibrant.events.files.store import StoredDocument
+    from calibrant.events.files.store_writing import StoreWriter
 
     rng = np.random.default_rng(SEED)
     days = _days(rng, documents)
@@ -75,7 +75,7 @@ def _codes(number: int) -> list[str]:
 
 
 def _count(rng: np.random.Generator, country: str, chance: float) -> Any:
-    from calibrant.io.store import StoredCount
+    from calibrant.events.files.store import StoredCount
 
     bits = rng.random(SAMPLES) < chance
     bits[0] |= not bits.any()
@@ -84,7 +84,7 @@ def _count(rng: np.random.Generator, country: str, chance: float) -> Any:
 
 
 def _evidence(count: Any, words: int) -> list[Any]:
-    from calibrant.io.store import StoredEvidence
+    from calibrant.events.files.store import StoredEvidence
 
     found = []
     for number in range(min(10, 1 + words // 200)):

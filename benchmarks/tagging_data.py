@@ -49,7 +49,7 @@ def crfsuite_model(features: str) -> Path:
     if not path.exists():
         import pycrfsuite
 
-        from calibrant.models.features import attribute_lists
+        from calibrant.structures.models.features import attribute_lists
 
         FOLDER.mkdir(parents=True, exist_ok=True)
         sentences, tags = train()
@@ -67,8 +67,8 @@ def tagger_model(features: str) -> Path:
     """A saved tagger of ours, trained on the same text."""
     path = FOLDER / f"wsj-{features}.crf"
     if not path.exists():
-        from calibrant.io.saved_models import save_model
-        from calibrant.models.crf import CRFTagger
+        from calibrant.structures.files.saved_models import save_model
+        from calibrant.structures.models.crf import CRFTagger
 
         FOLDER.mkdir(parents=True, exist_ok=True)
         save_model(CRFTagger(features=features, max_iterations=ITERATIONS).fit(*train()), path)
@@ -92,8 +92,8 @@ def _scores(
     model: Path, sentences: Sequence[Sequence[str]], features: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
     """Unary and transition potentials from the weights in a model file, and the names of the tags."""
-    from calibrant.models._crf_file import parse_model
-    from calibrant.models.features import attribute_lists
+    from calibrant.structures.models._crf_file import parse_model
+    from calibrant.structures.models.features import attribute_lists
 
     found = parse_model(model.read_bytes())
     weight = np.zeros((len(found.attributes), len(found.labels)))
@@ -137,7 +137,7 @@ def _tests() -> list[Path]:
 
 
 def _read(paths: Sequence[Path]) -> Text:
-    from calibrant.io.tagged import read_tagged
+    from calibrant.structures.files.tagged import read_tagged
 
     texts = [read_tagged(path) for path in paths]
     tags = [sentence for text in texts for sentence in text.tags or []]

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.evaluate import Ratings, agreement, pair_agreement
-from calibrant.evaluate.agreement import Distance
-from calibrant.evaluate.pair_agreement import Weights
+from calibrant.evaluation import Ratings, agreement, pair_agreement
+from calibrant.evaluation.coefficients import Distance
+from calibrant.evaluation.pair_coefficients import Weights
 from crosscheck import inputs
 from crosscheck.comparison import Case, Comparison, compare
 from crosscheck.inputs import LabelInput

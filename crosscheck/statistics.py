@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.evaluate import (
+from calibrant.evaluation import (
     adjusted_p_values,
     mcnemar,
     mean_interval,

@@ -5,7 +5,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.schema import outputs
+from calibrant.outputs import outputs
 from calibrant.records import schema
 
 project = "calibrant"

@@ -264,9 +264,9 @@ def logs() -> Iterator[bytes]:
 
 def models() -> Iterator[bytes]:
     """Taggers and a model of coreference."""
-    from calibrant.documents import Document, Mention
-    from calibrant.io import save_model
-    from calibrant.models import CoreferenceModel, HMMTagger
+    from calibrant.structures import save_model
+    from calibrant.structures.documents import Document, Mention
+    from calibrant.structures.models import CoreferenceModel, HMMTagger
 
     yield from files(ARCHIVES, "*.model")
     mentions = [Mention(0, 0, 1), Mention(0, 2, 3), Mention(1, 0, 1), Mention(1, 2, 4)]
@@ -314,7 +314,7 @@ def monitors() -> Iterator[bytes]:
     """States of monitors: each unit, against both, with restarts and without."""
     import pyarrow as pa
 
-    from calibrant.verbs import monitor
+    from calibrant.evaluation import monitor
 
     random = np.random.default_rng(4)
     score = random.random(60)
@@ -344,7 +344,7 @@ def documents() -> Iterator[bytes]:
 
 def stores() -> Iterator[bytes]:
     """A store of events, its folder as a zip file."""
-    from calibrant.io import StoredCount, StoredDocument, StoredEvidence, StoreWriter
+    from calibrant.events import StoredCount, StoredDocument, StoredEvidence, StoreWriter
 
     counts = [StoredCount("IRQ", 0.5, True, b"\x0f\x01"), StoredCount("USA", 0.1, False, b"\x01\x00")]
     evidence = [StoredEvidence("IRQ", "attack", 0.5, 0, 0, 5, 1, 9, 12)]

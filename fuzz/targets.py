@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import seeds
 
+from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
+from calibrant.evaluation.files.protocol_file import read_protocol_file
+from calibrant.events.files.dated_pieces import Unread, iter_unread
 from calibrant.exceptions import CalibrantError
-from calibrant.io.coreference import read_folds
-from calibrant.io.dated_pieces import Unread, iter_unread
-from calibrant.io.protocol_file import read_protocol_file
+from calibrant.structures.files.coreference import read_folds
 
 Read = Callable[[Path], Any]
 LARGEST = 65_536  # bytes of a folder's members
@@ -130,16 +131,16 @@ def tagged_text(path: Path) -> None:
     )
     column = columns[zlib.crc32(path.read_bytes()) % len(columns)]
     with suppress(CalibrantError):
-        files.read_tagged(path, column=column).clusters("document")
-    files.read_tagged(path, require_tags=False)
+        structures.read_tagged(path, column=column).clusters("document")
+    structures.read_tagged(path, require_tags=False)
 
 
 def dated(path: Path) -> None:
     """Documents, at once and in pieces."""
     with suppress(CalibrantError):
-        files.check_dated(path)
+        events.check_dated(path)
     with suppress(CalibrantError):
-        list(files.iter_dated(path))
+        list(events.iter_dated(path))
     for each in iter_unread(path):
         if isinstance(each, Unread):
             with suppress(CalibrantError):
@@ -156,7 +157,12 @@ def predictions(path: Path) -> None:
 
 def evaluations(path: Path) -> None:
     """The other tables: ratings, results of systems, labels and scores of documents."""
-    for read in (files.read_ratings, files.read_results, files.read_scored, files.read_document_labels):
+    for read in (
+        evaluation.read_ratings,
+        evaluation.read_results,
+        estimation.read_scored,
+        estimation.read_document_labels,
+    ):
         with suppress(CalibrantError):
             read(path)
 
@@ -172,9 +178,9 @@ def log(path: Path) -> None:
 
 def model(path: Path) -> None:
     """A model, and what it then says of a text."""
-    from calibrant.documents import Document, Mention
+    from calibrant.structures.documents import Document, Mention
 
-    found: Any = files.load_model(path)
+    found: Any = structures.load_model(path)
     if hasattr(found, "predict"):
         found.predict([["I", "see"], ["Unknown", "words", "too"]])
         found.posterior([["I", "see"], ["words"]])
@@ -208,7 +214,7 @@ def tally(path: Path) -> None:
 
 def store(path: Path) -> None:
     """Documents, counts and digests of a store."""
-    found = files.EventStore(path)
+    found = events.EventStore(path)
     counts = found.counts()
     for name in counts.names[:3]:
         found.document(name)
@@ -220,7 +226,7 @@ def store(path: Path) -> None:
 
 def monitor_state(path: Path) -> None:
     """A monitor, and what it then says of another day."""
-    from calibrant.verbs.monitoring import opened
+    from calibrant.evaluation.verbs.monitoring import opened
 
     found, _, _ = opened(str(path))
     found.result().to_tables()
@@ -230,14 +236,14 @@ def monitor_state(path: Path) -> None:
 
 def posteriors(path: Path) -> None:
     """Distributions over antecedents."""
-    list(files.read_posteriors(path))
+    list(structures.read_posteriors(path))
 
 
-LISTS = (read_folds, files.read_class_table, files.read_verbs, files.read_lexicon)
+LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexicon)
 TARGETS: dict[str, Target] = {
     "conllu": Target(
         "CoNLL-U",
-        (tagged_text, files.read_documents),
+        (tagged_text, structures.read_documents),
         seeds.conllu,
         named(".conllu"),
         also=("conllu",),
@@ -245,7 +251,7 @@ TARGETS: dict[str, Target] = {
     "tagged": Target("tagged text and lists", (tagged_text, *LISTS), seeds.tagged, named(".txt")),
     "coreference": Target(
         "coreference: columns, trees, JSON lines",
-        (files.read_documents, posteriors),
+        (structures.read_documents, posteriors),
         seeds.coreference,
         named(".txt"),
     ),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from calibrant.pages._group_figures import group_axes
-from calibrant.pages._story import changes_of
+from calibrant.demo import demonstrate
+from calibrant.demo.pages import changes_of
+from calibrant.pages.group_figures import group_axes
 from calibrant.plots import render
 from calibrant.plots.style import figure_of
-from calibrant.verbs import demonstrate
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "images" / "rare-tags.svg"
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from calibrant.propagate import METHODS, RefittedRecalibrator, corrected_counts
+from calibrant.estimation import METHODS, RefittedRecalibrator, corrected_counts
 from calibrant.recalibrate import LabelledScores, Platt
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "guide" / "estimate_coverage.md"

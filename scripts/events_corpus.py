@@ -14,8 +14,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from calibrant.documents import Document, Mention
-from calibrant.models.parsing import parse
+from calibrant.structures.documents import Document, Mention
+from calibrant.structures.models.parsing import parse
 
 OUTPUT = Path(__file__).resolve().parent.parent / "src" / "calibrant" / "data" / "events.conllu"
 

@@ -12,10 +12,13 @@ from matplotlib.figure import Figure
 from pyarrow import parquet
 
 from calibrant.data import event_store, predictions, tag_counts, tagger_predictions
+from calibrant.evaluation import monitor
+from calibrant.evaluation.plots import evidence_over_time
+from calibrant.events import draw_events
 from calibrant.metrics import by_frequency
-from calibrant.plots import calibration_curves, evidence_over_time, render, style
+from calibrant.plots import calibration_curves, render, style
 from calibrant.results.drawing import bin_limits
-from calibrant.verbs import apply, draw_events, fit, measure, monitor, slices
+from calibrant.verbs import apply, fit, measure, slices
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 MODELS = {"naive Bayes": "naive-bayes", "logistic regression": "logistic-regression"}

@@ -23,7 +23,7 @@ WIDTH = 100
 # What users import from: page title by module. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
     "calibrant.metrics": "Metrics",
-    "calibrant.evaluate": "Evaluate",
+    "calibrant.evaluation": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
     "calibrant.records": "Records",
     "calibrant.results": "Result records",
@@ -31,16 +31,16 @@ PUBLIC_MODULES = {
     "calibrant.plots": "Plots",
     "calibrant.io": "Files and dataframes",
     "calibrant.io.engines": "Engines",
-    "calibrant.documents": "Documents",
+    "calibrant.structures.documents": "Documents",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.pages": "Pages",
-    "calibrant.web": "Explorer",
+    "calibrant.events.web": "Explorer",
     "calibrant_studies": "Studies",
-    "calibrant.posterior": "Posteriors",
-    "calibrant.posterior.queries": "Queries",
-    "calibrant.posterior.coreference_queries": "Queries of coreference",
-    "calibrant.propagate": "Propagate",
-    "calibrant.models": "Models",
+    "calibrant.structures.posterior": "Posteriors",
+    "calibrant.structures.posterior.queries": "Queries",
+    "calibrant.structures.posterior.coreference_queries": "Queries of coreference",
+    "calibrant.estimation": "Propagate",
+    "calibrant.structures.models": "Models",
     "calibrant.events": "Events",
     "calibrant.data": "Data that ships",
     "calibrant_studies.datasets": "Data sets to fetch",
@@ -180,7 +180,7 @@ def field_table(rows: dict[str, dict[str, Any]]) -> list[str]:
 
 def json_output() -> str:
     """The fields of the JSON output, from the schemas."""
-    from calibrant.cli.schema import outputs
+    from calibrant.outputs import outputs
 
     seen: dict[str, Any] = {}
     return "\n".join(
@@ -189,7 +189,7 @@ def json_output() -> str:
             "",
             "The JSON Schema of each command's output is generated from its record.",
             "`calibrant schema COMMAND` prints it, and each section below links to it as a file. In Python,",
-            '`calibrant.results.schema("measure")` returns it.',
+            '`calibrant.outputs.schema("measure")` returns it.',
             "An undefined number is `null`, with its `reason` beside it.",
             "",
             "A field that holds a record says of which kind. The fields of each kind follow, or stand above.",
@@ -201,7 +201,7 @@ def json_output() -> str:
 
 def command_fields(command: str, seen: dict[str, Any]) -> list[str]:
     """The fields of one command's output; those of each kind of record by themselves, once on the page."""
-    from calibrant.cli.schema import outputs
+    from calibrant.outputs import outputs
     from calibrant.records import schema
 
     found = schema(outputs()[command], command=command)

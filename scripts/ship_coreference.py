@@ -10,9 +10,9 @@ import os
 import sys
 from pathlib import Path
 
-from calibrant.models.shipped import ENDING, FOLDER
-from calibrant.verbs.coreference import evaluate_coreference
-from calibrant.verbs.coreference_training import train_coreference
+from calibrant.structures.models.shipped import ENDING, FOLDER
+from calibrant.structures.verbs.coreference import evaluate_coreference
+from calibrant.structures.verbs.coreference_training import train_coreference
 
 NAME = "litbank"
 

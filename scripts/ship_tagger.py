@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from calibrant.data import tag_counts, tagger_predictions
-from calibrant.io import read_tagged
-from calibrant.verbs import predict_tags, train_tagger
+from calibrant.structures import predict_tags, read_tagged, train_tagger
 
 COLUMN = "xpos"
 THRESHOLD = 0.01

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from calibrant.io.store_parts import (
+from calibrant.events.files.store_parts import (
     DOCUMENTS,
     ENVELOPE,
     MANIFEST,

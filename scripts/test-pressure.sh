@@ -117,7 +117,7 @@ calibrant events run "$away/docs.conllu" -o "$away/disk/store" --workers 1 2>/de
 "$python" - "$away/roomy" "$away/disk/store" <<'PYTHON'
 import sys
 
-from calibrant.io import EventStore
+from calibrant.events import EventStore
 
 one, other = (EventStore(path).digest() for path in sys.argv[1:])
 print("the store is that of a disk with space" if one == other else "the stores differ")

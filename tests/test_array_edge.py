@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrant import evaluate, metrics, propagate
+from calibrant import estimation, evaluation, metrics
 from calibrant._checks import cluster_codes, pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics import brier_score, class_predictions, debiased_squared_error
@@ -56,7 +56,7 @@ class Tensor:
 def measure_p_values(value: Any) -> Any:
     """Adjust something that is no list of p-values."""
     no_list: Any = value if np.ndim(value) == 0 else ["x"]
-    return evaluate.adjusted_p_values(no_list)
+    return evaluation.adjusted_p_values(no_list)
 
 
 @pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16"])
@@ -69,7 +69,7 @@ def measure_p_values(value: Any) -> Any:
         lambda tensor: Platt(smoothing=True).fit(tensor(SCORE), LABEL).transform(tensor(SCORE)).tolist(),
         lambda tensor: Temperature().fit(tensor(MATRIX), [0, 1, 1, 1]).transform(tensor(MATRIX)).tolist(),
         lambda tensor: metrics.Tally.from_arrays(y_true=LABEL, y_prob=tensor(SCORE)).sum_score.tolist(),
-        lambda tensor: evaluate.most_probable(tensor(MATRIX)).tolist(),
+        lambda tensor: evaluation.most_probable(tensor(MATRIX)).tolist(),
     ],
 )
 def test_a_tensor_with_a_gradient_is_detached_and_converted(
@@ -90,7 +90,7 @@ def test_a_tensor_with_a_gradient_is_detached_and_converted(
         lambda: class_predictions(LABEL, [[0.5, 0.5], [1.0]]),
         lambda: Temperature().fit([[0.5, 0.5], [1.0]], [0, 1]),
         lambda: Platt().fit([[0.5], [0.1, 0.9]], [0, 1]),
-        lambda: evaluate.risk_coverage(RAGGED, [0.5, 0.5]),
+        lambda: evaluation.risk_coverage(RAGGED, [0.5, 0.5]),
     ],
 )
 def test_ragged_lists_are_refused(compute: Callable[[], Any]) -> None:
@@ -152,7 +152,7 @@ BINS = metrics.adaptive(PAIRS, count=2)
 ROWS = class_predictions(LABEL, MATRIX)
 NOT_A_LIST: Any = 5
 ONE = ["a"] * 4
-RATINGS = evaluate.Ratings.from_lists({"ann": LABEL, "bob": LABEL[::-1]})
+RATINGS = evaluation.Ratings.from_lists({"ann": LABEL, "bob": LABEL[::-1]})
 DRAWN = np.arange(16).reshape(4, 4)
 
 
@@ -178,7 +178,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "threads": lambda value: metrics.scores_of(PAIRS, threads=value),
     "beta": lambda value: metrics.labels_needed(error=0.1, beta=value),
     "label_correlation": lambda value: metrics.labels_needed(error=0.1, label_correlation=value),
-    "p_values": lambda value: evaluate.adjusted_p_values(value if np.size(value) != 0 else NOT_A_LIST),
+    "p_values": lambda value: evaluation.adjusted_p_values(value if np.size(value) != 0 else NOT_A_LIST),
     "separator": lambda value: metrics.by_part(["a|b"], NOT_A_LIST if isinstance(value, str) else value),
     "threshold": lambda value: metrics.marginal_calibration_error(LABEL, SCORE, ONE, threshold=value),
     "method": lambda value: metrics.marginal_calibration_error(LABEL, SCORE, ONE, method=value),
@@ -191,23 +191,23 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "first pairs": lambda value: metrics.error_difference(value, PAIRS),
     "second pairs": lambda value: metrics.error_difference(PAIRS, value),
     "source": lambda value: metrics.error_interval(value),
-    "disputed": lambda value: evaluate.agreement(RATINGS, disputed=value),
-    "first annotator": lambda value: evaluate.pair_agreement(RATINGS, value, 1),
-    "second annotator": lambda value: evaluate.pair_agreement(RATINGS, 0, value),
-    "systems": lambda value: evaluate.compare_systems(scalar(value), [LABEL, LABEL[::-1]]),
-    "baseline": lambda value: evaluate.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], baseline=value),
-    "better": lambda value: evaluate.compare_systems(
+    "disputed": lambda value: evaluation.agreement(RATINGS, disputed=value),
+    "first annotator": lambda value: evaluation.pair_agreement(RATINGS, value, 1),
+    "second annotator": lambda value: evaluation.pair_agreement(RATINGS, 0, value),
+    "systems": lambda value: evaluation.compare_systems(scalar(value), [LABEL, LABEL[::-1]]),
+    "baseline": lambda value: evaluation.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], baseline=value),
+    "better": lambda value: evaluation.compare_systems(
         ["a", "b"], [LABEL, LABEL[::-1]], higher_is_better=value
     ),
-    "resampled": lambda value: evaluate.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], samples=value),
-    "statistic": lambda value: evaluate.paired_bootstrap(LABEL, LABEL[::-1], statistic=value),
-    "swapped": lambda value: evaluate.paired_permutation(LABEL, LABEL[::-1], samples=value),
-    "exact": lambda value: evaluate.mcnemar(LABEL, LABEL[::-1], exact=value),
-    "freedom": lambda value: evaluate.minimum_detectable_difference(0.5, 20, freedom=value),
-    "coverages": lambda value: evaluate.risk_coverage(LABEL, SCORE, coverages=scalar(value)),
-    "a coverage": lambda value: evaluate.risk_coverage(LABEL, SCORE, coverages=[value]),
-    "levels": lambda value: propagate.quantile_calibration(DRAWN, LABEL, levels=scalar(value)),
-    "a level": lambda value: propagate.central_set_hits(DRAWN, LABEL, levels=[value]),
+    "resampled": lambda value: evaluation.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], samples=value),
+    "statistic": lambda value: evaluation.paired_bootstrap(LABEL, LABEL[::-1], statistic=value),
+    "swapped": lambda value: evaluation.paired_permutation(LABEL, LABEL[::-1], samples=value),
+    "exact": lambda value: evaluation.mcnemar(LABEL, LABEL[::-1], exact=value),
+    "freedom": lambda value: evaluation.minimum_detectable_difference(0.5, 20, freedom=value),
+    "coverages": lambda value: evaluation.risk_coverage(LABEL, SCORE, coverages=scalar(value)),
+    "a coverage": lambda value: evaluation.risk_coverage(LABEL, SCORE, coverages=[value]),
+    "levels": lambda value: estimation.quantile_calibration(DRAWN, LABEL, levels=scalar(value)),
+    "a level": lambda value: estimation.central_set_hits(DRAWN, LABEL, levels=[value]),
     "tags": lambda value: metrics.by_part(scalar(value)),
 }
 
@@ -228,7 +228,7 @@ def test_an_impossible_option_is_refused_in_one_line(option: str, value: Any) ->
 @pytest.mark.parametrize("value", [np.array([0.1, 0.2]), pd.NA, float("nan"), "odd"])
 def test_an_impossible_difference_to_be_shown_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match="difference is"):
-        evaluate.minimum_detectable_difference(0.5, 20, difference=value)
+        evaluation.minimum_detectable_difference(0.5, 20, difference=value)
 
 
 def test_more_draws_than_anyone_waits_for_are_refused() -> None:
@@ -237,9 +237,9 @@ def test_more_draws_than_anyone_waits_for_are_refused() -> None:
         lambda: metrics.error_interval(PAIRS, method="sampling", samples=10**9),
         lambda: metrics.calibration_test(PAIRS, method="sign-flip", samples=10**9),
         lambda: metrics.smooth_curve(LABEL, SCORE, resamples=10**9),
-        lambda: evaluate.paired_bootstrap(LABEL, LABEL[::-1], samples=10**9),
-        lambda: evaluate.paired_permutation(LABEL, LABEL[::-1], samples=10**9),
-        lambda: evaluate.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], samples=10**9),
+        lambda: evaluation.paired_bootstrap(LABEL, LABEL[::-1], samples=10**9),
+        lambda: evaluation.paired_permutation(LABEL, LABEL[::-1], samples=10**9),
+        lambda: evaluation.compare_systems(["a", "b"], [LABEL, LABEL[::-1]], samples=10**9),
     ):
         with pytest.raises(InputError, match="give at most 10,000,000"):
             compute()

@@ -21,7 +21,7 @@ import pytest
 
 import calibrant
 from calibrant.cli import main
-from calibrant.cli.schema import outputs
+from calibrant.outputs import outputs
 from calibrant.records import Record, fields_of, schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("calibrant", "calibrant.io", "calibrant.models", "calibrant.plots", "calibrant.propagate")
+PACKAGES = (
+    "calibrant",
+    "calibrant.io",
+    "calibrant.structures.models",
+    "calibrant.plots",
+    "calibrant.estimation",
+)
 LAZY = (*PACKAGES, "calibrant.metrics", "calibrant.recalibrate", "calibrant.results", "calibrant.verbs")
 HEAVY = {"matplotlib", "scipy.stats", "sklearn"}
 

@@ -17,7 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from calibrant import evaluate, metrics, propagate, recalibrate, verbs
+import calibrant
+from calibrant import estimation, evaluation, metrics, recalibrate, verbs
 from calibrant.metrics import binning
 from calibrant.recalibrate import BinaryRecalibrator, LabelledScores, Recalibrator
 from calibrant.records import Record
@@ -171,12 +172,19 @@ def test_functions_of_recalibrated_scores_take_both_zeros_for_one() -> None:
 
 def test_decisions_and_counts_take_both_zeros_for_one() -> None:
     clusters = COLUMNS["clusters"]
-    same(lambda q: [evaluate.decide(q, "expected-f", documents=clusters), evaluate.keep_top(q, clusters, 2)])
-    same(lambda q: evaluate.most_probable(np.column_stack([q, 1 - q])))
-    same(lambda q: evaluate.risk_coverage(LABEL, q))
-    same(propagate.poisson_binomial)
-    same(propagate.count_interval)
-    same(lambda q: propagate.corrected_counts(q, np.arange(0, N, 3), LABEL[::3], periods=np.arange(N) // 300))
+    same(
+        lambda q: [
+            evaluation.decide(q, "expected-f", documents=clusters),
+            evaluation.keep_top(q, clusters, 2),
+        ]
+    )
+    same(lambda q: evaluation.most_probable(np.column_stack([q, 1 - q])))
+    same(lambda q: evaluation.risk_coverage(LABEL, q))
+    same(estimation.poisson_binomial)
+    same(estimation.count_interval)
+    same(
+        lambda q: estimation.corrected_counts(q, np.arange(0, N, 3), LABEL[::3], periods=np.arange(N) // 300)
+    )
 
 
 def long_table(q: Any) -> pa.Table:
@@ -264,11 +272,11 @@ def test_verbs_that_write_take_both_zeros_for_one(tmp_path: Path, monkeypatch: p
 
     def labelled(source: Any) -> Any:
         human = {"item": np.arange(0, N, 3), "label": LABEL[::3]}
-        return verbs.estimate(source, pa.table(human))
+        return calibrant.estimate(source, pa.table(human))
 
     of_both(long_table, "parquet", applied)
     of_both(lambda q: long_table(q).append_column("item", [np.arange(N)]), "parquet", labelled)
-    of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(verbs.monitor, time="day"))
+    of_both(lambda q: long_table(q).drop_columns("weight"), "parquet", partial(calibrant.monitor, time="day"))
     of_both(long_table, "parquet", lambda source: verbs.report(source, seed=1))
     for what in ("curve", "log-odds", "smooth", "confidence"):
         of_both(long_table, "parquet", partial(drawn, what=what))

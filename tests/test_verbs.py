@@ -26,8 +26,8 @@ from calibrant.results.drawing import bin_limits
 from calibrant.results.measured import Measured
 from calibrant.results.measurement import Measurement
 from calibrant.verbs import Columns, measure, plan, report, tally
-from calibrant.verbs._events import asked_events, expanded
 from calibrant.verbs.reporting import model_names
+from calibrant.verbs.views import asked_events, expanded
 
 CLASSES = ["a", "b", "c"]
 
@@ -49,7 +49,7 @@ def wide_columns(n: int = 1500) -> tuple[dict[str, Any], NDArray[np.float64], ND
 @pytest.fixture
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take tables of more than 1,000 rows for large, in batches of 300."""
-    monkeypatch.setattr("calibrant.verbs._sources.IN_MEMORY", 1000)
+    monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 1000)
     monkeypatch.setattr("calibrant.verbs._tally_parts.TALLIED_AT_ONCE", 700)
     monkeypatch.setattr("calibrant.io.predictions.Predictions.batches.__defaults__", (300,), raising=False)
 
@@ -110,7 +110,7 @@ def test_a_large_table_gives_almost_the_same_in_one_pass(
         columns["weight"] = np.tile([1.0, 2.0, 0.5], 1000)
     path = write(tmp_path, columns)
     large = measure(path)["binary"]
-    monkeypatch.setattr("calibrant.verbs._sources.IN_MEMORY", 10**7)
+    monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 10**7)
     small = measure(path)["binary"]
     assert (large.tally, small.tally) == ("compressed", "exact")
     assert_close(large, small, 2e-3)
@@ -136,7 +136,7 @@ def test_exact_means_the_same_bins_from_a_large_table(
         columns[more] = np.arange(3000) // 30 if more == "cluster" else np.tile([1.0, 2.0], 1500)
     path = write(tmp_path, columns)
     large = measure(path, exact=True, bin_size=70)["binary"]
-    monkeypatch.setattr("calibrant.verbs._sources.IN_MEMORY", 10**7)
+    monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 10**7)
     small = measure(path, bin_size=70)["binary"]
     assert large.tally == small.tally == "exact"
     for name in ("n", "positives", "sum_score", "edge_low", "edge_high", "weight"):
@@ -154,7 +154,7 @@ def test_every_event_of_a_large_wide_table_is_tallied(
     columns, _, _ = wide_columns()
     path = write(tmp_path, columns)
     large = measure(path, event=["top", "classwise", "pooled"])
-    monkeypatch.setattr("calibrant.verbs._sources.IN_MEMORY", 10**7)
+    monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 10**7)
     small = measure(path, event=["top", "classwise", "pooled"])
     assert [each.event for each in large.events] == [each.event for each in small.events]
     for each in large.events:
@@ -332,7 +332,7 @@ def test_rows_in_another_order_are_paired_by_item_with_their_clusters() -> None:
 def test_the_order_of_rows_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, in_memory: int, named: str | None
 ) -> None:
-    monkeypatch.setattr("calibrant.verbs._sources.IN_MEMORY", in_memory)
+    monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", in_memory)
     rng = np.random.default_rng(12)
     shuffle = rng.permutation(400)
     columns: dict[str, Any] = {"score": rng.random(400)}

@@ -21,32 +21,32 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant import (
         data,
-        evaluate,
+        estimation,
+        evaluation,
+        events,
         exceptions,
         io,
         metrics,
-        models,
         pages,
         plots,
-        posterior,
-        propagate,
         recalibrate,
         records,
         results,
+        structures,
         synthetic,
         verbs,
     )
+    from calibrant.estimation.verbs import estimate
+    from calibrant.evaluation.verbs.evaluating import agree, compare
+    from calibrant.evaluation.verbs.monitoring import monitor
+    from calibrant.evaluation.verbs.protocol_steps import protocol
     from calibrant.exceptions import CalibrantError, FormatError, InputError, MissingExtraError
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
-    from calibrant.verbs.estimating import estimate
-    from calibrant.verbs.evaluating import agree, compare
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
-    from calibrant.verbs.monitoring import monitor
     from calibrant.verbs.planning import plan
-    from calibrant.verbs.protocol_steps import protocol
     from calibrant.verbs.recalibrating import apply, fit
     from calibrant.verbs.reporting import report
     from calibrant.verbs.slicing import slices
@@ -66,22 +66,21 @@ __all__ = [
     "compare",
     "data",
     "estimate",
-    "evaluate",
+    "estimation",
+    "evaluation",
+    "events",
     "exceptions",
     "fit",
     "io",
     "load_tally",
     "measure",
     "metrics",
-    "models",
     "monitor",
     "open_predictions",
     "pages",
     "plan",
     "plot",
     "plots",
-    "posterior",
-    "propagate",
     "protocol",
     "recalibrate",
     "records",
@@ -89,6 +88,7 @@ __all__ = [
     "results",
     "save_tally",
     "slices",
+    "structures",
     "synthetic",
     "tally",
     "verbs",

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from calibrant.io.store import StoredCount, StoredDocument, StoredEvidence
-from calibrant.io.store_writing import StoreWriter
+from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.files.store_writing import StoreWriter
 
 pytestmark = pytest.mark.browser
 

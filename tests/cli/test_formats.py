@@ -22,7 +22,8 @@ from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
 from calibrant.records import Printed, Table
 from calibrant.records.formats import ASIDE
-from calibrant.verbs import fit, predict_coreference, train_coreference, train_tagger
+from calibrant.structures import predict_coreference, train_coreference, train_tagger
+from calibrant.verbs import fit
 
 Run = Callable[..., Any]
 COMMANDS = {

@@ -18,7 +18,7 @@ from pyarrow import parquet as pq
 
 from calibrant.io import save_tally
 from calibrant.metrics.tally import Tally
-from calibrant.results import schema
+from calibrant.outputs import schema
 from calibrant.verbs import measure
 
 Run = Callable[..., Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from calibrant.documents import Document, Mention, Tree
+from calibrant.structures.documents import Document, Mention, Tree
 
 
 def parsed(text: str) -> tuple[list[str], Tree]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from calibrant.documents import Document, Mention, Tree
 from calibrant.events import (
     RULES,
     Entry,
@@ -20,7 +19,8 @@ from calibrant.events import (
     may_count,
 )
 from calibrant.exceptions import InputError
-from calibrant.io import read_documents
+from calibrant.structures import read_documents
+from calibrant.structures.documents import Document, Mention, Tree
 
 Found = set[tuple[int, str]]
 Make = Callable[..., Document]

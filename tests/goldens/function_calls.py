@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant import evaluate, metrics, posterior, propagate, recalibrate
-from calibrant.posterior import coreference_queries, queries
+from calibrant import estimation, evaluation, metrics, recalibrate, structures
+from calibrant.structures import posterior
+from calibrant.structures.posterior import coreference_queries, queries
 
 Calls = dict[str, Callable[[], Any]]
 CLASSES = ("red", "green", "blue")
@@ -59,13 +60,20 @@ def calls() -> dict[str, Calls]:
     """Return the calls by package; what stands after a colon tells the calls of one function apart."""
     given = inputs()
     return {
-        "metrics": {**_of_pairs(given), **_of_sources(given), **_of_classes(given), **_tallies(given)},
+        "metrics": {
+            **_of_pairs(given),
+            **_of_sources(given),
+            **_of_classes(given),
+            **_tallies(given),
+            **_periods(),
+        },
         "recalibrate": {**_recalibrators(given), **_recalibrating(given)},
+        "structures": _entities(),
         "posterior": {**_chains(), **_antecedents()},
         "queries": _queries(),
         "coreference_queries": _entity_queries(),
-        "propagate": {**_propagating(given), **_counting(given)},
-        "evaluate": {**_agreeing(), **_comparing(given), **_deciding(given), **_monitoring(given)},
+        "estimation": {**_propagating(given), **_counting(given)},
+        "evaluation": {**_agreeing(), **_comparing(given), **_deciding(given), **_monitoring(given)},
     }
 
 
@@ -321,6 +329,18 @@ def _tallies(given: Inputs) -> Calls:
     }
 
 
+def _periods() -> Calls:
+    return {
+        "parse_date": lambda: metrics.parse_date("2026-02-28"),
+        "period_of": lambda: [
+            metrics.period_of(date(2026, 2, 28), by) for by in ("week", "month", "quarter", "year")
+        ],
+        "periods_between": lambda: list(
+            metrics.periods_between(date(2025, 11, 1), date(2026, 2, 1), "month")
+        ),
+    }
+
+
 def _recalibrators(given: Inputs) -> Calls:
     made: dict[str, Any] = {
         "Beta": recalibrate.Beta(),
@@ -532,6 +552,19 @@ def _asked(query: Any) -> dict[str, Any]:
     return {"pairs": query.pairs(), **{name: getattr(query, name) for name in names}}
 
 
+def _entities() -> Calls:
+    mentions = [[(0, 0, 1), (0, 2, 3), (1, 0, 0)], [(0, 0, 0), (0, 3, 3)]]
+    gold, found = [["a", "a", "b"], ["c", "c"]], [["x", "y", "y"], ["z", "z"]]
+    return {
+        "coreference_scores": lambda: structures.coreference_scores(
+            mentions, gold, None, found, samples=50, seed=1
+        ),
+        "coreference_scores:detected": lambda: structures.coreference_scores(
+            mentions, gold, mentions, found, singletons=False, samples=50, seed=1
+        ),
+    }
+
+
 def _queries() -> Calls:
     made = chain()
     return {
@@ -559,44 +592,37 @@ def _propagating(given: Inputs) -> Calls:
     made = chain()
 
     def counted() -> Any:
-        return propagate.propagate(
+        return estimation.propagate(
             lambda codes: {"B": int((codes == 0).sum()), "O": int((codes == 3).sum())}, made, 50, seed=1
         )
 
-    def stages() -> propagate.Stages:
-        return propagate.Stages(made, lambda codes: chain() if codes[0] else made)
+    def stages() -> estimation.Stages:
+        return estimation.Stages(made, lambda codes: chain() if codes[0] else made)
 
     random = np.random.default_rng(5)
     drawn, true = random.poisson(4, (40, 30)), random.poisson(4, 40)
     return {
-        "propagate": counted,
-        "exceedance": lambda: propagate.exceedance(counted(), "B", "O"),
-        "Stages": lambda: propagate.propagate(
+        "estimation": counted,
+        "exceedance": lambda: estimation.exceedance(counted(), "B", "O"),
+        "Stages": lambda: estimation.propagate(
             lambda both: int(both[0][0] == both[1][0]), stages(), 20, seed=1
         ),
         "Stages.sample": lambda: stages().sample(2, seed=1),
-        "summary": lambda: propagate.summary(drawn[:6, :2], ["a", "b"], seed=1),
-        "quantile_calibration": lambda: propagate.quantile_calibration(drawn, true),
-        "central_set_hits": lambda: propagate.central_set_hits(drawn, true, clusters=np.arange(40) // 4),
-        "joint_probabilities": lambda: propagate.joint_probabilities([[0, 1], [1, 1]], [[1, 1], [0, 1]]),
-        "compare_counts": lambda: propagate.compare_counts(given.score[:9] / 2, given.other[:9] / 2),
-        "parse_date": lambda: propagate.parse_date("2026-02-28"),
-        "period_of": lambda: [
-            propagate.period_of(date(2026, 2, 28), by) for by in ("week", "month", "quarter", "year")
-        ],
-        "periods_between": lambda: list(
-            propagate.periods_between(date(2025, 11, 1), date(2026, 2, 1), "month")
-        ),
+        "summary": lambda: estimation.summary(drawn[:6, :2], ["a", "b"], seed=1),
+        "quantile_calibration": lambda: estimation.quantile_calibration(drawn, true),
+        "central_set_hits": lambda: estimation.central_set_hits(drawn, true, clusters=np.arange(40) // 4),
+        "joint_probabilities": lambda: estimation.joint_probabilities([[0, 1], [1, 1]], [[1, 1], [0, 1]]),
+        "compare_counts": lambda: estimation.compare_counts(given.score[:9] / 2, given.other[:9] / 2),
     }
 
 
 def _counting(given: Inputs) -> Calls:
-    distribution = propagate.poisson_binomial(given.score[:12])
+    distribution = estimation.poisson_binomial(given.score[:12])
     data = recalibrate.LabelledScores(given.score, given.label)
     periods = np.arange(60) // 15
 
-    def refitted(**more: Any) -> propagate.RefittedRecalibrator:
-        return propagate.RefittedRecalibrator(recalibrate.Platt(), data, refits=20, seed=1, **more)
+    def refitted(**more: Any) -> estimation.RefittedRecalibrator:
+        return estimation.RefittedRecalibrator(recalibrate.Platt(), data, refits=20, seed=1, **more)
 
     kinds: tuple[Any, ...] = ("poisson-binomial", "normal")
     labelled = np.arange(0, 60, 2)
@@ -609,22 +635,22 @@ def _counting(given: Inputs) -> Calls:
         "CountDistribution.interval": lambda: distribution.interval(0.9),
         **{
             f"count_interval:{each}": bound(
-                lambda each: propagate.count_interval(given.score, interval=each), each
+                lambda each: estimation.count_interval(given.score, interval=each), each
             )
             for each in kinds
         },
-        "count_interval:samples": lambda: propagate.count_interval(
+        "count_interval:samples": lambda: estimation.count_interval(
             bits=np.random.default_rng(1).random((30, 12)) < given.score[:12], interval="samples"
         ),
-        "total_interval": lambda: propagate.total_interval([given.score, given.other]),
-        "corrected_counts": lambda: propagate.corrected_counts(given.score, labelled, given.label[labelled]),
-        "corrected_counts:periods": lambda: propagate.corrected_counts(
+        "total_interval": lambda: estimation.total_interval([given.score, given.other]),
+        "corrected_counts": lambda: estimation.corrected_counts(given.score, labelled, given.label[labelled]),
+        "corrected_counts:periods": lambda: estimation.corrected_counts(
             given.score, labelled, given.label[labelled], periods=[f"{each}" for each in periods // 2]
         ),
-        "corrected_counts:clusters": lambda: propagate.corrected_counts(
+        "corrected_counts:clusters": lambda: estimation.corrected_counts(
             given.score, labelled, given.label[labelled], clusters=labelled // 6, population="superpopulation"
         ),
-        "estimate_drift": lambda: propagate.estimate_drift(given.label, given.score, periods),
+        "estimate_drift": lambda: estimation.estimate_drift(given.label, given.score, periods),
         "RefittedRecalibrator": lambda: refitted(drift=0.2).count(given.other),
         "RefittedRecalibrator.probabilities": lambda: refitted().probabilities(GRID),
         "RefittedRecalibrator.refitted_probabilities": lambda: list(refitted().refitted_probabilities(GRID))[
@@ -635,7 +661,7 @@ def _counting(given: Inputs) -> Calls:
     }
 
 
-def ratings() -> evaluate.Ratings:
+def ratings() -> evaluation.Ratings:
     """Return the labels of three annotators of 20 items, some missing."""
     random = np.random.default_rng(6)
     truth = random.integers(0, 3, 20)
@@ -643,35 +669,35 @@ def ratings() -> evaluate.Ratings:
     for name in ("ann", "bob", "cyd"):
         own = np.where(random.random(20) < 0.7, truth, random.integers(0, 3, 20))
         by[name] = [None if name == "cyd" and place % 6 == 0 else int(each) for place, each in enumerate(own)]
-    return evaluate.Ratings.from_lists(by)
+    return evaluation.Ratings.from_lists(by)
 
 
 def _agreeing() -> Calls:
     made = ratings()
     distances: tuple[Any, ...] = ("ordinal", "interval", "ratio")
     called = ("matrix", "numbers")
-    two = evaluate.Ratings.from_lists({"ann": [0, 1, 2, 1, 0, 2, 1, 1], "bob": [0, 1, 1, 1, 2, 2, 0, 1]})
+    two = evaluation.Ratings.from_lists({"ann": [0, 1, 2, 1, 0, 2, 1, 1], "bob": [0, 1, 1, 1, 2, 2, 0, 1]})
     return {
         **{
             f"agreement:{each}": bound(
-                lambda each: _only("krippendorff", evaluate.agreement(made, distance=each)), each
+                lambda each: _only("krippendorff", evaluation.agreement(made, distance=each)), each
             )
             for each in distances
         },
-        "agreement": lambda: evaluate.agreement(made, disputed=2),
-        "agreement:clusters": lambda: evaluate.agreement(two, clusters=np.arange(8) // 2, disputed=0),
-        "agreement:two": lambda: evaluate.agreement(two, weights="linear", disputed=0),
-        "pair_agreement": lambda: evaluate.pair_agreement(made),
-        "pair_agreement:weights": lambda: evaluate.pair_agreement(made, 0, 2, weights="quadratic"),
+        "agreement": lambda: evaluation.agreement(made, disputed=2),
+        "agreement:clusters": lambda: evaluation.agreement(two, clusters=np.arange(8) // 2, disputed=0),
+        "agreement:two": lambda: evaluation.agreement(two, weights="linear", disputed=0),
+        "pair_agreement": lambda: evaluation.pair_agreement(made),
+        "pair_agreement:weights": lambda: evaluation.pair_agreement(made, 0, 2, weights="quadratic"),
         "Ratings": lambda: made,
         "Ratings.from_lists": lambda: made.labels,
-        "Ratings.from_table": lambda: evaluate.Ratings.from_table(
+        "Ratings.from_table": lambda: evaluation.Ratings.from_table(
             [1, 1, 2], ["a", "b", "a"], ["x", "y", "x"]
         ),
         **{f"Ratings.{name}": bound(lambda name: getattr(made, name)(), name) for name in called},
         "Ratings.by": lambda: made.by(1),
         "Ratings.without": lambda: made.without(0).matrix(),
-        "confusion": lambda: evaluate.confusion(["x", "y", "x"], ["x", "x", "x"]),
+        "confusion": lambda: evaluation.confusion(["x", "y", "x"], ["x", "x", "x"]),
     }
 
 
@@ -680,19 +706,17 @@ def _comparing(given: Inputs) -> Calls:
     folds = np.round(0.7 + random.normal(0, 0.02, (3, 10)) + [[0], [0.01], [0.03]], 3)
     first, second = (random.random((2, 40)) < [[0.6], [0.75]]).astype(float)
     clusters, few = np.arange(40) // 4, {"samples": 100, "seed": 1}
-    mentions = [[(0, 0, 1), (0, 2, 3), (1, 0, 0)], [(0, 0, 0), (0, 3, 3)]]
-    gold, found = [["a", "a", "b"], ["c", "c"]], [["x", "y", "y"], ["z", "z"]]
     names = ("a", "b", "c")
-    tests = (evaluate.paired_bootstrap, evaluate.paired_permutation)
+    tests = (evaluation.paired_bootstrap, evaluation.paired_permutation)
     return {
-        "compare_systems": lambda: evaluate.compare_systems(names, folds, samples=100),
-        "compare_systems:folds": lambda: evaluate.compare_systems(
+        "compare_systems": lambda: evaluation.compare_systems(names, folds, samples=100),
+        "compare_systems:folds": lambda: evaluation.compare_systems(
             names, folds, unit="fold", test_train_ratio=0.25, baseline="a", samples=100
         ),
-        "paired_t_test": lambda: evaluate.paired_t_test(first, second),
-        "paired_t_test:clusters": lambda: evaluate.paired_t_test(first, second, clusters=clusters),
-        "paired_t_test:ratio": lambda: evaluate.paired_t_test(folds[0], folds[1], test_train_ratio=0.25),
-        "paired_t_test:equal": lambda: evaluate.paired_t_test(first, first),
+        "paired_t_test": lambda: evaluation.paired_t_test(first, second),
+        "paired_t_test:clusters": lambda: evaluation.paired_t_test(first, second, clusters=clusters),
+        "paired_t_test:ratio": lambda: evaluation.paired_t_test(folds[0], folds[1], test_train_ratio=0.25),
+        "paired_t_test:equal": lambda: evaluation.paired_t_test(first, first),
         **{each.__name__: bound(lambda each: each(first, second, **few), each) for each in tests},
         **{
             f"{each.__name__}:clusters": bound(
@@ -700,31 +724,25 @@ def _comparing(given: Inputs) -> Calls:
             )
             for each in tests
         },
-        "mcnemar": lambda: evaluate.mcnemar(first, second),
-        "mcnemar:asymptotic": lambda: evaluate.mcnemar(first, second, exact=False),
-        "mean_interval": lambda: evaluate.mean_interval(folds[0], test_train_ratio=0.25),
-        "mean_interval:clusters": lambda: evaluate.mean_interval(first, clusters=clusters),
+        "mcnemar": lambda: evaluation.mcnemar(first, second),
+        "mcnemar:asymptotic": lambda: evaluation.mcnemar(first, second, exact=False),
+        "mean_interval": lambda: evaluation.mean_interval(folds[0], test_train_ratio=0.25),
+        "mean_interval:clusters": lambda: evaluation.mean_interval(first, clusters=clusters),
         "adjusted_p_values": lambda: [
-            evaluate.adjusted_p_values([0.01, 0.04, None, 0.3], each)
+            evaluation.adjusted_p_values([0.01, 0.04, None, 0.3], each)
             for each in ("holm", "benjamini-hochberg")
         ],
-        "minimum_detectable_difference": lambda: evaluate.minimum_detectable_difference(
+        "minimum_detectable_difference": lambda: evaluation.minimum_detectable_difference(
             0.5, 40, difference=0.1
         ),
-        "classification_scores": lambda: evaluate.classification_scores(
+        "classification_scores": lambda: evaluation.classification_scores(
             given.code[:40], given.code[1:41] * 1
         ),
-        "classification_scores:clusters": lambda: evaluate.classification_scores(
+        "classification_scores:clusters": lambda: evaluation.classification_scores(
             first, second, clusters=clusters
         ),
-        "coreference_scores": lambda: evaluate.coreference_scores(
-            mentions, gold, None, found, samples=50, seed=1
-        ),
-        "coreference_scores:detected": lambda: evaluate.coreference_scores(
-            mentions, gold, mentions, found, singletons=False, samples=50, seed=1
-        ),
-        "f_sums": lambda: evaluate.f_sums(first, second, 1.0),
-        "f_of": lambda: evaluate.f_of(evaluate.f_sums(first, second, 1.0).reshape(8, 5, 3).sum(axis=1)),
+        "f_sums": lambda: evaluation.f_sums(first, second, 1.0),
+        "f_of": lambda: evaluation.f_of(evaluation.f_sums(first, second, 1.0).reshape(8, 5, 3).sum(axis=1)),
     }
 
 
@@ -733,17 +751,17 @@ def _deciding(given: Inputs) -> Calls:
     rules: tuple[Any, ...] = ("threshold", "expected-f")
     return {
         **{
-            f"decide:{each}": bound(lambda each: evaluate.decide(score, each, documents=documents), each)
+            f"decide:{each}": bound(lambda each: evaluation.decide(score, each, documents=documents), each)
             for each in rules
         },
-        "decide:top": lambda: evaluate.decide(score, "top", documents=documents, most=2),
-        "expected_f_decision": lambda: evaluate.expected_f_decision(score, documents, beta=2.0),
-        "keep_above": lambda: evaluate.keep_above(score, 0.4),
-        "keep_top": lambda: evaluate.keep_top(score, documents, 1),
-        "most_probable": lambda: evaluate.most_probable(given.prob[:6], CLASSES),
-        "risk_coverage": lambda: _thinned(evaluate.risk_coverage(given.label, given.score)),
+        "decide:top": lambda: evaluation.decide(score, "top", documents=documents, most=2),
+        "expected_f_decision": lambda: evaluation.expected_f_decision(score, documents, beta=2.0),
+        "keep_above": lambda: evaluation.keep_above(score, 0.4),
+        "keep_top": lambda: evaluation.keep_top(score, documents, 1),
+        "most_probable": lambda: evaluation.most_probable(given.prob[:6], CLASSES),
+        "risk_coverage": lambda: _thinned(evaluation.risk_coverage(given.label, given.score)),
         "risk_coverage:clusters": lambda: _thinned(
-            evaluate.risk_coverage(given.label, given.score, clusters=given.cluster)
+            evaluation.risk_coverage(given.label, given.score, clusters=given.cluster)
         ),
     }
 
@@ -755,18 +773,18 @@ def _monitoring(given: Inputs) -> Calls:
         for day in range(6):
             yield f"2026-01-0{day + 1}", slice(10 * day, 10 * day + 10)
 
-    def fed(made: evaluate.CalibrationMonitor, clustered: bool = False) -> evaluate.CalibrationMonitor:
+    def fed(made: evaluation.CalibrationMonitor, clustered: bool = False) -> evaluation.CalibrationMonitor:
         for day, rows in days():
             more: dict[str, Any] = {"clusters": given.cluster[rows]} if clustered else {}
             made.update(day, given.label[rows], given.score[rows], **more)
         return made
 
-    def monitor(unit: Any = "item") -> evaluate.CalibrationMonitor:
-        return fed(evaluate.CalibrationMonitor(unit=unit, alpha=0.2), unit == "cluster")
+    def monitor(unit: Any = "item") -> evaluation.CalibrationMonitor:
+        return fed(evaluation.CalibrationMonitor(unit=unit, alpha=0.2), unit == "cluster")
 
-    def against() -> evaluate.CalibrationMonitor:
+    def against() -> evaluation.CalibrationMonitor:
         return fed(
-            evaluate.CalibrationMonitor.against_reference(given.label, given.other, unit="item", regions=2)
+            evaluation.CalibrationMonitor.against_reference(given.label, given.other, unit="item", regions=2)
         )
 
     name = "CalibrationMonitor"
@@ -778,6 +796,6 @@ def _monitoring(given: Inputs) -> Calls:
         f"{name}.update": lambda: monitor().update("2026-02-01", [0, 1], [0.9, 0.1]),
         f"{name}.to_state": lambda: monitor().to_state(),
         f"{name}.from_state": lambda: (
-            evaluate.CalibrationMonitor.from_state(monitor().to_state()).result().days[-1]
+            evaluation.CalibrationMonitor.from_state(monitor().to_state()).result().days[-1]
         ),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
@@ -21,11 +22,12 @@ FILE = "functions.json"
 MODULES = {
     "metrics": "calibrant.metrics",
     "recalibrate": "calibrant.recalibrate",
-    "posterior": "calibrant.posterior",
-    "queries": "calibrant.posterior.queries",
-    "coreference_queries": "calibrant.posterior.coreference_queries",
-    "propagate": "calibrant.propagate",
-    "evaluate": "calibrant.evaluate",
+    "structures": "calibrant.structures",
+    "posterior": "calibrant.structures.posterior",
+    "queries": "calibrant.structures.posterior.queries",
+    "coreference_queries": "calibrant.structures.posterior.coreference_queries",
+    "estimation": "calibrant.estimation",
+    "evaluation": "calibrant.evaluation",
 }
 EXCEPTIONS = {
     "recalibrate.Recalibrator": "abstract: its subclasses are held",
@@ -36,7 +38,7 @@ EXCEPTIONS = {
     "posterior.BestSequences": "what ChainPosterior.k_best returns; held through it",
     "metrics.Pairs": "checked input; held through all functions of pairs",
     "metrics.pairs": "checks only",
-    "propagate.METHODS": "names, not a function",
+    "estimation.METHODS": "names, not a function",
 }
 """Public names that are not held, with the reason."""
 
@@ -52,17 +54,23 @@ METHOD_EXCEPTIONS = {
 
 
 def public_names() -> set[str]:
-    """Name what the packages make public, as in ``metrics.brier_score``."""
-    return {
-        f"{package}.{name}" for package, module in MODULES.items() for name in import_module(module).__all__
-    }
+    """Name what the packages make public and what computes, as in ``metrics.brier_score``."""
+    return {f"{package}.{name}" for package, module in MODULES.items() for name in _computing(module)}
+
+
+def _computing(module: str) -> list[str]:
+    """The public names of a package but for records, files, verbs and pages, which a wing has too."""
+    package = import_module(module)
+    homes = {name: getattr(getattr(package, name), "__module__", "") for name in package.__all__}
+    other = re.compile(rf"{re.escape(module)}\.(results|files|verbs|pages)\b")
+    return [name for name, home in homes.items() if not other.match(home)]
 
 
 def public_methods() -> set[str]:
     """Name the public methods and properties of the public classes, as in ``metrics.Tally.merge``."""
     found = set()
     for package, module in MODULES.items():
-        for name in import_module(module).__all__:
+        for name in _computing(module):
             item = getattr(import_module(module), name)
             if inspect.isclass(item) and f"{package}.{name}" not in EXCEPTIONS:
                 found |= {f"{package}.{name}.{attribute}" for attribute in _attributes(item)}

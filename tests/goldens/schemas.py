@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from calibrant.cli.schema import outputs
+from calibrant.outputs import outputs
 from calibrant.records import schema
 
 UNDESCRIBED = {"demo"}

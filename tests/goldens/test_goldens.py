@@ -11,7 +11,7 @@ import click
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.schema import outputs
+from calibrant.outputs import outputs
 from tests.goldens import functions
 from tests.goldens.commands import COMMANDS, SLOW, outputs_of, workplace
 from tests.goldens.comparing import STORED, compared, differences, read_changes

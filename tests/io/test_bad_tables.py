@@ -133,7 +133,7 @@ def test_a_lone_quote_inside_a_field_is_no_open_quote(tmp_path: Path) -> None:
 def test_quoted_text_may_hold_lines_wherever_the_reader_cuts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calibrant.io._tables.BLOCK", 1000)
+    monkeypatch.setattr("calibrant.io.tables.BLOCK", 1000)
     rows = "".join(f'0.5,1,"some\nlines, {row}\n"\n' for row in range(2000))
     (tmp_path / "a.csv").write_text("score,label,item\n" + rows)
     predictions = open_predictions(tmp_path / "a.csv")
@@ -142,7 +142,7 @@ def test_quoted_text_may_hold_lines_wherever_the_reader_cuts(
 
 
 def test_a_row_number_counts_over_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calibrant.io._tables.BLOCK", 2000)
+    monkeypatch.setattr("calibrant.io.tables.BLOCK", 2000)
     rows = ["0.5,1"] * 5000
     for place, bad, message in [(4000, "1.5,1", "1.5"), (3210, "x,1", "'x'"), (2999, "1", "1 fields")]:
         path = tmp_path / "a.csv"

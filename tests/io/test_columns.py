@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calibrant.io._columns import Codes, dictionary, distinct
+from calibrant.io.columns import Codes, dictionary, distinct
 
 RNG = np.random.default_rng(4)
 

@@ -20,25 +20,14 @@ import pytest
 from pyarrow import ipc
 from pyarrow import parquet as pq
 
+from calibrant.evaluation.files.protocol_file import read_protocol_file
+from calibrant.events import read_lexicon
 from calibrant.exceptions import InputError
 from calibrant.io import _log_text as log_text
-from calibrant.io import _packed as packed
-from calibrant.io import (
-    load_model,
-    load_tally,
-    open_log,
-    open_predictions,
-    read_class_table,
-    read_lexicon,
-    read_posteriors,
-    read_tagged,
-    save_model,
-    save_tally,
-    text,
-)
-from calibrant.io.protocol_file import read_protocol_file
+from calibrant.io import load_tally, open_log, open_predictions, packed, read_class_table, save_tally, text
 from calibrant.metrics import Tally
-from calibrant.models import HMMTagger
+from calibrant.structures import load_model, read_posteriors, read_tagged, save_model
+from calibrant.structures.models import HMMTagger
 
 ROWS: dict[str, list[Any]] = {"score": [0.25, 0.5, 0.75], "label": [0, 1, 1], "item": ["a", "b", "c"]}
 LISTS: dict[str, list[Any]] = {
@@ -210,7 +199,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can reach."""
     monkeypatch.setattr(packed, "LONGEST", 100_000)
     monkeypatch.setattr(text, "LONGEST", 100_000)
-    monkeypatch.setattr("calibrant.io._tables.LONGEST", 100_000)
+    monkeypatch.setattr("calibrant.io.tables.LONGEST", 100_000)
 
 
 @pytest.mark.usefixtures("small")

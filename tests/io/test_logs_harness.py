@@ -13,8 +13,8 @@ import pytest
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import open_predictions
-from calibrant.io._tables import Kind
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
+from calibrant.io.tables import Kind
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "lm_eval-0.4.13"
 SMALL, LARGE = LOGS / "toy__small", LOGS / "toy__large"

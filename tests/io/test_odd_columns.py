@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet as pq
 
+import calibrant
 from calibrant import verbs
 from calibrant.exceptions import InputError
-from calibrant.io import open_predictions, read_documents, read_tagged, save_recalibrator
+from calibrant.io import open_predictions, save_recalibrator
 from calibrant.metrics import Tally
 from calibrant.recalibrate import Isotonic, Shared, VectorScaling
+from calibrant.structures import read_documents, read_tagged
 
 N = 24
 HALF = "a\ud800"
@@ -36,11 +38,11 @@ TABLES: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
     ),
     "annotator": (
         {"item": pa.array(np.arange(N) // 2), "annotator": pa.array(["a", "b"] * 12), "label": NAMES},
-        verbs.agree,
+        calibrant.agree,
     ),
     "system": (
         {"item": pa.array(np.arange(N) // 2), "system": pa.array(["a", "b"] * 12), "score": LONG["score"]},
-        verbs.compare,
+        calibrant.compare,
     ),
 }
 SAME: dict[str, Callable[[pa.Array], pa.Array]] = {

@@ -92,7 +92,7 @@ def test_a_wide_table_reads_the_same_from_every_format(tmp_path: Path, kind: str
 def test_codes_are_the_same_over_all_batches_and_passes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calibrant.io._tables.BLOCK", 4000)
+    monkeypatch.setattr("calibrant.io.tables.BLOCK", 4000)
     names = [f"d{index % 7}" for index in range(1000)]
     columns: dict[str, list[Any]] = {"score": [0.5] * 1000, "label": [0, 1] * 500, "cluster": names}
     predictions = open_predictions(write(tmp_path, columns, kind))

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-import calibrant._kernels._jit as jit_module
+import calibrant._kernels.jit as jit_module
 
 INNER = """
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 
 @jit
@@ -25,7 +25,7 @@ def step(value):
     return value + {step}
 """
 OUTER = """
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 from calibrant._kernels.inner import step
 
 

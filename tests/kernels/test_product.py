@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant._kernels.product import best_sums, times
+from calibrant.structures._kernels.product import best_sums, times
 
 WIDTHS = [8, 16, 24, 40, 48, 96]
 

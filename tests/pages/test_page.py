@@ -9,7 +9,7 @@ from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.pages import Page, page
-from calibrant.pages._text import number
+from calibrant.pages.text import number
 from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.verbs import report

@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from calibrant.cli.schema import outputs
 from calibrant.data import event_store
-from calibrant.evaluate import Ratings, agreement
+from calibrant.evaluation import Agreement, Ratings, agreement
+from calibrant.events import EventTable, ServedStore, event_table, uncertain_documents
 from calibrant.exceptions import InputError
 from calibrant.metrics import labels_needed
+from calibrant.outputs import outputs
+from calibrant.outputs import schema as schema_of
 from calibrant.records import (
     Quantity,
     Record,
@@ -31,9 +33,8 @@ from calibrant.records import (
     rows,
     schema,
 )
-from calibrant.results import Agreement, EventTable, Measured, Measurement, Report, ServedStore
-from calibrant.results import schema as schema_of
-from calibrant.verbs import event_table, fit, measure, report, uncertain_documents
+from calibrant.results import Measured, Measurement, Report
+from calibrant.verbs import fit, measure, report
 
 LABEL, MEANING = "Base rate & more", "Weighted proportion of positives, a|b."
 

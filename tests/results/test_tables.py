@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.evaluate import mean_interval
+from calibrant.evaluation import mean_interval
 from calibrant.exceptions import InputError
 from calibrant.records.formats import latex_text
 from calibrant.records.table import Column, Table, Undefined

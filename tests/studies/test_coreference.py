@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.documents import Document, Mention
-from calibrant.evaluate import coreference_scores
-from calibrant.models.coreference import COREFERENCE_GROUPS, CoreferenceModel
-from calibrant.posterior import AntecedentPosterior
+from calibrant.structures import coreference_scores
+from calibrant.structures.documents import Document, Mention
+from calibrant.structures.models.coreference import COREFERENCE_GROUPS, CoreferenceModel
+from calibrant.structures.posterior import AntecedentPosterior
 from calibrant_studies import _coreference_pairs as pairing
 from calibrant_studies import _coreference_parts as parts
 from calibrant_studies import _coreference_scores as scoring
@@ -96,7 +96,7 @@ def test_f1_of_the_rules_on_litbank_is_the_record_s(data: Path, record: dict[str
 
 
 def test_recall_with_gold_trees_is_the_record_s(data: Path, record: dict[str, Any]) -> None:
-    from calibrant.io.coreference import read_documents
+    from calibrant.structures.files.coreference import read_documents
 
     test = list(read_documents(data / FILES["gum"].format("test")))
     split = {"train": test[:1], "dev": test[:1], "test": test}

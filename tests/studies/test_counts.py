@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.documents import Document, Mention
 from calibrant.events import RULES, candidates, default_lexicon
-from calibrant.io import read_documents
-from calibrant.posterior import AntecedentPosterior, fit_antecedent_temperature
+from calibrant.structures import read_documents
+from calibrant.structures.documents import Document, Mention
+from calibrant.structures.posterior import AntecedentPosterior, fit_antecedent_temperature
 from calibrant_studies import _counts_checks as checks
 from calibrant_studies import _counts_example as example
 from calibrant_studies import _counts_models as models

@@ -12,13 +12,14 @@ import pytest
 
 from calibrant import InputError
 from calibrant.data import STORES, dated_documents, event_labels, event_reading, event_store
-from calibrant.events import RULES
-from calibrant.io import EventStore, open_predictions, read_documents
-from calibrant.io.store import StoredCount, StoredDocument
-from calibrant.io.store_writing import StoreWriter
-from calibrant.models import CoreferenceModel
-from calibrant.propagate.total import RefittedRecalibrator
+from calibrant.estimation.total import RefittedRecalibrator
+from calibrant.events import RULES, EventStore
+from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store_writing import StoreWriter
+from calibrant.io import open_predictions
 from calibrant.recalibrate import LabelledScores, Platt
+from calibrant.structures import read_documents
+from calibrant.structures.models import CoreferenceModel
 from calibrant_studies import _events_differences as differences
 from calibrant_studies import _events_numbers as numbers
 from calibrant_studies import _events_parts as parts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.io.tagged import TaggedText
-from calibrant.posterior import ChainPosterior
+from calibrant.structures.files.tagged import TaggedText
+from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies import _sparse_choice as choice
 from calibrant_studies import _sparse_findings as findings
 from calibrant_studies import _sparse_maps as maps

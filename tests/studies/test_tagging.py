@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from calibrant import InputError
-from calibrant.models import CRFTagger, HMMTagger
-from calibrant.posterior import ChainPosterior
-from calibrant.posterior.queries import all_tags
+from calibrant.structures.models import CRFTagger, HMMTagger
+from calibrant.structures.posterior import ChainPosterior
+from calibrant.structures.posterior.queries import all_tags
 from calibrant_studies import _tagging_compare as compare
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies import _tagging_models as models

@@ -20,18 +20,12 @@ import pytest
 from pyarrow import parquet
 
 from calibrant.data import dated_documents
+from calibrant.events import EventStore, extract_events
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.io import EventStore, read_documents, save_model
-from calibrant.models import CoreferenceModel
-from calibrant.verbs import (
-    _executors,
-    extract_events,
-    predict_coreference,
-    predict_tags,
-    tally_files,
-    train_tagger,
-)
-from calibrant.verbs._executors import workers_of
+from calibrant.structures import predict_coreference, predict_tags, read_documents, save_model, train_tagger
+from calibrant.structures.models import CoreferenceModel
+from calibrant.verbs import executors, tally_files
+from calibrant.verbs.executors import workers_of
 
 distributed = pytest.importorskip("distributed")
 
@@ -59,7 +53,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_whose_worker_is_killed_makes_the_store_of_one_process(
     tmp_path: Path, many: Path, model: Path, cluster: Any, monkeypatch: Any
 ) -> None:
-    from calibrant.verbs import event_extraction
+    from calibrant.events.verbs import extraction as event_extraction
 
     monkeypatch.setattr(event_extraction, "BATCH", 6)
     killed: list[int] = []
@@ -134,10 +128,10 @@ def test_coreference_and_tags_are_the_same_to_the_last_byte(
 
 
 def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(_executors, "ASK", 0.2)
-    monkeypatch.setattr(_executors, "CONNECT", 5.0)
+    monkeypatch.setattr(executors, "ASK", 0.2)
+    monkeypatch.setattr(executors, "CONNECT", 5.0)
     with workers_of(lone_worker.address) as pool:
-        monkeypatch.setattr(_executors, "PATIENCE", 0.5)
+        monkeypatch.setattr(executors, "PATIENCE", 0.5)
         found = pool.map(time.sleep, [0.02] * 400)
         next(found)
         lone_worker.workers[0].kill()
@@ -146,10 +140,10 @@ def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> Non
         ) as error:
             list(found)
         assert error.value.code == "worker"
-        monkeypatch.setattr(_executors, "CONNECT", 60)  # the machine may be busy
+        monkeypatch.setattr(executors, "CONNECT", 60)  # the machine may be busy
         with pytest.raises(CalibrantError, match="has no workers"), workers_of(lone_worker.address):
             pass
-        monkeypatch.setattr(_executors, "PATIENCE", 60)
+        monkeypatch.setattr(executors, "PATIENCE", 60)
         Timer(0.5, lone_worker.scheduler.kill).start()
         with pytest.raises(CalibrantError, match=r"the Dask scheduler at .* was lost.*what was done is kept"):
             list(pool.map(time.sleep, [0.02]))
@@ -158,7 +152,8 @@ def test_what_is_lost_is_said_in_time(lone_worker: Any, monkeypatch: Any) -> Non
 def test_a_scheduler_that_answers_a_new_client_wrongly_is_asked_again(cluster: Any, monkeypatch: Any) -> None:
     import distributed
 
-    client, refused = distributed.Client, []
+    client: Any = distributed.Client
+    refused: list[Any] = []
 
     def hasty(*given: Any, **named: Any) -> Any:
         if not refused:
@@ -174,15 +169,15 @@ def test_a_scheduler_that_answers_a_new_client_wrongly_is_asked_again(cluster: A
 
 def test_a_worker_of_another_release_is_refused(cluster: Any, monkeypatch: Any) -> None:
     with pytest.raises(CalibrantError, match=r"a worker has calibrant .*, and this process 9\.9"):
-        _executors._checked("9.9", operator.neg, 1)
-    monkeypatch.setattr(_executors, "__version__", "9.9")
+        executors._checked("9.9", operator.neg, 1)
+    monkeypatch.setattr(executors, "__version__", "9.9")
     wanted = r"the worker tcp://.* has calibrant .*, and this process 9\.9"
     with pytest.raises(CalibrantError, match=wanted), workers_of(cluster.address):
         pass
 
 
 def test_no_scheduler_is_one_clear_error(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_executors, "CONNECT", 0.2)
+    monkeypatch.setattr(executors, "CONNECT", 0.2)
     for address in ("tcp://127.0.0.1:1", "somewhere"):
         with pytest.raises(InputError, match="there is no Dask scheduler at"), workers_of(address):
             pass
@@ -205,7 +200,7 @@ def test_documents_that_kill_one_worker_after_another_are_named(cluster: Any) ->
 
 RUN = """
 import sys
-from calibrant.verbs import event_extraction
+from calibrant.events.verbs import extraction as event_extraction
 
 if __name__ == "__main__":
     event_extraction.BATCH = 6

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.verbs._batches import batches_of, named_source, span
-from calibrant.verbs._executors import AHEAD, TRIES, _Elsewhere, workers_of
+from calibrant.structures.verbs.batches import batches_of, named_source, span
+from calibrant.verbs.executors import AHEAD, TRIES, _Elsewhere, workers_of
 
 
 class Twice(ThreadPoolExecutor):

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 _BLOCK = 4096
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

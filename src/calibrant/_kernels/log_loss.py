@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 _TINY = 1e-100
 _FULL = 1e-200

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 HALF_BITS = 0x3FE0000000000000  # the bits of 0.5
 TOP_KEY = HALF_BITS  # the key of 1.0; that of 0.0 is -TOP_KEY

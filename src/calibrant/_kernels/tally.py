@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 from calibrant._kernels.selection import HALF_BITS, write_keys
 
 GRID_SHIFT = 44  # 2^8 rows an octave of min(q, 1 - q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels._jit import jit
+from calibrant._kernels.jit import jit
 
 
 @jit

@@ -9,26 +9,44 @@ main = CommandGroup(
     help="How far can the probabilities of a model be trusted? Calibration errors with honest intervals.\n\n"
     "Start with `calibrant demo`, then `calibrant measure PREDICTIONS` on your own.",
     commands={
-        "demo": "calibrant.cli.demo",
-        "measure": "calibrant.cli.measure",
-        "monitor": "calibrant.cli.monitor",
-        "plan": "calibrant.cli.plan",
-        "estimate": "calibrant.cli.estimate",
-        "slices": "calibrant.cli.slices",
-        "report": "calibrant.cli.report",
-        "plot": "calibrant.cli.plot",
-        "fit": "calibrant.cli.fit",
-        "apply": "calibrant.cli.apply",
-        "agree": "calibrant.cli.agree",
-        "compare": "calibrant.cli.compare",
-        "protocol": "calibrant.cli.protocol",
-        "study": "calibrant_studies.cli.study",
-        "data": "calibrant_studies.cli.data",
-        "tag": "calibrant.cli.tag",
-        "coref": "calibrant.cli.coref",
-        "explore": "calibrant.cli.explore",
-        "events": "calibrant.cli.events",
-        "schema": "calibrant.cli.schema",
+        "Start": {
+            "demo": "calibrant.demo.cli",
+        },
+        "Measure": {
+            "measure": "calibrant.cli.measure",
+            "slices": "calibrant.cli.slices",
+            "report": "calibrant.cli.report",
+            "plot": "calibrant.cli.plot",
+            "plan": "calibrant.cli.plan",
+        },
+        "Recalibrate": {
+            "fit": "calibrant.cli.fit",
+            "apply": "calibrant.cli.apply",
+        },
+        "Structures: tags, spans, entities": {
+            "tag": "calibrant.structures.cli.tag",
+            "coref": "calibrant.structures.cli.coref",
+        },
+        "Events in dated texts": {
+            "events": "calibrant.events.cli.events",
+            "explore": "calibrant.events.cli.explore",
+        },
+        "Evaluation": {
+            "agree": "calibrant.evaluation.cli.agree",
+            "compare": "calibrant.evaluation.cli.compare",
+            "monitor": "calibrant.evaluation.cli.monitor",
+            "protocol": "calibrant.evaluation.cli.protocol",
+        },
+        "Estimation: counts and shares": {
+            "estimate": "calibrant.estimation.cli",
+        },
+        "Studies": {
+            "study": "calibrant_studies.cli.study",
+            "data": "calibrant_studies.cli.data",
+        },
+        "Outputs": {
+            "schema": "calibrant.cli.schema",
+        },
     },
 )
 

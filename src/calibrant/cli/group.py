@@ -9,18 +9,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from calibrant import __version__
+from calibrant.parts import PARTS, is_here
 
 DEBUG = "CALIBRANT_DEBUG"
-
-# Packages that calibrant does without, and how to get them.
-MISSING = {"calibrant_studies": "pip install calibrant-studies"}
 
 
 class CommandGroup(click.Group):
@@ -29,7 +26,7 @@ class CommandGroup(click.Group):
     Parameters
     ----------
     commands
-        Module by command name.
+        Module by command name, or such mappings by the heading that the help shows them under.
     name, help, short_help, epilog
         As click has them.
     """
@@ -39,7 +36,7 @@ class CommandGroup(click.Group):
         *,
         name: str,
         help: str,
-        commands: Mapping[str, str],
+        commands: Mapping[str, str] | Mapping[str, Mapping[str, str]],
         short_help: str | None = None,
         epilog: str | None = None,
     ) -> None:
@@ -47,7 +44,11 @@ class CommandGroup(click.Group):
         names = {"help_option_names": ["-h", "--help"]}
         super().__init__(name=name, help=help, short_help=short_help, epilog=epilog, context_settings=names)
         version(self)
-        self._modules = dict(commands)
+        self._headings: dict[str, dict[str, str]] = {}
+        for key, value in commands.items():
+            heading, more = ("Commands", {key: value}) if isinstance(value, str) else (key, value)
+            self._headings.setdefault(heading, {}).update(more)
+        self._modules = {name: module for each in self._headings.values() for name, module in each.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; the name alone shows the help."""
@@ -64,11 +65,23 @@ class CommandGroup(click.Group):
         try:
             command: click.Command = import_module(self._modules[cmd_name]).command
         except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if package not in MISSING or find_spec(package) is not None:  # it is there, and damaged
+            missing = [
+                part for part in PARTS if f"{error.name}.".startswith(f"{part}.") and not is_here(part)
+            ]
+            if not missing:  # the package is there, and damaged
                 raise
-            return _not_here(cmd_name, MISSING[package])
+            return _not_here(self.name, cmd_name, missing[0])
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands into the help, under their headings."""
+        found = {name: self.get_command(ctx, name) for name in self._modules}
+        longest = max(map(len, found))
+        for heading, commands in self._headings.items():
+            limit = formatter.width - 6 - longest
+            rows = [(name.ljust(longest), found[name].get_short_help_str(limit)) for name in commands]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing."""
@@ -108,16 +121,17 @@ class CommandGroup(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _not_here(name: str, hint: str) -> click.Command:
+def _not_here(group: str | None, name: str, package: str) -> click.Command:
     """Return a command in the place of one whose package is not installed: it says how to get it."""
+    title = name if group in (None, "calibrant") else f"{group} {name}"
 
     def say() -> NoReturn:
         from calibrant.exceptions import MissingExtraError
 
-        raise MissingExtraError(f"calibrant {name} is not installed", hint)
+        raise MissingExtraError(f"calibrant {title} is not installed: there is no {package}", PARTS[package])
 
     takes_all = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
-    return click.Command(name, callback=say, context_settings=takes_all, short_help=f"Not installed: {hint}.")
+    return click.Command(name, callback=say, context_settings=takes_all, short_help="Not installed.")
 
 
 @contextmanager

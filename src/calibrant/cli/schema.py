@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 import click
-
-if TYPE_CHECKING:
-    from calibrant.records import Record
 
 
 @click.command(
@@ -25,25 +18,10 @@ def command(words: tuple[str, ...]) -> None:
     """
     import json
 
+    from calibrant.outputs import outputs
     from calibrant.records import schema
 
     name, known = " ".join(words), outputs()
     if name not in known:
         raise click.UsageError(f"No command {name!r} prints JSON; these do: {', '.join(known)}.")
     click.echo(json.dumps(schema(known[name], command=name), indent=2))
-
-
-def outputs() -> dict[str, type[Record]]:
-    """Return the record that each command prints as JSON, by the command's name.
-
-    Examples
-    --------
-    >>> outputs()["tag eval"].__name__
-    'TagEvaluation'
-    """
-    from calibrant.results import OUTPUTS, output
-
-    found = {command: output(command) for command in OUTPUTS}
-    with suppress(ModuleNotFoundError):  # of the distribution with the studies
-        found |= import_module("calibrant_studies.outputs").OUTPUTS
-    return dict(sorted(found.items()))

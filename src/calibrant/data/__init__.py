@@ -196,7 +196,7 @@ def event_store(name: str = "current-events") -> Path:
 
     Examples
     --------
-    >>> from calibrant.io import EventStore
+    >>> from calibrant.events import EventStore
     >>> EventStore(event_store("reuters-21578")).document_count
     21578
     """

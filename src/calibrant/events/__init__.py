@@ -1,41 +1,106 @@
-"""Which country does what in a text: a lexicon, rules over trees, and counts over sampled entities."""
+"""Who did what to whom in dated texts: lexicon, rules, extraction, a store, counts, and an explorer.
+
+A wing: the core of calibrant does not know it.
+"""
 
 from __future__ import annotations
 
-from calibrant.events.count import Candidates, DocumentSamples, Evidence, candidates, count, document_samples
-from calibrant.events.extraction import DocumentEvents, extract
-from calibrant.events.lexicon import (
-    Conflict,
-    Entry,
-    Lexicon,
-    Match,
-    code_named,
-    country_names,
-    default_lexicon,
-    parse_lexicon,
-)
-from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.events.counting import (
+        Candidates,
+        DocumentSamples,
+        Evidence,
+        candidates,
+        count,
+        document_samples,
+    )
+    from calibrant.events.extraction import DocumentEvents, extract
+    from calibrant.events.files.dated import DatedText, check_dated, iter_dated
+    from calibrant.events.files.lexicons import read_lexicon
+    from calibrant.events.files.store import (
+        Counts,
+        EventStore,
+        Manifest,
+        StoredCount,
+        StoredDocument,
+        StoredEvidence,
+    )
+    from calibrant.events.files.store_writing import StoreWriter
+    from calibrant.events.files.verb_lists import read_verbs
+    from calibrant.events.lexicon import (
+        Conflict,
+        Entry,
+        Lexicon,
+        Match,
+        code_named,
+        country_names,
+        default_lexicon,
+        parse_lexicon,
+    )
+    from calibrant.events.results.events import (
+        EventCount,
+        EventTable,
+        EvidencePair,
+        ExtractedEvents,
+        UncertainDocument,
+        UncertainDocuments,
+    )
+    from calibrant.events.results.exploring import ServedStore
+    from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
+    from calibrant.events.verbs.extraction import extract_events
+    from calibrant.events.verbs.figures import draw_events
+    from calibrant.events.verbs.tables import event_table
+    from calibrant.events.verbs.uncertain import uncertain_documents
 
 __all__ = [
     "RULES",
     "VERBS_OF_FORCE",
     "Candidates",
     "Conflict",
+    "Counts",
+    "DatedText",
     "DocumentEvents",
     "DocumentSamples",
     "Entry",
+    "EventCount",
+    "EventStore",
+    "EventTable",
     "Evidence",
+    "EvidencePair",
+    "ExtractedEvents",
     "Lexicon",
+    "Manifest",
     "Match",
     "Rules",
+    "ServedStore",
+    "StoreWriter",
+    "StoredCount",
+    "StoredDocument",
+    "StoredEvidence",
+    "UncertainDocument",
+    "UncertainDocuments",
     "candidates",
+    "check_dated",
     "code_named",
     "count",
     "country_names",
     "default_lexicon",
     "document_samples",
+    "draw_events",
+    "event_table",
     "extract",
+    "extract_events",
+    "iter_dated",
     "label_scheme",
     "may_count",
     "parse_lexicon",
+    "read_lexicon",
+    "read_verbs",
+    "uncertain_documents",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

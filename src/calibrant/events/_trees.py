@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from calibrant.documents import Tree
+from calibrant.structures.documents import Tree
 
 UNIVERSAL = "universal"
 CLEARNLP = "clearnlp"

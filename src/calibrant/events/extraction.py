@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.documents import Document
-from calibrant.events.count import Evidence, candidates, count, evidence_of
+from calibrant.events.counting import Evidence, candidates, count, evidence_of
 from calibrant.events.lexicon import Lexicon
 from calibrant.events.rules import Rules, acts
-from calibrant.models.mentions import detect_mentions
-from calibrant.posterior import AntecedentPosterior
+from calibrant.structures.documents import Document
+from calibrant.structures.models.mentions import detect_mentions
+from calibrant.structures.posterior import AntecedentPosterior
 
 MOST_EVIDENCE = 10
 
@@ -60,7 +60,8 @@ def extract(
     document
         With trees. Mentions are detected where it has none.
     posterior_of
-        Gives the entities of one document with mentions; `calibrant.models.CoreferenceModel.posterior` does.
+        Gives the entities of one document with mentions;
+        `calibrant.structures.models.CoreferenceModel.posterior` does.
     lexicon, rules
         As in `calibrant.events.document_samples`.
     samples, seed
@@ -80,8 +81,9 @@ def extract(
 
     Examples
     --------
-    >>> from calibrant.documents import Mention, Tree
-    >>> from calibrant.events import RULES, default_lexicon
+    >>> from calibrant.structures.documents import Mention, Tree
+    >>> from calibrant.events.rules import RULES
+    >>> from calibrant.events.lexicon import default_lexicon
     >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
     >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
     >>> alone = AntecedentPosterior([0.0], [1], names=["d"])

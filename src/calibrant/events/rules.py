@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from calibrant.documents import Document, Mention, Tree
 from calibrant.events._trees import (
     CLEARNLP,
     UNIVERSAL,
@@ -20,7 +19,8 @@ from calibrant.events._trees import (
 )
 from calibrant.events.lexicon import Lexicon, Match
 from calibrant.exceptions import InputError
-from calibrant.models.mentions import head_of
+from calibrant.structures.documents import Document, Mention, Tree
+from calibrant.structures.models.mentions import head_of
 
 VERBS_OF_FORCE = (
     "ambush",

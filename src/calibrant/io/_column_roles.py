@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._tables import THRESHOLD_KEY, Table, listed, one_role_each
 from calibrant.io.readers import Columns
+from calibrant.io.tables import THRESHOLD_KEY, Table, listed, one_role_each
 
 Form = Literal["long", "wide"]
 TOKEN, REFERENCE = "token", "reference"

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import InputError
-from calibrant.io._columns import ZERO_ONE
 from calibrant.io._engine_rows import LOWEST, Sums, anchors, first_scores, lattice, too_unequal
+from calibrant.io.columns import ZERO_ONE
 from calibrant.metrics.grid import rows_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import InputError
-from calibrant.io._columns import ZERO_ONE
 from calibrant.io._engine_rows import (
     CUTS,
     FINE,
@@ -26,6 +25,7 @@ from calibrant.io._engine_rows import (
     key_of,
     too_unequal,
 )
+from calibrant.io.columns import ZERO_ONE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
-from calibrant.io._table_formats import locate
-from calibrant.io._tables import THRESHOLD_KEY, Kind, ParquetTable
+from calibrant.io.table_formats import locate
+from calibrant.io.tables import THRESHOLD_KEY, Kind, ParquetTable
 
 if TYPE_CHECKING:
     import pyarrow as pa

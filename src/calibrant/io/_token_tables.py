@@ -14,8 +14,8 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.io._column_roles import REFERENCE, TOKEN, TOKEN_SCORES
-from calibrant.io._columns import Column, as_numpy, dictionary
-from calibrant.io._tables import Kind, Table
+from calibrant.io.columns import Column, as_numpy, dictionary
+from calibrant.io.tables import Kind, Table
 from calibrant.metrics.groups import by_frequency
 
 if TYPE_CHECKING:

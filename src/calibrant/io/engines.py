@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io import _engine_duckdb, _engine_frames
-from calibrant.io._columns import class_name, dictionary
 from calibrant.io._engine_checks import check_columns, raise_fault
 from calibrant.io._engine_exact import tally_with_cuts
 from calibrant.io._engine_rows import Sums, tally_of
+from calibrant.io.columns import class_name, dictionary
 from calibrant.metrics.binning import adaptive, adaptive_ranks
 from calibrant.metrics.tally import Tally
 from calibrant.results.bins import Bins

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
-from calibrant.io._tables import Kind
+from calibrant.io.tables import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa

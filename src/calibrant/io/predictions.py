@@ -16,11 +16,11 @@ from calibrant.io._column_roles import has_tokens
 from calibrant.io._column_roles import resolve as resolve
 from calibrant.io._column_roles import threshold_of as threshold_of
 from calibrant.io._parts import PartsTable, parquet_parts
-from calibrant.io._tables import RECALIBRATED_KEY, Table
-from calibrant.io._tables import listed as listed
 from calibrant.io.batch import Batch, Reader, joined
 from calibrant.io.log_rows import Normalise
 from calibrant.io.readers import TableReader
+from calibrant.io.tables import RECALIBRATED_KEY, Table
+from calibrant.io.tables import listed as listed
 
 if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
@@ -243,7 +243,7 @@ def open_predictions(
         log = _log(source, normalise, gold)
         if log is not None:
             return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
-        from calibrant.io._table_formats import FORMATS, locate
+        from calibrant.io.table_formats import FORMATS, locate
 
         if Path(source, "state.json").is_file():
             from calibrant.io._list_tables import open_dataset

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import InputError
-from calibrant.io._columns import Codes, Column
 from calibrant.io._parts import PartsTable
-from calibrant.io._tables import Kind, Table
 from calibrant.io.batch import Batch
+from calibrant.io.columns import Codes, Column
 from calibrant.io.frames import FrameTable
 from calibrant.io.slice_columns import Slices
+from calibrant.io.tables import Kind, Table
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-6

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io._columns import Codes, Column
-from calibrant.io._table_formats import FORMATS, TableFormat, open_table, written_format
-from calibrant.io._tables import RECALIBRATED_KEY, Kind, Table
 from calibrant.io.atomic import keep_sources, writing
+from calibrant.io.columns import Codes, Column
 from calibrant.io.predictions import Form, resolve, threshold_of
 from calibrant.io.readers import check_sums, softmax
+from calibrant.io.table_formats import FORMATS, TableFormat, open_table, written_format
+from calibrant.io.tables import RECALIBRATED_KEY, Kind, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa

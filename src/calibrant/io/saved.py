@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._columns import as_numpy
-from calibrant.io._origin import parquet_file, reading
-from calibrant.io._packed import most_unpacked, too_large
 from calibrant.io._parts import parquet_parts
-from calibrant.io._table_formats import locate
 from calibrant.io.atomic import writing
+from calibrant.io.columns import as_numpy
 from calibrant.io.envelope import Envelope, Version
+from calibrant.io.origin import parquet_file, reading
+from calibrant.io.packed import most_unpacked, too_large
+from calibrant.io.table_formats import locate
 
 if TYPE_CHECKING:
     from calibrant.metrics.tally import Tally

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io._columns import Codes, Column, as_numpy, class_name
-from calibrant.io._tables import Kind
+from calibrant.io.columns import Codes, Column, as_numpy, class_name
+from calibrant.io.tables import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa

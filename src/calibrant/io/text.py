@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._origin import reading
-from calibrant.io._packed import LONGEST, long_line, ungzipped, unpacking
-from calibrant.io._table_formats import looks_like, title_of
+from calibrant.io.origin import reading
+from calibrant.io.packed import LONGEST, long_line, ungzipped, unpacking
+from calibrant.io.table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"
 HEAD = 4096  # bytes by which a text is told from something else

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         cox_calibration_of,
     )
     from calibrant.metrics.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
+    from calibrant.metrics.periods import parse_date, period_of, periods_between
     from calibrant.metrics.planning import labels_needed
     from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
     from calibrant.metrics.slices import slice_errors
@@ -141,6 +142,9 @@ __all__ = [
     "named_events",
     "noise_floors",
     "pairs",
+    "parse_date",
+    "period_of",
+    "periods_between",
     "plug_in_errors",
     "pooled_event",
     "proper_score_decomposition",

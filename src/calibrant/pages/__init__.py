@@ -4,17 +4,10 @@
 rendered by its ``to_html()`` and ``to_dict()``, and `write` puts it into a file.
 """
 
-from calibrant.pages._protocol_page import ProtocolPage, protocol_page
-from calibrant.pages._story import StoryPage, StoryStep, story_page
 from calibrant.pages.report_page import Page, page, write
 
 __all__ = [
     "Page",
-    "ProtocolPage",
-    "StoryPage",
-    "StoryStep",
     "page",
-    "protocol_page",
-    "story_page",
     "write",
 ]

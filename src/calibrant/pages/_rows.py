@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calibrant.pages import _text as text
+from calibrant.pages import text
 from calibrant.records import Column, Record, Undefined, numbers_of, words
 from calibrant.records.formats import word
 from calibrant.records.record import cells

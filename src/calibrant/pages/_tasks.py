@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.pages._sections import TaskTable
+from calibrant.pages.sections import TaskTable
 from calibrant.results.drawing import TaskErrors
 from calibrant.results.slices import SliceErrors
 

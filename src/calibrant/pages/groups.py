@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from calibrant.io.predictions import listed
-from calibrant.pages import _text as text
-from calibrant.pages._sections import TextTable
+from calibrant.pages import text
+from calibrant.pages.sections import TextTable
 from calibrant.records import words
 from calibrant.results.groups import MAPS, GroupedChanges, MarginalChange, MarginalError, Verdict
 

@@ -9,11 +9,11 @@ from itertools import accumulate
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from calibrant.pages import _text as text
-from calibrant.pages._figures import Kind, Picture, class_picture, pictures
-from calibrant.pages._group_figures import group_pictures
-from calibrant.pages._sections import ClassTable, Lines, Section, TaskTable
+from calibrant.pages import text
+from calibrant.pages.figures import Kind, Picture, class_picture, pictures
+from calibrant.pages.group_figures import group_pictures
 from calibrant.pages.groups import group_part
+from calibrant.pages.sections import ClassTable, Lines, Section, TaskTable
 from calibrant.records import fields_of, words
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement

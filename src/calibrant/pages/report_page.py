@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
-from calibrant.pages import _text as text
+from calibrant.pages import text
 from calibrant.pages._rows import number_groups
-from calibrant.pages._sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
 from calibrant.pages._tasks import task_table
+from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section, TaskTable
 from calibrant.records import plain, words
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.results.groups import MAPS

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
-    from calibrant.plots._evaluation import risk_coverage_curves, score_intervals
-    from calibrant.plots._events import event_series
     from calibrant.plots._log_odds import log_odds_curve
-    from calibrant.plots._monitoring import evidence_over_time
-    from calibrant.plots._quantiles import quantile_calibration
     from calibrant.plots._slices import slice_intervals
     from calibrant.plots.changes import error_changes
     from calibrant.plots.predictions import measured_curves, report_figure
@@ -36,17 +32,12 @@ __all__ = [
     "error_against_size",
     "error_changes",
     "error_intervals",
-    "event_series",
-    "evidence_over_time",
     "inline_svg",
     "log_odds_curve",
     "measured_curves",
-    "quantile_calibration",
     "reliability_bars",
     "render",
     "report_figure",
-    "risk_coverage_curves",
-    "score_intervals",
     "slice_intervals",
     "smooth_curve",
 ]

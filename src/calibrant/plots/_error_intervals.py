@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from calibrant.plots import style
-from calibrant.plots._lines import check_lines, draw_series, errors_from_zero, named_lines, zero_line
+from calibrant.plots.lines import check_lines, draw_series, errors_from_zero, named_lines, zero_line
 from calibrant.records.words import percent
 from calibrant.results.intervals import ErrorInterval
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from calibrant.exceptions import InputError
 from calibrant.plots import style
-from calibrant.plots._lines import draw_intervals, errors_from_zero, named_lines, zero_line
+from calibrant.plots.lines import draw_intervals, errors_from_zero, named_lines, zero_line
 from calibrant.records.words import percent
 from calibrant.results.slices import SliceEstimate, SliceTable
 

@@ -278,7 +278,7 @@ def in_full(field: Field) -> bool:
 
     Examples
     --------
-    >>> from calibrant.results import TagEvaluation
+    >>> from calibrant.structures import TagEvaluation
     >>> [field.name for field in fields_of(TagEvaluation) if in_full(field)]
     ['measured']
     """

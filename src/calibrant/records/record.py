@@ -126,7 +126,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
 
     Examples
     --------
-    >>> from calibrant.results import DisputedItem
+    >>> from calibrant.evaluation import DisputedItem
     >>> found = DisputedItem("sentence 7", 0.5, {"ann": "x", "bob": "y"})
     >>> print(found.to_text(), end="")
     An item on which annotators differ: sentence 7

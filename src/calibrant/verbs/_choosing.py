@@ -12,7 +12,7 @@ from calibrant.recalibrate import LabelledScores
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.verbs._class_parts import Labelled
 from calibrant.verbs._methods import FREQUENCY, composed
-from calibrant.verbs._sources import Progress
+from calibrant.verbs.sources import Progress
 
 Auto = Literal["auto"]
 AUTO = "auto"

@@ -17,8 +17,8 @@ from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled, labelled_scores
-from calibrant.verbs._mending import view_of
-from calibrant.verbs._sources import Progress
+from calibrant.verbs.applying import view_of
+from calibrant.verbs.sources import Progress
 
 CALLED = {"smce": "all scores", "mce": "mean of the classes"}
 

@@ -14,8 +14,8 @@ from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs._events import CLASS
-from calibrant.verbs._sources import EventSource, Rows
+from calibrant.verbs.sources import EventSource, Rows
+from calibrant.verbs.views import CLASS
 
 
 def difference_of(one: EventSource, other: EventSource, *, level: float, seed: Seed) -> ErrorDifference | str:

@@ -21,7 +21,6 @@ from calibrant.results.groups import (
 )
 from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled, labelled_scores
-from calibrant.verbs._mending import Mending
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
@@ -31,8 +30,9 @@ from calibrant.verbs._methods import (
     named_groups_of,
 )
 from calibrant.verbs._refitting import refitted
-from calibrant.verbs._sources import Progress
+from calibrant.verbs.applying import Mending
 from calibrant.verbs.measuring import Columns
+from calibrant.verbs.sources import Progress
 
 
 def group_changes(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 from calibrant import __version__
 from calibrant._parallel import check_threads
@@ -20,12 +19,10 @@ from calibrant.records import Quantity
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
-from calibrant.verbs._events import CLASS, asked_events, asked_names
-from calibrant.verbs._measurement import IntervalMethod, Settings, bins_of, measurement_of
-from calibrant.verbs._sources import EventSource, Progress, event_sources
-
-if TYPE_CHECKING:
-    from calibrant.posterior.queries import Query
+from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.verbs.pair_streams import PairStream, stream_source
+from calibrant.verbs.sources import EventSource, Progress, event_sources
+from calibrant.verbs.views import CLASS, asked_events, asked_names
 
 QUERY = "a query"
 
@@ -91,8 +88,8 @@ def measure(
     ----------
     source
         Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
-        (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.posterior.queries.Query`, whose
-        clusters are the units of intervals and tests.
+        (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.structures.posterior.queries.Query`,
+        whose clusters are the units of intervals and tests.
     event
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -163,12 +160,10 @@ def read(
     """Check the settings, read the table, and return a source for each event and the recipe."""
     settings.check()
     check_threads(threads)
-    if _is_query(source):
-        from calibrant.verbs._query_source import query_source
-
+    if isinstance(source, PairStream):
         _check_event(source.event, QUERY, "query", asked, columns)
         recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
-        return [query_source(source, exact=exact, threads=threads)], recipe
+        return [stream_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
         name, event, found = tally
@@ -237,12 +232,6 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
         rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
         ece=sum(each.ece for each in classes) / len(classes),
     )
-
-
-def _is_query(source: Any) -> TypeGuard[Query]:
-    """Whether this is a query. Posteriors are not loaded to ask: without them there is none."""
-    queries = sys.modules.get("calibrant.posterior.queries")
-    return queries is not None and isinstance(source, queries.Query)
 
 
 def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:

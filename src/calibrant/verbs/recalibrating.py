@@ -19,7 +19,6 @@ from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibra
 from calibrant.verbs._choosing import AUTO, Asked, chosen
 from calibrant.verbs._class_parts import labelled_scores
 from calibrant.verbs._map_notes import map_notes
-from calibrant.verbs._mending import Mending, of_file, view_of
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
@@ -32,8 +31,9 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
-from calibrant.verbs._sources import Progress
+from calibrant.verbs.applying import Mending, of_file, view_of
 from calibrant.verbs.measuring import Columns, check_model
+from calibrant.verbs.sources import Progress
 
 
 def fit(

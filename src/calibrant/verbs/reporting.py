@@ -21,15 +21,15 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs._events import CLASS, asked_names
 from calibrant.verbs._log_models import by_model, task_errors
-from calibrant.verbs._measurement import IntervalMethod, Settings, bins_of, measurement_of
-from calibrant.verbs._mending import before_and_after, by_row
 from calibrant.verbs._refitting import notes_on, refitted, widened
-from calibrant.verbs._sources import EventSource, Progress
+from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, event_notes
 from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
+from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import Columns, read, together
+from calibrant.verbs.sources import EventSource, Progress
+from calibrant.verbs.views import CLASS, asked_names
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4

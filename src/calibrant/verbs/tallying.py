@@ -19,8 +19,8 @@ from calibrant.io.slice_columns import JointCodes, Keys
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
-from calibrant.verbs._events import CLASS, asked_events, class_of, pairs_of
-from calibrant.verbs._sources import (
+from calibrant.verbs.measuring import Columns, check_model
+from calibrant.verbs.sources import (
     Progress,
     TallyParts,
     event_sources,
@@ -28,7 +28,7 @@ from calibrant.verbs._sources import (
     reported,
     tally_of_pairs,
 )
-from calibrant.verbs.measuring import Columns, check_model
+from calibrant.verbs.views import CLASS, asked_events, class_of, pairs_of
 
 
 def tally(

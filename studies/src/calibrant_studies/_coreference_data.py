@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from calibrant.documents import Document, Mention
 from calibrant.exceptions import InputError
-from calibrant.io.coreference import read_documents
-from calibrant.models.coreference import FeatureSet
-from calibrant.models.mentions import detect_mentions, mention_recall
+from calibrant.structures.documents import Document, Mention
+from calibrant.structures.files.coreference import read_documents
+from calibrant.structures.models.coreference import FeatureSet
+from calibrant.structures.models.mentions import detect_mentions, mention_recall
 from calibrant_studies._base import Row
 from calibrant_studies.datasets._folders import required
 
@@ -74,7 +74,7 @@ def read(data: Path, corpus: str) -> Texts:
 
 def parsed(texts: Texts, pipeline: Path) -> Texts:
     """The same with predicted trees."""
-    from calibrant.models.parsing import parse
+    from calibrant.structures.models.parsing import parse
 
     split = {part: list(parse(documents, pipeline)) for part, documents in texts.split.items()}
     return replace(texts, trees="predicted", features="syntax", split=split)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from calibrant.models.coreference import PAPER_COSTS, CoreferenceModel, FeatureSet
-from calibrant.models.coreference_encoding import NEED_TREES
-from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
+from calibrant.structures.models.coreference import PAPER_COSTS, CoreferenceModel, FeatureSet
+from calibrant.structures.models.coreference_encoding import NEED_TREES
+from calibrant.structures.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
 from calibrant_studies._base import Row
 from calibrant_studies._coreference_data import Texts, clusters_of
 from calibrant_studies._coreference_scores import HEADLINE, counted, f1_row, model_labels

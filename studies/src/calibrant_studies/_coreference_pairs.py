@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.documents import Document
 from calibrant.metrics import Pairs
 from calibrant.metrics.binning import adaptive, default_bin_size
 from calibrant.metrics.calibration_error import rms_calibration_error_of
@@ -16,10 +15,11 @@ from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.metrics.tally import Tally
-from calibrant.models.mentions import MENTION_TYPES, traits
-from calibrant.posterior import AntecedentPosterior
-from calibrant.posterior.coreference_queries import each_pair
 from calibrant.seeds import generator
+from calibrant.structures.documents import Document
+from calibrant.structures.models.mentions import MENTION_TYPES, traits
+from calibrant.structures.posterior import AntecedentPosterior
+from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant_studies._base import Row
 from calibrant_studies._coreference_scores import Labels, ends
 from calibrant_studies.arrays import Floats, Integers

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.documents import Document
-from calibrant.posterior import AntecedentPosterior
-from calibrant.posterior.coreference_queries import is_new, is_singleton
+from calibrant.structures.documents import Document
+from calibrant.structures.posterior import AntecedentPosterior
+from calibrant.structures.posterior.coreference_queries import is_new, is_singleton
 from calibrant_studies import _coreference_models as models
 from calibrant_studies import _coreference_pairs as pairing
 from calibrant_studies._base import Row

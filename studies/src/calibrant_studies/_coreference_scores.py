@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.documents import Document
-from calibrant.evaluate.coreference import conll, scores_of
-from calibrant.evaluate.coreference_counts import counts, overlap
-from calibrant.evaluate.resampling import expanded
-from calibrant.models.coreference_baseline import rule_antecedents
-from calibrant.posterior import AntecedentPosterior, probable_entities
-from calibrant.results.coreference import METRICS
+from calibrant.metrics.resampling import expanded
 from calibrant.seeds import generator
+from calibrant.structures.documents import Document
+from calibrant.structures.entity_counts import counts, overlap
+from calibrant.structures.entity_scores import conll, scores_of
+from calibrant.structures.models.coreference_baseline import rule_antecedents
+from calibrant.structures.posterior import AntecedentPosterior, probable_entities
+from calibrant.structures.results.coreference import METRICS
 from calibrant_studies._base import Row
 from calibrant_studies.arrays import Floats
 

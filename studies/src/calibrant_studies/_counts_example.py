@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.posterior import AntecedentPosterior
-from calibrant.propagate import CountDistribution, poisson_binomial
+from calibrant.estimation import CountDistribution, poisson_binomial
+from calibrant.structures.posterior import AntecedentPosterior
 from calibrant_studies._base import Row
 from calibrant_studies.arrays import Floats
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant.documents import Document
 from calibrant.io.atomic import writing
-from calibrant.posterior import AntecedentPosterior
+from calibrant.structures.documents import Document
+from calibrant.structures.posterior import AntecedentPosterior
 from calibrant_studies._coreference_data import FOLD_COUNT, SPLITS, Texts, folds
 from calibrant_studies._coreference_models import WORKERS, Setting, fitted
 

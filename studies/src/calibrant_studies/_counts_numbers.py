@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.documents import Document
 from calibrant.events import RULES, Candidates, Rules, candidates, count, default_lexicon
-from calibrant.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
+from calibrant.structures.documents import Document
+from calibrant.structures.posterior import AntecedentPosterior, antecedent_losses, fit_antecedent_temperature
 from calibrant_studies._coreference_data import clusters_of
 from calibrant_studies._counts_models import Predicted
 from calibrant_studies.arrays import Floats, Integers

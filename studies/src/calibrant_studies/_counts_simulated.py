@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.posterior import AntecedentPosterior
-from calibrant.propagate import central_set_hits, quantile_calibration
+from calibrant.estimation import central_set_hits, quantile_calibration
+from calibrant.structures.posterior import AntecedentPosterior
 from calibrant_studies._base import Row
 from calibrant_studies._counts_checks import (
     SIZE_LEVELS,

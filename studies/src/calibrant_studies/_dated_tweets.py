@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluate.monitoring import CalibrationMonitor
+from calibrant.evaluation.monitoring import CalibrationMonitor
 from calibrant.exceptions import FormatError
 from calibrant_studies._base import Row, digest
 from calibrant_studies._tweets import TITLE, Predicted, shipped, source

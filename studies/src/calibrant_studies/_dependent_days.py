@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluate.bets import EDGES, regions_of, sums_by_group
-from calibrant.evaluate.monitor_checks import persistent_errors
-from calibrant.evaluate.persistent import PersistentDays
+from calibrant.evaluation.bets import EDGES, regions_of, sums_by_group
+from calibrant.evaluation.monitor_checks import persistent_errors
+from calibrant.evaluation.persistent import PersistentDays
 from calibrant_studies import _streams as simulation
 from calibrant_studies._base import Row
 from calibrant_studies._streams import expit, logit

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.evaluate.paired import mcnemar, paired_bootstrap, paired_permutation
-from calibrant.evaluate.scores import f_of, f_sums
-from calibrant.evaluate.selective import risk_coverage
-from calibrant.evaluate.significance import paired_t_test
-from calibrant.evaluate.student import tail
+from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluation.scores import f_of, f_sums
+from calibrant.evaluation.selective import risk_coverage
+from calibrant.evaluation.significance import paired_t_test
+from calibrant.metrics.student import tail
 from calibrant_studies.agreement import alike_in_clusters, cluster_sizes
 from calibrant_studies.arrays import Floats, Integers
 

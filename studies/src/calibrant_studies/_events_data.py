@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from calibrant.events.files.store import EventStore
+from calibrant.events.verbs.extraction import extract_events
 from calibrant.io.atomic import writing
-from calibrant.io.store import EventStore
-from calibrant.propagate.periods import By
-from calibrant.verbs.coreference_training import train_coreference
-from calibrant.verbs.event_extraction import extract_events
+from calibrant.metrics.periods import By
+from calibrant.structures.verbs.coreference_training import train_coreference
 from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
 from calibrant_studies.datasets._folders import required
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.documents import Document
 from calibrant.events import VERBS_OF_FORCE, Candidates, Rules, candidates, count, default_lexicon
-from calibrant.models.coreference import CoreferenceModel
-from calibrant.models.mentions import detect_mentions
-from calibrant.posterior import AntecedentPosterior
-from calibrant.verbs.coreference_training import train_coreference
+from calibrant.structures.documents import Document
+from calibrant.structures.models.coreference import CoreferenceModel
+from calibrant.structures.models.mentions import detect_mentions
+from calibrant.structures.posterior import AntecedentPosterior
+from calibrant.structures.verbs.coreference_training import train_coreference
 from calibrant_studies._base import Row
 from calibrant_studies._coreference_data import Texts
 from calibrant_studies._coreference_models import WORKERS

@@ -14,8 +14,8 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.propagate.counts import compare_counts, joint_probabilities
-from calibrant.results.propagation import Exceedance
+from calibrant.estimation.counts import compare_counts, joint_probabilities
+from calibrant.estimation.results.propagation import Exceedance
 from calibrant_studies._base import Row
 from calibrant_studies._events_numbers import ENOUGH, LEVEL, Counted
 from calibrant_studies.arrays import Floats

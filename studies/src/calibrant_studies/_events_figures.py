@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from calibrant.plots import event_series
+from calibrant.events.plots import event_series
+from calibrant.events.results.events import EventCount, EventTable
 from calibrant.records import Quantity
-from calibrant.results.events import EventCount, EventTable
 from calibrant_studies._base import Row, Study
 from calibrant_studies._events_data import CORPORA, SAMPLES
 from calibrant_studies._events_numbers import LEVEL, MOST

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.io.store_parts import read_part
-from calibrant.propagate.counts import poisson_binomial
-from calibrant.propagate.total import RefittedRecalibrator
-from calibrant.results.events import EventCount
-from calibrant.verbs.event_tables import Calendar, Counting
+from calibrant.estimation.counts import poisson_binomial
+from calibrant.estimation.total import RefittedRecalibrator
+from calibrant.events.files.store_parts import read_part
+from calibrant.events.results.events import EventCount
+from calibrant.events.verbs.tables import Calendar, Counting
 from calibrant_studies._base import Row
 from calibrant_studies._events_data import Extracted
 

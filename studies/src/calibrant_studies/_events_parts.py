@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from calibrant.events import RULES
-from calibrant.io.store import EventStore
-from calibrant.io.store_parts import read_manifest
-from calibrant.verbs.event_settings import rules_settings
+from calibrant.events.files.store import EventStore
+from calibrant.events.files.store_parts import read_manifest
+from calibrant.events.verbs.settings import rules_settings
 from calibrant_studies._counts_models import PENALTY
 from calibrant_studies._events_data import CORPORA, MODEL, SAMPLES, SEED, store_name
 from calibrant_studies._events_data import RULES as NAMES

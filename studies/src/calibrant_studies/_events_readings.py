@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.io.store import EventStore
+from calibrant.events.files.store import EventStore
 from calibrant.metrics.frequencies import wilson
 from calibrant_studies._base import Row
 

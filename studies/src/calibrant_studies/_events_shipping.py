@@ -8,9 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from calibrant.io.atomic import writing
-from calibrant.io.store import EventStore
-from calibrant.io.store_parts import (
+from calibrant.events.files.store import EventStore
+from calibrant.events.files.store_parts import (
     DOCUMENTS,
     part_digest,
     read_manifest,
@@ -18,6 +17,7 @@ from calibrant.io.store_parts import (
     schema,
     write_manifest,
 )
+from calibrant.io.atomic import writing
 from calibrant_studies._base import Row
 from calibrant_studies._events_dev import dev_rows
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from calibrant.events import RULES
-from calibrant.io.dated import DatedText, iter_dated
-from calibrant.io.store import StoredDocument
-from calibrant.verbs.event_worker import Extraction, Extractor
+from calibrant.events.files.dated import DatedText, iter_dated
+from calibrant.events.files.store import StoredDocument
+from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant_studies._base import Row
 from calibrant_studies._events_data import CORPORA, SAMPLES, SEED
 

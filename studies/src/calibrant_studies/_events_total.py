@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant.propagate.total import RefittedRecalibrator
+from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant_studies._base import Row
 from calibrant_studies._events_dev import SAMPLES, dev_rows, of_force

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.io.tagged import TaggedText
 from calibrant.metrics.classes import group_of_names
 from calibrant.metrics.groups import THRESHOLD, by_frequency
-from calibrant.posterior import ChainPosterior
+from calibrant.structures.files.tagged import TaggedText
+from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies.arrays import Floats, Integers
 
 GROUPS = 5

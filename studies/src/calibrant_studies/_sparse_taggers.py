@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from calibrant.io.saved_models import load_tagger
-from calibrant.io.tagged import TaggedText, read_tagged
-from calibrant.models import SpacyTagger
-from calibrant.models.crf import CRFTagger
-from calibrant.models.hmm import HMMTagger
-from calibrant.posterior import ChainPosterior
+from calibrant.structures.files.saved_models import load_tagger
+from calibrant.structures.files.tagged import TaggedText, read_tagged
+from calibrant.structures.models import SpacyTagger
+from calibrant.structures.models.crf import CRFTagger
+from calibrant.structures.models.hmm import HMMTagger
+from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies._sparse_scores import Tagset, near_zero, scores_of, tag_counts
 from calibrant_studies._tagging_data import Part
 from calibrant_studies._tagging_models import accuracy_interval

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.evaluate.bets import (
+from calibrant.evaluation.bets import (
     DAY_STRENGTHS,
     EDGES,
     STRENGTHS,
@@ -21,7 +21,7 @@ from calibrant.evaluate.bets import (
     regions_of,
     sums_by_group,
 )
-from calibrant.evaluate.monitoring import log_evidence
+from calibrant.evaluation.monitoring import log_evidence
 from calibrant.seeds import generator_of
 from calibrant_studies.arrays import Floats
 

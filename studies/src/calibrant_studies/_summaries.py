@@ -133,7 +133,7 @@ def logistic_probabilities(values: Floats, kept: Integers, fold: Integers) -> Fl
 
 
 def _best(score: Floats, document: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    from calibrant.evaluate import keep_top
+    from calibrant.evaluation import keep_top
 
     return keep_top(np.clip(score, 0, 1), document, BUDGET)
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from calibrant.metrics import Pairs
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.intervals import error_interval
-from calibrant.posterior import ChainPosterior
-from calibrant.posterior.queries import Query, all_tags, tag_pairs
 from calibrant.results.intervals import ErrorDifference
+from calibrant.structures.posterior import ChainPosterior
+from calibrant.structures.posterior.queries import Query, all_tags, tag_pairs
 from calibrant_studies._base import Row
 from calibrant_studies._tagging_data import Part
 

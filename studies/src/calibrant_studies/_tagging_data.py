@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibrant.io.tagged import TaggedText, read_tagged
+from calibrant.structures.files.tagged import TaggedText, read_tagged
 from calibrant_studies.datasets._folders import required
 
 SPLITS = ("train", "dev", "test")

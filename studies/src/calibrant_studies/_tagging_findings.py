@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
-from calibrant.models.hmm import HMMTagger
 from calibrant.results.intervals import ErrorDifference
+from calibrant.structures.models.hmm import HMMTagger
 from calibrant_studies._base import Finding, Row, Verdict
 from calibrant_studies._tagging_measure import ALL_TAGS, COMPARISONS, Evaluated, pooled_difference
 

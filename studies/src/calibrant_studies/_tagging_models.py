@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrant.models.crf import CRFTagger
-from calibrant.models.features import FEATURE_GROUPS
-from calibrant.models.hmm import HMMTagger, Unseen
-from calibrant.models.tuning import PSEUDOCOUNTS, choose, token_accuracy
-from calibrant.posterior import ChainPosterior
+from calibrant.structures.models.crf import CRFTagger
+from calibrant.structures.models.features import FEATURE_GROUPS
+from calibrant.structures.models.hmm import HMMTagger, Unseen
+from calibrant.structures.models.tuning import PSEUDOCOUNTS, choose, token_accuracy
+from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies._tagging_data import Part, TextSet
 
 TITLE = {

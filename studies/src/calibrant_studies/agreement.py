@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.evaluate import agreement_sums as sums
-from calibrant.evaluate import scores as scored
-from calibrant.evaluate.pair_agreement import pair_agreement, pair_cells
-from calibrant.evaluate.ratings import Ratings
-from calibrant.evaluate.score_interval import Statistic, estimates
-from calibrant.results.interval_estimate import IntervalEstimate
+from calibrant.evaluation import coefficient_sums as sums
+from calibrant.evaluation import scores as scored
+from calibrant.evaluation.pair_coefficients import pair_agreement, pair_cells
+from calibrant.evaluation.ratings import Ratings
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.evaluation.score_interval import Statistic, estimates
 from calibrant_studies._base import Finding, Row, Study
 from calibrant_studies.arrays import Floats, Integers
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from calibrant.estimation.total import RefittedRecalibrator
 from calibrant.exceptions import InputError
-from calibrant.propagate.total import RefittedRecalibrator
 from calibrant_studies._base import Row, Study, digest
 from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
 from calibrant_studies._coreference_data import PIPELINE, SPLITS, read

@@ -58,7 +58,8 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
 
     The environment variable ``CALIBRANT_MODELS`` names a folder of models. Of these the study uses
     ``en_ud_ewt_gum``, a spaCy pipeline with a morphologizer, without which that tagger is skipped; and
-    ``streusle-lextag.model``, the CRF as `calibrant.io.save_model` writes it, without which it is trained.
+    ``streusle-lextag.model``, the CRF as `calibrant.structures.save_model` writes it, without which it is
+    trained.
 
     Parameters
     ----------

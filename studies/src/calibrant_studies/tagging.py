@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.models.crf import CRFTagger
-from calibrant.models.hmm import UNSEEN, HMMTagger
-from calibrant.models.tuning import PSEUDOCOUNTS, token_accuracy
+from calibrant.structures.models.crf import CRFTagger
+from calibrant.structures.models.hmm import UNSEEN, HMMTagger
+from calibrant.structures.models.tuning import PSEUDOCOUNTS, token_accuracy
 from calibrant_studies import _tagging_findings as findings
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies._base import Row, Study, digest

@@ -1,0 +1,146 @@
+"""The one way kernels are compiled: cached on disk, without the GIL, with IEEE arithmetic."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+from numba.core import event
+
+P = ParamSpec("P")
+R = TypeVar("R")
+CONFIG: Any = numba.config
+PACKAGE = Path(__file__).parent.parent
+IMPORTED = re.compile(rb"^from calibrant\.(\S*\b_kernels(?:\.\w+)?) import", re.MULTILINE)
+
+
+class _CompilationNotice(event.Listener):
+    """Says, once a process and only when something is compiled, what the wait is for."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said:
+            self.said = True
+            sys.stderr.write(
+                "calibrant: compiling kernels (the first time after an install; under a minute)\n"
+            )
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+cast(Any, event).register("numba:compile", _CompilationNotice())
+
+
+def jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a kernel: compiled on its first call, from the cache on disk afterwards."""
+    if CONFIG.DISABLE_JIT:
+        return function
+    try:
+        compiled = _compiled(function, cached=True)
+    except RuntimeError:  # numba finds no folder for its cache that it can write
+        compiled = _compiled_elsewhere(function)
+    return cast(Callable[P, R], compiled)
+
+
+def _compiled(function: Callable[..., Any], *, cached: bool) -> Any:
+    compiled = cast(Any, numba.njit(cache=cached, nogil=True, error_model="numpy")(function))
+    if cached:
+        # numba compiles what a kernel calls into it, but looks at the kernel's own file alone when it asks
+        # whether the cache is fresh: with another version of what is called it would run the old one.
+        kept = compiled._cache._cache_file
+        kept._source_stamp = (kept._source_stamp, _digest(function.__code__.co_filename))
+    return compiled
+
+
+def _compiled_elsewhere(function: Callable[..., Any]) -> Any:
+    """Cache in the private folder, for this kernel alone: other packages keep numba's settings."""
+    folder = _private_folder()
+    if folder is None:
+        return _compiled(function, cached=False)
+    before, CONFIG.CACHE_DIR = CONFIG.CACHE_DIR, str(folder)
+    try:
+        return _compiled(function, cached=True)
+    except RuntimeError:  # the folder was removed, or its disk is full
+        return _compiled(function, cached=False)
+    finally:
+        CONFIG.CACHE_DIR = before
+
+
+@cache
+def _private_folder() -> Path | None:
+    """Return a temporary folder that only this user can change, or None; say once which it is.
+
+    The process executes what the cache contains. A folder that another user made, or could replace, is
+    therefore never used.
+    """
+    folder, made = None, False
+    try:
+        folder = Path(tempfile.gettempdir()).resolve() / f"calibrant-{os.getuid()}"
+        made = not folder.exists()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not _is_private(folder):
+            folder = None
+    except (OSError, AttributeError):  # nothing is writable, or the system has no user ids
+        folder = None
+    if folder is None:
+        _say(
+            "kernels are compiled anew in each process, since there is no directory to cache them in that "
+            "only this user can write. Set NUMBA_CACHE_DIR to a writable directory."
+        )
+    elif made:
+        _say(
+            f"compiled kernels are cached in {folder}, since neither the package's directory nor the home "
+            "directory is writable. Set NUMBA_CACHE_DIR to use another directory."
+        )
+    return folder
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether only this user can write a folder, and nobody else can put another one in its place."""
+    found = folder.lstat()
+    return (
+        stat.S_ISDIR(found.st_mode)
+        and found.st_uid == os.getuid()
+        and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        and all(_keeps_entries(parent.stat()) for parent in folder.parents)
+    )
+
+
+def _keeps_entries(folder: os.stat_result) -> bool:
+    """Whether other users cannot rename or remove this user's entries of a folder."""
+    shared = folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return folder.st_uid in (0, os.getuid()) and (not shared or bool(folder.st_mode & stat.S_ISVTX))
+
+
+def _say(message: str) -> None:
+    """Write a line to standard error, unless a parent process has written it."""
+    from multiprocessing import parent_process
+
+    if parent_process() is None:
+        sys.stderr.write(f"calibrant: {message}\n")
+
+
+@cache
+def _digest(file: str) -> str:
+    """Of a file of kernels and of all files of kernels that it imports, directly or not."""
+    reached: dict[Path, bytes] = {}
+    waiting = [Path(file)]
+    while waiting:
+        path = waiting.pop()
+        if path not in reached and path.exists():
+            reached[path] = path.read_bytes()
+            names = (name.decode().replace(".", "/") for name in IMPORTED.findall(reached[path]))
+            waiting += [PACKAGE / f"{name}.py" for name in names]
+    return hashlib.sha256(b"".join(reached[path] for path in sorted(reached))).hexdigest()

@@ -1,0 +1,23 @@
+"""The story of `calibrant demo`: the one place that knows several wings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.demo.pages import StoryPage, StoryStep, story_page
+    from calibrant.demo.results import Demonstration, TaggerStory
+    from calibrant.demo.verbs import demonstrate
+
+__all__ = [
+    "Demonstration",
+    "StoryPage",
+    "StoryStep",
+    "TaggerStory",
+    "demonstrate",
+    "story_page",
+]
+
+__getattr__, __dir__ = lazily(__name__)

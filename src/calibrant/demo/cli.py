@@ -1,0 +1,75 @@
+"""`calibrant demo`: the main job end to end, on predictions that ship with the package."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import click
+
+from calibrant.cli import text
+from calibrant.cli.options import Printing, command_line, printing
+from calibrant.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from calibrant.demo.pages import StoryPage, StoryStep
+
+WIDTH = 100
+INDENT = 3
+
+
+@click.command(
+    "demo",
+    short_help="The main job end to end, on data that ships with the package.",
+    epilog="Example: calibrant demo",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="calibrant-demo.html",
+    show_default=True,
+    help="The report to write.",
+)
+@printing
+def command(output: str, printing: Printing) -> None:
+    """Tell one story on real numbers and write a report: no network, no arguments, some seconds.
+
+    A part-of-speech tagger looks good; how far its probabilities can be trusted; they are mended on other
+    text, the rare tags too; and what doubt does to counts over time. The tagger's predictions and the counts
+    ship with the package, as numbers.
+    """
+    from calibrant.demo.pages import story_page
+    from calibrant.demo.verbs import demonstrate
+    from calibrant.pages import write
+    from calibrant.pages.report_page import check_page
+
+    check_page(output)
+    with Progress() as progress:
+        page = story_page(demonstrate(progress=progress, command=command_line()))
+        progress("drawing")
+        write(output, page)
+    printing.show(page, lambda: _lines_of(page, output))
+
+
+def _lines_of(page: StoryPage, output: str) -> list[str]:
+    """Word the demonstration."""
+    lines = wrap(f"{page.title} {page.lead}", WIDTH)
+    for number, step in enumerate(page.steps, 1):
+        lines += ["", f"{number}. {step.heading}", *_step(step)]
+    lines += ["", f"Wrote {output}: the same with figures; open it in a browser.", "", "What to type next"]
+    for what, commands in page.next:
+        lines += _paragraph(what)
+        lines += text.table([[f"  {command}", remark] for command, remark in commands], left=2, indent=INDENT)
+    return lines
+
+
+def _step(step: StoryStep) -> list[str]:
+    lines = [line for paragraph in step.before for line in _paragraph(paragraph)]
+    if step.table is not None:
+        lines += text.table([step.table.head, *step.table.rows], indent=INDENT + 2)
+    return lines + [line for paragraph in step.after for line in _paragraph(paragraph)]
+
+
+def _paragraph(words: str) -> list[str]:
+    return [" " * INDENT + line for line in wrap(words, WIDTH - INDENT)]

@@ -1,0 +1,75 @@
+"""Counts and shares from probabilities, and their correction by labels for some of the documents.
+
+A wing: the core of calibrant does not know it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.estimation.checking import central_set_hits, quantile_calibration
+    from calibrant.estimation.counts import (
+        CountDistribution,
+        compare_counts,
+        count_interval,
+        joint_probabilities,
+        poisson_binomial,
+    )
+    from calibrant.estimation.drift import estimate_drift
+    from calibrant.estimation.estimating import METHODS, corrected_counts
+    from calibrant.estimation.files import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
+    from calibrant.estimation.functions import Stages, exceedance, propagate, summary
+    from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
+    from calibrant.estimation.results.propagation import (
+        CentralSet,
+        CentralSets,
+        CountInterval,
+        Drift,
+        Exceedance,
+        LevelCoverage,
+        Propagated,
+        PropagatedQuantity,
+        QuantileCalibration,
+    )
+    from calibrant.estimation.total import RefittedRecalibrator, total_interval
+    from calibrant.estimation.verbs import estimate
+
+__all__ = [
+    "METHODS",
+    "CentralSet",
+    "CentralSets",
+    "CorrectedCounts",
+    "CorrectedMean",
+    "CountDistribution",
+    "CountInterval",
+    "DocumentLabels",
+    "Drift",
+    "Exceedance",
+    "LevelCoverage",
+    "Propagated",
+    "PropagatedQuantity",
+    "QuantileCalibration",
+    "RefittedRecalibrator",
+    "ScoredDocuments",
+    "Stages",
+    "central_set_hits",
+    "compare_counts",
+    "corrected_counts",
+    "count_interval",
+    "estimate",
+    "estimate_drift",
+    "exceedance",
+    "joint_probabilities",
+    "poisson_binomial",
+    "propagate",
+    "quantile_calibration",
+    "read_document_labels",
+    "read_scored",
+    "summary",
+    "total_interval",
+]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,301 @@
+"""How many documents: sums of uncertain yes-or-no answers, and comparisons of two such sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Floats, one_of, proportion
+from calibrant.estimation.functions import central_interval
+from calibrant.estimation.results.propagation import CountInterval, Exceedance
+from calibrant.exceptions import InputError
+from calibrant.metrics.tails import quantile
+from calibrant.records import Quantity
+
+Interval = Literal["poisson-binomial", "normal", "samples"]
+INTERVALS = ("poisson-binomial", "normal", "samples")
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class CountDistribution:
+    """The distribution of a whole number.
+
+    Attributes
+    ----------
+    lowest
+        The smallest value that is kept.
+    probabilities
+        Of ``lowest``, ``lowest + 1``, ...; values with smaller tails than about 1e-25 are left out.
+
+    Examples
+    --------
+    >>> poisson_binomial([0.5, 0.5]).interval(0.4)
+    (1, 1)
+    """
+
+    lowest: int
+    probabilities: Floats
+
+    @property
+    def values(self) -> Floats:
+        """The values themselves."""
+        return self.lowest + np.arange(len(self.probabilities), dtype=np.float64)
+
+    @property
+    def mean(self) -> float:
+        """The expected value."""
+        return float(self.values @ self.probabilities)
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(float((self.values - self.mean) ** 2 @ self.probabilities))
+
+    def interval(self, level: float) -> tuple[int, int]:
+        """The central interval: the smallest with at most (1 - level) / 2 beyond each end.
+
+        Parameters
+        ----------
+        level
+            Between 0 and 1.
+        """
+        tail = (1 - proportion(level, "level")) / 2 * (1 + ROUNDING)
+        last = len(self.probabilities) - 1
+        low = int(np.searchsorted(np.cumsum(self.probabilities), tail, side="right"))
+        high = int(np.searchsorted(np.cumsum(self.probabilities[::-1]), tail, side="right"))
+        return self.lowest + min(low, last), self.lowest + max(0, last - high)
+
+
+def poisson_binomial(probabilities: ArrayLike) -> CountDistribution:
+    """The distribution of the number of independent events that happen.
+
+    One event after another is convolved. All terms are positive: each probability has a relative error of at
+    most 4 n 2^-53 (1e-11 for 20,000 events). Tails below 1e-30 are dropped on the way, at most 1e-24 in all
+    for 100,000 events.
+
+    Parameters
+    ----------
+    probabilities
+        (n,) in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If one is outside [0, 1].
+
+    References
+    ----------
+    Hong (2013), "On computing the distribution function for the Poisson binomial distribution".
+
+    Examples
+    --------
+    >>> poisson_binomial([0.5, 0.5, 1.0]).probabilities.tolist()
+    [0.25, 0.5, 0.25]
+    """
+    from calibrant.estimation._kernels import sum_of_steps
+
+    up = probabilities_of(probabilities, "probabilities")
+    certain = int(np.count_nonzero(up == 1))
+    up = up[(up > 0) & (up < 1)]
+    lowest, found = sum_of_steps(np.zeros(len(up)), up)
+    return CountDistribution(int(lowest) + certain, found)
+
+
+def probabilities_of(values: ArrayLike, name: str) -> Floats:
+    """Checked float64 probabilities; an empty list is fine."""
+    if np.size(values) == 0:
+        return np.zeros(0)
+    return np.ascontiguousarray(_checks.scores(values, name), np.float64)
+
+
+def count_interval(
+    probabilities: ArrayLike | None = None,
+    *,
+    bits: ArrayLike | None = None,
+    interval: Interval = "poisson-binomial",
+    level: float = 0.95,
+) -> CountInterval:
+    """How many documents have something, given the probability of each or samples of it.
+
+    Documents are independent given the model. What all of them share (a model that is wrong in one
+    direction) is not in this interval, and does not average out: `RefittedRecalibrator` has it.
+
+    Parameters
+    ----------
+    probabilities
+        (D,) that each document counts. None: the shares of ``bits``.
+    bits
+        (S, D) whether document d counts in sample s.
+    interval
+        ``"poisson-binomial"``: exact quantiles given the probabilities. ``"normal"``: the paper's mean -+ z
+        sd, where the lower limit is at least 0. ``"samples"``: quantiles of the sums of ``bits``.
+    level
+        Of the interval.
+
+    Returns
+    -------
+    CountInterval
+
+    Raises
+    ------
+    InputError
+        If neither or bad values are given, or ``"samples"`` without bits.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 6.2 (the normal approximation).
+
+    Examples
+    --------
+    >>> found = count_interval([0.9, 0.5, 0.5, 0.1])
+    >>> found.count.estimate, found.count.low, found.count.high
+    (2.0, 1.0, 3.0)
+    >>> round(count_interval([0.9, 0.5, 0.5, 0.1], interval="normal").count.low, 2)
+    0.38
+    """
+    one_of(interval, INTERVALS, "interval")
+    proportion(level, "level")
+    drawn = None if bits is None else _bits(bits)
+    if probabilities is not None:
+        chance = probabilities_of(probabilities, "probabilities")
+    elif drawn is not None:
+        chance = drawn.mean(axis=0)
+    else:
+        raise InputError("neither probabilities nor bits are given", "give one", code="parameter")
+    if drawn is not None and drawn.shape[1] != len(chance):
+        message = f"there are {len(chance)} probabilities and {drawn.shape[1]} columns of bits"
+        raise InputError(message, "give both for the same documents", code="length")
+    size = None if drawn is None else len(drawn)
+    noise, mean = float(chance @ (1 - chance)), float(chance.sum())
+    # Shares of S samples vary less around their own mean than the documents do, by 1 - 1/S.
+    sd = math.sqrt(noise * size / (size - 1)) if size is not None and size > 1 else math.sqrt(noise)
+    if interval == "poisson-binomial":
+        low, high = map(float, poisson_binomial(chance).interval(level))
+    elif interval == "normal":
+        half = quantile(level) * sd
+        low, high = max(0.0, mean - half), mean + half
+    elif drawn is not None:
+        limits = central_interval(drawn.sum(axis=1, dtype=np.float64), level)
+        low, high = float(limits[0]), float(limits[1])
+    else:
+        raise InputError("an interval of samples needs bits", "give (S, D) bits", code="parameter")
+    error = math.sqrt(noise / size) if size is not None else 0.0
+    return CountInterval(
+        count=Quantity(mean, low, high, error),
+        sd=sd,
+        documents=len(chance),
+        level=level,
+        interval=interval,
+        samples=size,
+    )
+
+
+def _bits(values: ArrayLike) -> NDArray[np.bool_]:
+    array = np.asarray(values)
+    if array.ndim != 2 or not len(array):
+        message = f"bits have shape {array.shape}"
+        raise InputError(message, "give (samples, documents)", code="shape")
+    found = array.astype(np.bool_, copy=False) if array.dtype.kind in "biuf" else None
+    if found is None or not (array == found).all():
+        raise InputError("bits are not all 0 or 1", "say whether each document counts", code="label-value")
+    return found
+
+
+def compare_counts(
+    only_first: ArrayLike,
+    only_second: ArrayLike,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    level: float = 0.95,
+) -> Exceedance:
+    """Compare two counts that share documents, exactly.
+
+    Documents in which both or neither happen change nothing; the others are a step up or down.
+
+    Parameters
+    ----------
+    only_first, only_second
+        (D,) probabilities that a document counts for the first and not the second (p10), and the reverse
+        (p01); `joint_probabilities` has them from samples.
+    names
+        Of the two.
+    level
+        Of the interval of the difference.
+
+    Returns
+    -------
+    Exceedance
+
+    Raises
+    ------
+    InputError
+        If a probability is outside [0, 1], or two of a document add up to more than 1.
+
+    Examples
+    --------
+    >>> found = compare_counts([0.5, 0.5], [0.0, 0.5], names=("YUG", "IGONAT"))
+    >>> found.greater, found.equal, found.less
+    (0.5, 0.25, 0.25)
+    """
+    from calibrant.estimation._kernels import sum_of_steps
+
+    proportion(level, "level")
+    up, down = probabilities_of(only_first, "only_first"), probabilities_of(only_second, "only_second")
+    _checks.same_length("only_first", len(up), "only_second", len(down))
+    wrong = np.flatnonzero(up + down > 1 + ROUNDING)
+    if len(wrong):
+        row = int(wrong[0])
+        message = f"document {row} has {up[row]:g} and {down[row]:g}, more than 1 together"
+        raise InputError(message, "give p10 and p01 of each document", code="class-sum", row=row)
+    lowest, found = sum_of_steps(down, up)
+    difference = CountDistribution(int(lowest), found)
+    low, high = difference.interval(level)
+    values = difference.values
+    return Exceedance(
+        first=names[0],
+        second=names[1],
+        greater=float(min(1.0, found[values > 0].sum())),
+        equal=float(min(1.0, found[values == 0].sum())),
+        less=float(min(1.0, found[values < 0].sum())),
+        standard_error=0.0,
+        difference=Quantity(float((up - down).sum()), float(low), float(high)),
+        level=level,
+        samples=None,
+    )
+
+
+def joint_probabilities(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """How often documents count for both, the first only, the second only, and neither of two things.
+
+    Parameters
+    ----------
+    first, second
+        (S, D) bits of the same samples and documents.
+
+    Returns
+    -------
+    tuple of four (D,) arrays
+        p11, p10, p01, p00.
+
+    Raises
+    ------
+    InputError
+        If shapes differ, or a bit is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> [p.tolist() for p in joint_probabilities([[1], [1]], [[1], [0]])]
+    [[0.5], [0.5], [0.0], [0.0]]
+    """
+    one, other = _bits(first), _bits(second)
+    if one.shape != other.shape:
+        message = f"bits have shapes {one.shape} and {other.shape}"
+        raise InputError(message, "give those of the same samples and documents", code="shape")
+    both, first_only, second_only = (bits.mean(axis=0) for bits in (one & other, one & ~other, other & ~one))
+    return both, first_only, second_only, (~(one | other)).mean(axis=0)

@@ -1,0 +1,493 @@
+"""Shares and counts from a model's scores, corrected by a labelled subsample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers, one_of, proportion
+from calibrant.estimation.results.estimates import ALL, CorrectedCounts, CorrectedMean
+from calibrant.estimation.sampling import (
+    ENOUGH,
+    Sample,
+    ShareModel,
+    bands_of_chances,
+    design_effect,
+    effective_clusters,
+    groups_of_chances,
+    moments_of,
+)
+from calibrant.exceptions import InputError
+from calibrant.metrics.tails import FEW_CLUSTERS, quantile
+from calibrant.records import Quantity
+
+METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
+POPULATIONS = ("corpus", "superpopulation")
+SAMPLINGS = ("detect", "fixed", "independent")
+FEWEST = 2
+FEW_UNEQUAL_CLUSTERS = 30  # effective number with unequal probabilities, below which it is named
+DOMINANT = 0.5  # part of the labels in one cluster, from which on that is named
+UNEQUAL = "documents were chosen to be labelled with unequal probabilities: see dsl and labels"
+POOLED = "a period has under 2 labels: right only if all documents were equally likely to be labelled"
+ENOUGH_UNEQUAL = 20  # effective number, with unequal probabilities of being labelled
+FEW = (
+    f"fewer than {ENOUGH} labels are positive, or negative: the scores help little, and the interval is wide"
+)
+FEW_UNEQUAL = (
+    f"fewer than {ENOUGH_UNEQUAL} labels (effective number) are positive, or negative, and were chosen with "
+    "unequal probabilities: the interval may be too narrow"
+)
+UNTUNED = f"fewer than {ENOUGH} labelled documents are positive, or negative: the scores have weight 0"
+ONE_CLUSTER = "all labels are of one cluster, which does not tell how clusters differ"
+ONE_SIDED = "the labelled documents of a kind are of one cluster, which does not tell how clusters differ"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the estimates of all periods have in common.
+
+    Attributes
+    ----------
+    whole
+        All documents.
+    group
+        (n,) groups with a fixed number of labels; None for independent draws or equal probabilities.
+    factor
+        The weight of the scores that makes the variance least; None with too few labels.
+    corpus, level
+        As in `corrected_counts`.
+    """
+
+    whole: Sample
+    group: Integers | None
+    factor: float | None
+    corpus: bool
+    level: float
+
+
+Found = tuple[Quantity, dict[str, str]]
+"""An estimate of a share, and warnings by the field of `CorrectedMean`."""
+
+
+def corrected_counts(
+    scores: ArrayLike,
+    labelled: ArrayLike,
+    labels: ArrayLike,
+    *,
+    periods: ArrayLike | None = None,
+    chances: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    methods: Sequence[str] = METHODS,
+    population: str = "corpus",
+    sampling: str = "detect",
+    level: float = 0.95,
+) -> CorrectedCounts:
+    """Estimate a share of documents and their number, in all and by period, by several methods.
+
+    - ``uncorrected``: the mean score. Its interval takes the scores as right.
+    - ``labels``: the labelled documents alone.
+    - ``ppi``: prediction-powered inference: the mean score plus the mean of label minus score.
+    - ``ppi++``: the same with the scores multiplied by what makes the variance least (0: labels alone).
+    - ``dsl``: design-based supervised learning: label minus score is weighted by one over the chance of
+      being labelled, so that documents may be labelled with unequal, known chances.
+    - ``prior-shift``: adjusted counts: the mean score, rescaled by the labelled documents' mean scores of
+      positives and of negatives in all periods. It needs no labels in a period, but that scores of
+      positives, and of negatives, are distributed alike in all.
+
+    Parameters
+    ----------
+    scores
+        (N,) probabilities of all documents.
+    labelled
+        (n,) numbers of the labelled documents, from 0.
+    labels
+        (n,) what they are: 0 or 1.
+    periods
+        (N,) the period of each document; None for one.
+    chances
+        (n,) the known probability that the document was chosen to be labelled. None: each document of a
+        period had the same, n / N.
+    clusters
+        (n,) the cluster of each labelled document, if labels are dependent.
+    methods
+        Those wanted.
+    population
+        ``"corpus"``: the documents given are all that is asked about, and a document with a label is
+        certain. ``"superpopulation"``: they are a sample of more.
+    sampling
+        How documents with unequal ``chances`` were chosen, which decides the variance. ``"independent"``:
+        each document by itself (Poisson sampling). ``"fixed"``: a fixed number of each group of documents
+        with one probability (stratified sampling). ``"detect"``: fixed if the numbers of labels divided by
+        their probabilities are whole and add up to the documents, else independent. With equal
+        probabilities, labels are a simple random sample of each period.
+    level
+        Of the intervals.
+
+    Returns
+    -------
+    CorrectedCounts
+        In all periods together, then in each, by each method.
+
+    Raises
+    ------
+    InputError
+        For bad values, a document labelled twice, or an unknown method.
+
+    Notes
+    -----
+    An interval contains the shares from which the estimate is less than a critical number of standard errors
+    away, where the standard error is that *at this share* and not at the estimate. For labels alone in a
+    simple random sample this is Wilson's interval; with clusters, the variance is multiplied by the design
+    effect and the critical value is Student's, as Korn and Graubard do with an effective sample size. So an
+    interval never has width 0 unless all documents are labelled. Sums of clusters have the correction of
+    Bell and McCaffrey (CR2). The interval of ``prior-shift`` is Fieller's.
+
+    ``ppi++`` gives the scores weight 0 with fewer than 10 positive or 10 negative labels.
+
+    References
+    ----------
+    Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), "Prediction-powered inference", Science 382;
+    Angelopoulos, Duchi and Zrnic (2023), "PPI++: efficient prediction-powered inference"; Egami, Hinck,
+    Stewart and Wei (2023), "Using imperfect surrogates for downstream inference: design-based supervised
+    learning", NeurIPS; Forman (2008), "Quantifying counts and costs via classification"; Bella et al.
+    (2010), "Quantification via probability estimators", for the adjusted count; Wilson (1927); Korn and
+    Graubard (1998), "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data", Survey Methodology 24; Bell and McCaffrey (2002), "Bias reduction in standard
+    errors for linear regression with multi-stage samples", Survey Methodology 28.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(2000) < 0.3
+    >>> scores = np.where(truth, 0.6, 0.4)  # too high
+    >>> found = corrected_counts(scores, np.arange(200), truth[:200], methods=["uncorrected", "ppi++"])
+    >>> [(one.method, round(one.count.estimate)) for one in found.estimates], int(truth.sum())
+    ([('uncorrected', 921), ('ppi++', 604)], 604)
+    """
+    for method in methods:
+        one_of(method, METHODS, "method")
+    one_of(population, POPULATIONS, "population")
+    one_of(sampling, SAMPLINGS, "sampling")
+    proportion(level, "level")
+    whole, code, names = _sample(scores, labelled, labels, periods, chances, clusters)
+    strata = [whole.of(np.flatnonzero(code == number)) for number in range(len(names))]
+    if chances is None:
+        strata = [_simple(one) for one in strata]
+        shares = np.array([len(one.rows) / len(one.score) for one in strata])
+        whole = replace(whole, chance=shares[code[whole.rows]])
+    group, design = None, "simple"
+    if not all(one.equal for one in strata):
+        group, design = groups_of_chances(whole, sampling)
+    study = Study(whole, group, _tuned_factor(strata, whole), population == "corpus", level)
+    cells: list[tuple[str, Sample, list[Sample]]] = [(ALL, whole, strata)]
+    if periods is not None:
+        cells += [(str(name), one, [one]) for name, one in zip(names, strata, strict=True)]
+    estimates = [
+        _estimate(period, one, parts, method, study) for period, one, parts in cells for method in methods
+    ]
+    return CorrectedCounts(
+        documents=len(whole.score),
+        labelled=len(whole.rows),
+        population=population,
+        clusters=None if whole.cluster is None else len(np.unique(whole.cluster)),
+        sampling=design,
+        sampling_detected=design != "simple" and sampling == "detect",
+        level=level,
+        command=None,
+        estimates=tuple(estimates),
+    )
+
+
+def _simple(sample: Sample) -> Sample:
+    """Return the sample with equal probabilities of being labelled."""
+    return replace(sample, chance=np.full(len(sample.rows), len(sample.rows) / len(sample.score)))
+
+
+def _sample(
+    scores: ArrayLike,
+    labelled: ArrayLike,
+    labels: ArrayLike,
+    periods: ArrayLike | None,
+    chances: ArrayLike | None,
+    clusters: ArrayLike | None,
+) -> tuple[Sample, Integers, NDArray[np.generic]]:
+    """Check everything; also return the code of each document's period, and the periods."""
+    score = np.asarray(_checks.scores(scores, "scores"), np.float64)
+    label = np.asarray(_checks.labels(labels, "labels"), np.float64)
+    rows = np.asarray(labelled)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        message = f"labelled has shape {rows.shape} and dtype {rows.dtype}"
+        raise InputError(message, "give numbers of documents, from 0", code="shape")
+    _checks.same_length("labels", len(label), "labelled", len(rows))
+    if not 0 <= rows.min() <= rows.max() < len(score):
+        message = f"labelled goes from {rows.min()} to {rows.max()}"
+        raise InputError(message, f"documents are 0 to {len(score) - 1}", code="parameter")
+    twice = np.flatnonzero(np.bincount(rows) > 1)
+    if len(twice):
+        raise InputError(f"document {twice[0]} is labelled twice", "give one label each", code="parameter")
+    code, names = np.zeros(len(score), np.int64), np.array(["all"])
+    if periods is not None:
+        code, names = _checks.cluster_codes(periods, "periods")
+        _checks.same_length("periods", len(code), "scores", len(score))
+    cluster = None
+    if clusters is not None:
+        cluster, _ = _checks.cluster_codes(clusters, "clusters")
+        _checks.same_length("clusters", len(cluster), "labels", len(label))
+    chance = np.ones(len(rows))
+    if chances is not None:
+        chance = np.asarray(_checks.scores(chances, "chances"), np.float64)
+        _checks.same_length("chances", len(chance), "labels", len(label))
+        if not chance.all():
+            row = int(np.flatnonzero(chance == 0)[0])
+            hint = "give the chance, above 0, with which it was chosen"
+            raise InputError(f"chances[{row}] is 0, but it is labelled", hint, code="parameter", row=row)
+    return Sample(score, rows.astype(np.int64), label, chance, cluster), code, names
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an estimate: its sample, the sample that lends it moments, and what its weights add up to."""
+
+    part: Sample
+    lender: Sample
+    total: float
+
+
+def _tuned_factor(parts: Sequence[Sample], whole: Sample) -> float | None:
+    """The weight of the scores that makes the variance least, within periods; one for all of them."""
+    if whole.few:
+        return None
+    product = spread = 0.0
+    for one in parts:
+        if len(one.rows) >= FEWEST:
+            deviation = one.scores - one.scores.mean()
+            product += float(deviation @ one.label)
+            spread += float(deviation @ deviation)
+    return product / spread if spread > 0 else 0.0
+
+
+def _estimate(
+    period: str, sample: Sample, parts: Sequence[Sample], method: str, study: Study
+) -> CorrectedMean:
+    documents, labelled = len(sample.score), len(sample.rows)
+    found, warnings = _found(sample, parts, method, study)
+    effective = effective_clusters([sample]) if method != "uncorrected" and labelled else None
+    if found.estimate is not None and effective:
+        warnings |= _cautions(sample, effective)
+    least, most = 0.0, 1.0
+    if study.corpus and method != "uncorrected":  # labels that were seen are certain
+        negative, positive = sample.kinds
+        least, most = positive / documents, 1 - negative / documents
+    mean, low, high = (
+        None if value is None else min(most, max(least, value))
+        for value in (found.estimate, found.low, found.high)
+    )
+    counts = [None if share is None else share * documents for share in (mean, low, high)]
+    return CorrectedMean(
+        period=period,
+        method=method,
+        documents=documents,
+        labelled=labelled,
+        effective=effective,
+        count=Quantity(counts[0], counts[1], counts[2], reason=found.reason),
+        share=Quantity(mean, low, high, reason=found.reason),
+        **warnings,
+    )
+
+
+def _cautions(sample: Sample, effective: float) -> dict[str, str]:
+    """Return warnings of the sample's conditions."""
+    enough, text = (ENOUGH, FEW) if sample.equal else (ENOUGH_UNEQUAL, FEW_UNEQUAL)
+    found = {"few_warning": text} if min(sample.effective_kinds) < enough - 1e-9 else {}
+    limit = FEW_CLUSTERS if sample.equal else FEW_UNEQUAL_CLUSTERS
+    if sample.cluster is not None and effective < limit:
+        found["clusters_warning"] = (
+            f"the labels are of {effective:.1f} effective clusters, fewer than {limit}: intervals are wide "
+            "and may still be too narrow"
+        )
+    if sample.cluster is not None:
+        largest = float(np.bincount(sample.cluster, sample.weight).max() / sample.weight.sum())
+        if largest > DOMINANT:
+            found["dominant_warning"] = f"one cluster has {100 * largest:.0f} % of the labels"
+    return found
+
+
+def _found(sample: Sample, parts: Sequence[Sample], method: str, study: Study) -> Found:
+    """The estimate."""
+    if method == "uncorrected":
+        return _uncorrected(sample, study)
+    if method == "prior-shift":
+        return _prior_shift(sample, study)
+    if len(sample.rows) < FEWEST:
+        return _undefined(f"{len(sample.rows)} labels are too few: at least {FEWEST} are needed")
+    equal = all(one.equal for one in parts)
+    if method == "dsl" and not equal:
+        return _weighted(sample, study)
+    factor = {"labels": 0.0, "ppi": 1.0, "ppi++": study.factor or 0.0, "dsl": 1.0}[method]
+    warnings = {"weight_warning": UNTUNED} if method == "ppi++" and study.factor is None else {}
+    if not equal:
+        return _by_bands(sample, study, 0.0, "whole") if method == "labels" else _undefined(UNEQUAL)
+    if any(len(one.rows) < FEWEST for one in parts):
+        parts, warnings = [_simple(sample)], {**warnings, "pooled_warning": POOLED}
+    size = np.array([len(one.score) for one in parts]) / len(sample.score)
+    pieces = [Piece(one, study.whole, float(one.weight.sum())) for one in parts]
+    return _inverted(pieces, size, sample, factor, study, warnings)
+
+
+def _undefined(reason: str) -> Found:
+    return Quantity(None, reason=reason), {}
+
+
+def _uncorrected(sample: Sample, study: Study) -> Found:
+    noise = sample.score * (1 - sample.score) if study.corpus else np.full(1, sample.score.var())
+    scale = len(sample.score) ** 2 if study.corpus else len(sample.score)
+    half = quantile(study.level, 0) * math.sqrt(float(noise.sum()) / scale)
+    mean = float(sample.score.mean())
+    return Quantity(mean, mean - half, mean + half), {}
+
+
+def _weighted(sample: Sample, study: Study) -> Found:
+    """Design-based supervised learning: the mean of pseudo-outcomes, with the variance of the design."""
+    if study.group is not None and sample is study.whole:
+        parts = [sample.labelled(study.group == number) for number in range(study.group.max() + 1)]
+        totals = [float(one.weight.sum()) for one in parts]
+        pieces = [Piece(one, one, total) for one, total in zip(parts, totals, strict=True)]
+        return _inverted(pieces, np.array(totals) / sum(totals), sample, 1.0, study, {})
+    # Independent draws; or a period of groups of fixed sizes, of which a random number is in the period.
+    return _by_bands(sample, study, 1.0, "none")
+
+
+def _by_bands(sample: Sample, study: Study, factor: float, center: Literal["whole", "none"]) -> Found:
+    """An estimate from independent draws with unequal probabilities, of which each band has its variance."""
+    bands = bands_of_chances(sample)
+    represented = float(sample.weight.sum())
+    every = float(len(sample.score)) if center == "none" else represented
+    size = np.array([one.weight.sum() / represented for one in bands])
+    pieces = [Piece(one, one, every * fraction) for one, fraction in zip(bands, size.tolist(), strict=True)]
+    return _inverted(pieces, size, sample, factor, study, {}, center=center)
+
+
+def _inverted(
+    pieces: Sequence[Piece],
+    size: Floats,
+    sample: Sample,
+    factor: float,
+    study: Study,
+    warnings: dict[str, str],
+    *,
+    center: Literal["part", "whole", "none"] = "part",
+) -> Found:
+    """An estimate, and the shares that a test with the variance at that share does not reject."""
+    offset = factor * float(sample.score.mean())
+    x = [one.part.label - factor * one.part.scores for one in pieces]
+    means = np.array([one.part.weight @ own / one.total for one, own in zip(pieces, x, strict=True)])
+    estimate = offset + float(size @ means)
+    parts = [one.part for one in pieces]
+    effective = effective_clusters(parts)
+    if sample.cluster is not None and effective < 1 + 1e-9:
+        return Quantity(estimate, reason=ONE_CLUSTER), warnings
+    middle = {"part": means, "whole": np.full(len(x), size @ means), "none": np.zeros(len(x))}[center]
+    residuals = [own - one for own, one in zip(x, middle, strict=True)]
+    overall = (sample.kinds[1] + 0.5) / (len(sample.rows) + 1)
+    least, most = (sample.kinds[1], sample.kinds[0]) if study.corpus else (0, 0)
+    model = ShareModel(
+        estimate=min(1 - most / len(sample.score), max(least / len(sample.score), estimate)),
+        parts=[moments_of(one.part, one.lender, factor, one.total) for one in pieces],
+        size=size.tolist(),
+        start=[(one.kinds[1] + overall) / (len(one.rows) + 1) for one in parts],
+        center=center,
+        inflation=design_effect(parts, residuals),
+        extra=0.0 if study.corpus else 1 / len(sample.score),
+    )
+    fixed = len(parts) if center == "part" else 1
+    units = effective if sample.cluster is not None else max(FEWEST, effective - fixed + 1)
+    low, high = model.limits(quantile(study.level, units))
+    return Quantity(estimate, low, high), warnings
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Scores of the labelled documents of one kind: positive or negative.
+
+    Attributes
+    ----------
+    mean, variance
+        Of the scores, by inverse probabilities, so that labelled documents represent all.
+    sums
+        (clusters,) what each cluster, or document, adds to the error of the mean.
+    effective
+        Effective number of clusters, or of documents.
+    """
+
+    mean: float
+    variance: float
+    sums: Floats
+    effective: float
+
+    @classmethod
+    def of(cls, sample: Sample, kind: int, spared: Floats) -> Kind:
+        """Summarize one kind of a sample; `spared` multiplies the variance of each document."""
+        chosen = (sample.label == kind).astype(np.float64)
+        share = sample.weight * chosen / (sample.weight @ chosen)
+        mean = float(share @ sample.scores)
+        variance = float(share @ (sample.scores - mean) ** 2)
+        cluster = np.arange(len(share)) if sample.cluster is None else sample.cluster
+        held = np.bincount(cluster, share)
+        error = np.bincount(cluster, np.sqrt(spared) * share * (sample.scores - mean))
+        outside = np.sqrt(np.maximum(1 - held, 1e-12))  # CR2
+        return cls(mean, variance, error / outside, float(1 / (held @ held)))
+
+
+def _prior_shift(sample: Sample, study: Study) -> Found:
+    """The share at which the mean score is what it is, given mean scores of positives and negatives.
+
+    The interval is Fieller's: the shares at which mean score and mixture differ by no more than chance.
+    """
+    from scipy.optimize import brentq
+
+    whole, size = study.whole, len(sample.score)
+    if min(whole.kinds) < FEWEST:
+        return _undefined("fewer than 2 labelled documents are positive, or negative")
+    within = sample is whole
+    spared = 1 - whole.chance if within else np.ones(len(whole.label))
+    kinds = [Kind.of(whole, kind, spared) for kind in (0, 1)]
+    gap = kinds[1].mean - kinds[0].mean
+    if gap <= 0:
+        return _undefined("labelled positives do not have higher scores than labelled negatives")
+    share = (float(sample.score.mean()) - kinds[0].mean) / gap
+    if min(one.effective for one in kinds) < 1 + 1e-9:
+        return Quantity(share, reason=ONE_SIDED), {}
+    # A period's own documents are further draws, less those among the labelled.
+    drawn = [
+        0.0 if within else one.variance * (1 - 2 * own / every) / size
+        for one, own, every in zip(kinds, sample.kinds, whole.kinds, strict=True)
+    ]
+    inside = min(1.0, max(0.0, share))
+    terms = [
+        weight**2 * float(one.sums @ one.sums)
+        for weight, one in zip((1 - inside, inside), kinds, strict=True)
+    ]
+    freedom = min(one.effective - 1 for one in kinds)
+    if sum(terms):  # Satterthwaite
+        freedom = sum(terms) ** 2 / sum(
+            term**2 / (one.effective - 1) for term, one in zip(terms, kinds, strict=True)
+        )
+    critical = quantile(study.level, freedom + 1)
+
+    def excess(at: float) -> float:
+        sums = (1 - at) * kinds[0].sums + at * kinds[1].sums
+        noise = float(sums @ sums) + (1 - at) * drawn[0] + at * drawn[1]
+        noise += 0.0 if study.corpus else at * (1 - at) * gap**2 / size
+        return abs(share - at) * gap - critical * math.sqrt(max(0.0, noise))
+
+    if excess(inside) > 0:
+        return _undefined("the mean score is outside those of labelled negatives and positives")
+    low = brentq(excess, 0.0, inside) if excess(0.0) > 0 else 0.0
+    high = brentq(excess, inside, 1.0) if excess(1.0) > 0 else 1.0
+    return Quantity(share, low, high), {}

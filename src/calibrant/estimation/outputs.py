@@ -1,0 +1,8 @@
+"""The records that the commands print as JSON."""
+
+from calibrant.estimation.results.estimates import CorrectedCounts
+from calibrant.records import Record
+
+OUTPUTS: dict[str, type[Record]] = {
+    "estimate": CorrectedCounts,
+}

@@ -1,0 +1,1 @@
+"""Records of counts, of what follows from them, and of their correction."""

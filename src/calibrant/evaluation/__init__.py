@@ -1,0 +1,132 @@
+"""Evaluation with statistics: agreement of annotators, scores of systems, and what differences mean.
+
+A wing: the core of calibrant does not know it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.evaluation.coefficients import agreement, confusion, pair_agreement
+    from calibrant.evaluation.comparison import compare_systems
+    from calibrant.evaluation.decisions import (
+        decide,
+        expected_f_decision,
+        keep_above,
+        keep_top,
+        most_probable,
+    )
+    from calibrant.evaluation.detectable import minimum_detectable_difference
+    from calibrant.evaluation.files.tables import RatingTable, ResultTable, read_ratings, read_results
+    from calibrant.evaluation.monitoring import CalibrationMonitor
+    from calibrant.evaluation.pages.page import ProtocolPage, protocol_page
+    from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+    from calibrant.evaluation.ratings import Ratings
+    from calibrant.evaluation.results.agreement import (
+        Agreement,
+        AnnotatorAgreement,
+        ClassAgreement,
+        DisputedItem,
+        PairAgreement,
+    )
+    from calibrant.evaluation.results.classification import Classification, ClassScore
+    from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+    from calibrant.evaluation.results.monitoring import MonitoredDay, Monitoring
+    from calibrant.evaluation.results.protocol import (
+        ControlTask,
+        Finding,
+        MetricComparison,
+        MetricPair,
+        MetricScore,
+        Protocol,
+        Reference,
+        SystemEvaluation,
+    )
+    from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
+    from calibrant.evaluation.results.significance import (
+        Comparison,
+        Detectable,
+        McNemarTest,
+        MeanInterval,
+        PairedTest,
+        PlainTest,
+        ResampledTest,
+        SystemMean,
+        SystemPair,
+    )
+    from calibrant.evaluation.scores import classification_scores, f_of, f_sums
+    from calibrant.evaluation.selective import risk_coverage
+    from calibrant.evaluation.significance import adjusted_p_values, mean_interval, paired_t_test
+    from calibrant.evaluation.verbs.evaluating import agree, compare
+    from calibrant.evaluation.verbs.monitoring import monitor
+    from calibrant.evaluation.verbs.protocol_steps import protocol, write_example
+
+__all__ = [
+    "Agreement",
+    "AnnotatorAgreement",
+    "CalibrationMonitor",
+    "ClassAgreement",
+    "ClassScore",
+    "Classification",
+    "Comparison",
+    "ControlTask",
+    "CoveragePoint",
+    "Detectable",
+    "DisputedItem",
+    "Finding",
+    "IntervalEstimate",
+    "McNemarTest",
+    "MeanInterval",
+    "MetricComparison",
+    "MetricPair",
+    "MetricScore",
+    "MonitoredDay",
+    "Monitoring",
+    "PairAgreement",
+    "PairedTest",
+    "PlainTest",
+    "Protocol",
+    "ProtocolPage",
+    "RatingTable",
+    "Ratings",
+    "Reference",
+    "ResampledTest",
+    "ResultTable",
+    "RiskCoverage",
+    "SystemEvaluation",
+    "SystemMean",
+    "SystemPair",
+    "adjusted_p_values",
+    "agree",
+    "agreement",
+    "classification_scores",
+    "compare",
+    "compare_systems",
+    "confusion",
+    "decide",
+    "expected_f_decision",
+    "f_of",
+    "f_sums",
+    "keep_above",
+    "keep_top",
+    "mcnemar",
+    "mean_interval",
+    "minimum_detectable_difference",
+    "monitor",
+    "most_probable",
+    "pair_agreement",
+    "paired_bootstrap",
+    "paired_permutation",
+    "paired_t_test",
+    "protocol",
+    "protocol_page",
+    "read_ratings",
+    "read_results",
+    "risk_coverage",
+    "write_example",
+]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,1 @@
+"""Compiled loops of bets and decisions."""

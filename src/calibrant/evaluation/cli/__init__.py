@@ -1,0 +1,1 @@
+"""The commands `agree`, `compare`, `monitor` and `protocol`."""

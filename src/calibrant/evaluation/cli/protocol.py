@@ -1,0 +1,60 @@
+"""`calibrant protocol`: a whole evaluation from one file."""
+
+from __future__ import annotations
+
+import click
+
+from calibrant.cli.options import Printing, command_line, printing
+from calibrant.cli.progress import Progress
+
+
+@click.command(
+    "protocol",
+    short_help="A whole evaluation from one file: task, reference, agreement, systems, tests.",
+    epilog="Example: calibrant protocol --example summaries && calibrant protocol summaries/eval.toml",
+)
+@click.argument("file", metavar="[EVAL.toml]", required=False)
+@click.option(
+    "-o", "--output", metavar="FILE", default="report.html", show_default=True, help="The report to write."
+)
+@click.option("--title", help="Title of the report.  [default: the task's name]")
+@click.option(
+    "--example",
+    type=click.Choice(["summaries", "sentiment"]),
+    help="Write an evaluation to start from into a new folder of that name, and nothing else.",
+)
+@printing
+def command(
+    file: str | None, output: str, title: str | None, example: str | None, printing: Printing
+) -> None:
+    """Evaluate the systems that EVAL.toml names, and write a report that ends with what can be concluded.
+
+    EVAL.toml names the task (labels, and how many a document may get), the annotators' labels, how they
+    become a reference, the systems' labels or probabilities, and what is asked of the statistics. Paths in it
+    are relative to its folder.
+    """
+    from calibrant.cli.text import show
+
+    if example is not None:
+        if file is not None:
+            raise click.UsageError("--example writes files and evaluates none: leave EVAL.toml out")
+        from calibrant.evaluation.verbs.protocol_steps import write_example
+
+        show([f"Wrote {path}" for path in write_example(example)])
+        return
+    if file is None:
+        raise click.UsageError("Missing argument 'EVAL.toml'.")
+    from calibrant.evaluation.files.protocol_file import read_protocol_file
+    from calibrant.evaluation.pages.page import protocol_page
+    from calibrant.evaluation.verbs.protocol_steps import protocol
+    from calibrant.io.atomic import keep_sources
+    from calibrant.pages import write
+    from calibrant.pages.report_page import check_page
+
+    keep_sources(output, file, *read_protocol_file(file).files)
+    check_page(output)
+    with Progress() as progress:
+        found = protocol(file, progress=progress, command=command_line())
+        progress("drawing")
+        write(output, protocol_page(found, title=title))
+    printing.show(found, lambda: [*found.to_text().splitlines(), "", f"Wrote {output}"])

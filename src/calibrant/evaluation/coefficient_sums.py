@@ -1,0 +1,279 @@
+"""What each item adds to the sums that agreement coefficients are functions of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Floats, Integers
+from calibrant.evaluation.ratings import Ratings
+from calibrant.evaluation.score_interval import Cells, Statistic, with_possible
+
+DISTANCES = ("nominal", "ordinal", "interval", "ratio")
+ONE_LABEL = "by chance alone all would agree: only one label is used"
+NO_PAIR = "no item has two labels"
+NOT_TWO = "it is of two annotators; by_pair has it for each pair"
+MOST_POSSIBLE = 20  # labels: of more, patterns without items have the most frequent one
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Items by what is said of them: those of which the same is said are one pattern.
+
+    Attributes
+    ----------
+    counts
+        (patterns, labels) how often each label was given.
+    pattern
+        (items,) which pattern an item has.
+    number
+        (patterns,) items of a pattern.
+    """
+
+    counts: Floats
+    pattern: Integers
+    number: Integers
+
+    @property
+    def given(self) -> Floats:
+        """(patterns,) labels an item."""
+        given: Floats = self.counts.sum(axis=1)
+        return given
+
+    @property
+    def pairable(self) -> NDArray[np.bool_]:
+        """(patterns,) whether there are two labels to compare."""
+        paired: NDArray[np.bool_] = self.given >= 2
+        return paired
+
+    def cells(self, rows: Floats, cluster: Integers | None) -> Cells:
+        """Cells of the items, from what an item of each pattern adds."""
+        item = None if cluster is None else self.pattern
+        # Items with one label are neither agreement nor disagreement.
+        equal = np.where(self.pairable, equal_pairs(self.counts), np.nan)
+        return Cells(with_possible(rows, self.number, equal), self.number, item, cluster)
+
+    def with_possible(self) -> Patterns:
+        """Add patterns without items: all labels equal, and every division between two labels."""
+        given = self.given[self.number > 0].max(initial=0.0)
+        if given < 2:
+            return self
+        labels = self.counts.shape[1]
+        most = int(np.argmax(self.number @ self.counts))
+        pairs = np.array(
+            [
+                (one, other)
+                for one in range(labels)
+                for other in range(labels)
+                if labels <= MOST_POSSIBLE or one in (other, most) or other == most
+            ]
+        )
+        unit = np.eye(labels)
+        first, second = unit[pairs[:, 0]], unit[pairs[:, 1]]
+        possible = np.vstack([(given - less) * first + less * second for less in range(1, int(given))])
+        known = {row.tobytes() for row in self.counts}
+        new = np.array([row for row in possible if row.tobytes() not in known]).reshape(-1, labels)
+        new = np.unique(new, axis=0)
+        number = np.append(self.number, np.zeros(len(new), np.int64))
+        return Patterns(np.vstack([self.counts, new]), self.pattern, number)
+
+    def of_label(self, label: int) -> Patterns:
+        """Patterns of one label against all others."""
+        own, given = self.counts[:, label].astype(np.int64), self.given.astype(np.int64)
+        code, place = np.unique(given * (given.max(initial=0) + 1) + own, return_inverse=True)
+        counts = np.zeros((len(code), 2))
+        counts[place] = np.column_stack([own, given - own])
+        number = np.bincount(place, self.number, minlength=len(code)).astype(np.int64)
+        return Patterns(counts, place[self.pattern], number)
+
+
+def patterns_of(ratings: Ratings) -> Patterns:
+    """Find the patterns by a random number a label, summed over the labels of an item."""
+    keys = np.random.default_rng(0).integers(0, 2**63, len(ratings.labels), np.uint64, endpoint=True)
+    sums = np.zeros(len(ratings.items), np.uint64)
+    np.add.at(sums, ratings.item, keys[ratings.label])
+    _, first, pattern, number = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
+    counts = np.zeros((len(first), len(ratings.labels)))
+    place = np.full(len(ratings.items), -1, np.int64)
+    place[first] = np.arange(len(first))
+    shown = place[ratings.item]
+    np.add.at(counts, (shown[shown >= 0], ratings.label[shown >= 0]), 1)
+    return Patterns(counts, pattern.astype(np.int64), number.astype(np.int64))
+
+
+def equal_pairs(counts: Floats) -> Floats:
+    """Share (rows,) of the pairs of an item's labels that are equal; 0 where there is no pair."""
+    given = counts.sum(axis=1)
+    pairs = given * (given - 1)
+    equal = (counts * (counts - 1)).sum(axis=1)
+    share: Floats = np.divide(equal, pairs, out=np.zeros(len(counts)), where=pairs > 0)
+    return share
+
+
+def beyond_chance(observed: Floats, chance: Floats) -> Floats:
+    """(observed - chance) / (1 - chance); NaN where chance alone agrees always."""
+    room = 1 - chance
+    unknown = np.full(np.shape(room), np.nan)
+    beyond: Floats = np.divide(observed - chance, room, out=unknown, where=~(np.abs(room) < 1e-12))
+    return beyond
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Quotient, NaN for 0 / 0."""
+    unknown = np.full(np.broadcast_shapes(np.shape(numerator), np.shape(denominator)), np.nan)
+    quotient: Floats = np.divide(numerator, denominator, out=unknown, where=denominator != 0)
+    return quotient
+
+
+def chance_sums(patterns: Patterns) -> Floats:
+    """Columns: pairable; share of equal pairs; labelled; share of each label."""
+    given = patterns.given
+    share = patterns.counts / np.maximum(given, 1)[:, None]
+    labelled = (given > 0).astype(float)
+    return np.column_stack([patterns.pairable, equal_pairs(patterns.counts), labelled, share])
+
+
+def chance_statistics(labels: int) -> dict[str, Statistic]:
+    """Raw agreement, Fleiss' kappa, AC1, from the sums of `chance_sums`."""
+
+    def shares(totals: Floats) -> Floats:
+        return ratio(totals[:, 3:], totals[:, 2:3])
+
+    def raw(totals: Floats) -> Floats:
+        return ratio(totals[:, 1], totals[:, 0])
+
+    def fleiss(totals: Floats) -> Floats:
+        return beyond_chance(raw(totals), (shares(totals) ** 2).sum(axis=1))
+
+    def ac1(totals: Floats) -> Floats:
+        share = shares(totals)
+        chance = (share * (1 - share)).sum(axis=1) / (labels - 1) if labels > 1 else np.ones(len(totals))
+        return beyond_chance(raw(totals), chance)
+
+    return {
+        "raw_agreement": quotient([1], [0], NO_PAIR),
+        "fleiss_kappa": Statistic(fleiss, ONE_LABEL),
+        "gwet_ac1": Statistic(ac1, ONE_LABEL),
+    }
+
+
+def alpha_sums(patterns: Patterns, distance: str, numbers: Floats | None) -> Floats:
+    """Columns: the observed disagreement (or coincidences, if ordinal), then counts of the labels."""
+    counts = np.where(patterns.pairable[:, None], patterns.counts, 0)
+    less = np.maximum(patterns.given - 1, 1)[:, None]
+    if distance == "ordinal":
+        # Distances depend on the totals, so that all coincidences are kept.
+        together = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
+        return np.column_stack([(together / less[:, :, None]).reshape(len(counts), -1), counts])
+    d = fixed_distances(counts.shape[1], distance, numbers)
+    return np.column_stack([((counts @ d) * counts).sum(axis=1) / less[:, 0], counts])
+
+
+def fixed_distances(labels: int, distance: str, numbers: Floats | None) -> Floats:
+    """Squared distances (labels, labels) that do not depend on how often labels are given."""
+    if numbers is None:
+        different: Floats = 1.0 - np.eye(labels)
+        return different
+    gap = numbers[:, None] - numbers[None, :]
+    if distance == "ratio":
+        gap = np.nan_to_num(ratio(gap, numbers[:, None] + numbers[None, :]))
+    squared: Floats = gap**2
+    return squared
+
+
+def alpha_statistic(labels: int, distance: str, numbers: Floats | None) -> Statistic:
+    """Krippendorff's alpha from the sums of `alpha_sums`."""
+
+    def alpha(totals: Floats) -> Floats:
+        n = totals[:, -labels:]
+        if distance == "ordinal":
+            upto = np.cumsum(n, axis=1) - n / 2
+            d = (upto[:, :, None] - upto[:, None, :]) ** 2
+            observed = (totals[:, :-labels].reshape(-1, labels, labels) * d).sum(axis=(1, 2))
+            expected = ((d @ n[:, :, None])[:, :, 0] * n).sum(axis=1)
+        else:
+            d = fixed_distances(labels, distance, numbers)
+            observed, expected = totals[:, 0], ((n @ d) * n).sum(axis=1)
+        value: Floats = 1 - (n.sum(axis=1) - 1) * ratio(observed, expected)
+        return value
+
+    return Statistic(alpha, ONE_LABEL)
+
+
+def two_sums(first: Integers, second: Integers, weight: Floats) -> Floats:
+    """Columns: both labelled; equal; weight; labels of the first; labels of the second."""
+    labels = len(weight)
+    both = (first >= 0) & (second >= 0)
+    one, other = np.where(both, first, 0), np.where(both, second, 0)
+    unit = np.eye(labels)
+    columns = [np.ones(len(first)), one == other, weight[one, other], unit[one], unit[other]]
+    return np.column_stack(columns) * both[:, None]
+
+
+def two_statistics(weight: Floats) -> dict[str, Statistic]:
+    """Cohen's kappa and Scott's pi from the sums of `two_sums`."""
+    labels = len(weight)
+
+    def cohen(totals: Floats) -> Floats:
+        n = totals[:, 0]
+        chance = ((totals[:, 3 : 3 + labels] @ weight) * totals[:, 3 + labels :]).sum(axis=1)
+        return beyond_chance(ratio(totals[:, 2], n), ratio(chance, n**2))
+
+    def scott(totals: Floats) -> Floats:
+        n = totals[:, 0]
+        share = ratio(totals[:, 3 : 3 + labels] + totals[:, 3 + labels :], 2 * n[:, None])
+        return beyond_chance(ratio(totals[:, 1], n), (share**2).sum(axis=1))
+
+    return {
+        "raw_agreement": quotient([1], [0], NO_PAIR),
+        "cohen_kappa": Statistic(cohen, ONE_LABEL),
+        "scott_pi": Statistic(scott, ONE_LABEL),
+    }
+
+
+def agreement_weights(labels: int, weights: str | None) -> Floats:
+    """How much two labels agree, in [0, 1], by how far apart they stand in order."""
+    place = np.arange(labels)
+    apart = np.abs(place[:, None] - place[None, :]) / max(1, labels - 1)
+    found: Floats = {None: 1.0 * (apart == 0), "linear": 1 - apart, "quadratic": 1 - apart**2}[weights]
+    return found
+
+
+def class_sums(patterns: Patterns) -> Floats:
+    """Columns, of the first of two labels: equal pairs; share; pairs of it; count; pairable; labelled."""
+    given, own = patterns.given, patterns.counts[:, 0]
+    specific = own * (own - 1) / np.maximum(given - 1, 1)
+    columns = [
+        equal_pairs(patterns.counts) * patterns.pairable,
+        own / np.maximum(given, 1),
+        specific * patterns.pairable,
+        own * patterns.pairable,
+        patterns.pairable,
+        given > 0,
+    ]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def class_statistics() -> dict[str, Statistic]:
+    """Specific agreement, and kappa against all others, of one label; from `class_sums`."""
+
+    def kappa(totals: Floats) -> Floats:
+        share = ratio(totals[:, 1], totals[:, 5])
+        return beyond_chance(ratio(totals[:, 0], totals[:, 4]), share**2 + (1 - share) ** 2)
+
+    return {
+        "specific_agreement": quotient([2], [3], "the label is not given"),
+        "kappa": Statistic(kappa, "the label is given always or never"),
+    }
+
+
+def quotient(above: ArrayLike, below: ArrayLike, undefined: str) -> Statistic:
+    """Quotient of two sums of columns."""
+    numerator, denominator = np.asarray(above, np.int64), np.asarray(below, np.int64)
+    return Statistic(
+        lambda totals: ratio(totals[:, numerator].sum(axis=1), totals[:, denominator].sum(axis=1)),
+        undefined,
+        (numerator, denominator),
+    )

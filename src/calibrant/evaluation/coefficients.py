@@ -1,0 +1,245 @@
+"""Agreement of annotators: raw, Cohen's kappa, Scott's pi, Fleiss' kappa, Krippendorff's alpha, Gwet's AC1.
+
+All are functions of sums over items, so that intervals need only the counts of items on which the same labels
+were given. An item without a label of some annotator counts with the labels that it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Integers
+from calibrant.evaluation import coefficient_sums as sums
+from calibrant.evaluation.pair_coefficients import Weights, cluster_codes, confusion, pair_agreement, pair_of
+from calibrant.evaluation.ratings import Ratings
+from calibrant.evaluation.results.agreement import (
+    Agreement,
+    AnnotatorAgreement,
+    ClassAgreement,
+    DisputedItem,
+    PairAgreement,
+)
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.evaluation.score_interval import cells_of, estimates, warning_of
+from calibrant.exceptions import InputError
+
+Distance = Literal["nominal", "ordinal", "interval", "ratio"]
+MOST_ANNOTATORS = 12
+MOST_LABELS = 1000  # time grows with the square of their number and more
+MANY = f"there are more than {MOST_ANNOTATORS} annotators"
+TWO = "without one of two annotators there is nobody to agree with"
+
+__all__ = ["agreement", "confusion", "pair_agreement"]
+
+
+def agreement(
+    ratings: Ratings,
+    *,
+    distance: Distance = "nominal",
+    weights: Weights | None = None,
+    clusters: ArrayLike | None = None,
+    disputed: int = 10,
+    level: float = 0.95,
+) -> Agreement:
+    """How far annotators agree, in all, by pair, by label and by annotator.
+
+    Coefficients are 1 where all agree, and 0 where they agree as often as chance would have it; they
+    differ in what chance is. Fleiss' kappa with missing labels is as Gwet has it: chance from all items,
+    agreement from those with two labels or more.
+
+    Parameters
+    ----------
+    ratings
+        Labels of two or more annotators.
+    distance
+        Between labels, in Krippendorff's alpha: ``nominal`` (equal or not), ``ordinal`` (by order),
+        ``interval`` and ``ratio`` (labels are numbers).
+    weights
+        Of Cohen's kappa: labels far apart in order disagree more, by their distance (``linear``) or its
+        square.
+    clusters
+        (items,) what items belong to, such as documents. Items of one cluster may depend on each other.
+    disputed
+        How many of the items with the least agreement are listed.
+    level
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    Agreement
+
+    Raises
+    ------
+    InputError
+        There are fewer than two annotators or more than 1,000 labels, or an argument is out of its range.
+
+    References
+    ----------
+    .. [1] Fleiss (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin 76,
+       378-382.
+    .. [2] Krippendorff (2011). Computing Krippendorff's alpha-reliability.
+    .. [3] Gwet (2008). Computing inter-rater reliability and its variance in the presence of high
+       agreement. British Journal of Mathematical and Statistical Psychology 61, 29-48.
+
+    Examples
+    --------
+    >>> first = ["keep"] * 2 + ["not keep"] * 8
+    >>> second = ["keep"] * 3 + ["not keep"] * 7
+    >>> found = agreement(Ratings.from_lists({"first": first, "second": second}))
+    >>> found.raw_agreement.estimate, round(found.cohen_kappa.estimate, 2)
+    (0.9, 0.74)
+    """
+    _checks.instance(ratings, Ratings, "ratings", "make them with Ratings.from_lists or from_table")
+    _checks.one_of(distance, sums.DISTANCES, "distance")
+    disputed = _checks.positive_integer(disputed, "disputed", least=0)
+    if len(ratings.annotators) < 2:
+        message = f"there is one annotator, {ratings.annotators[0]!r}"
+        raise InputError(message, "agreement needs two or more", code="empty")
+    if len(ratings.labels) > MOST_LABELS:
+        message = f"there are {len(ratings.labels):,} labels, more than {MOST_LABELS:,}"
+        raise InputError(message, "name the column of labels, or merge rare ones", code="input")
+    cluster = cluster_codes(clusters, len(ratings.items))
+    patterns = sums.patterns_of(ratings)
+    of_all, warning = _of_all(ratings, patterns.with_possible(), distance, cluster, level)
+    pairs = _pairs(ratings, weights, cluster, level)
+    of_two = pairs[0] if len(ratings.annotators) == 2 else None
+    given = patterns.given[patterns.pattern]
+    return Agreement(
+        items=len(ratings.items),
+        annotators=len(ratings.annotators),
+        labels=ratings.labels,
+        given=len(ratings.label),
+        missing=len(ratings.items) * len(ratings.annotators) - len(ratings.label),
+        single=int(np.sum(given == 1)),
+        raw_agreement=of_all["raw_agreement"],
+        fleiss_kappa=of_all["fleiss_kappa"],
+        krippendorff_alpha=of_all["krippendorff_alpha"],
+        gwet_ac1=of_all["gwet_ac1"],
+        cohen_kappa=_not_two(level, of_all) if of_two is None else of_two.cohen_kappa,
+        scott_pi=_not_two(level, of_all) if of_two is None else of_two.scott_pi,
+        distance=distance,
+        weights=weights,
+        by_pair=pairs,
+        by_class=_classes(ratings, patterns, cluster, level),
+        by_annotator=_annotators(ratings, patterns, distance, cluster, level),
+        disputed=_disputed(ratings, patterns, disputed),
+        level=level,
+        clusters=None if cluster is None else int(cluster.max()) + 1,
+        warning=warning,
+    )
+
+
+def _of_all(
+    ratings: Ratings,
+    patterns: sums.Patterns,
+    distance: Distance,
+    cluster: Integers | None,
+    level: float,
+) -> tuple[dict[str, IntervalEstimate], str | None]:
+    """Coefficients of any number of annotators, and a warning where clusters are few."""
+    labels = len(ratings.labels)
+    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    chance = patterns.cells(sums.chance_sums(patterns), cluster)
+    alpha = patterns.cells(sums.alpha_sums(patterns, distance, numbers), cluster)
+    statistics = sums.chance_statistics(labels)
+    statistics["krippendorff_alpha"] = sums.alpha_statistic(labels, distance, numbers)
+    if not patterns.pairable.any():
+        statistics = {name: replace(each, undefined=sums.NO_PAIR) for name, each in statistics.items()}
+    of_alpha = {"krippendorff_alpha": statistics.pop("krippendorff_alpha")}
+    return estimates(chance, statistics, level) | estimates(alpha, of_alpha, level), warning_of(chance)
+
+
+def _not_two(level: float, of_all: dict[str, IntervalEstimate]) -> IntervalEstimate:
+    units = of_all["raw_agreement"].units
+    return IntervalEstimate(None, reason=sums.NOT_TWO, level=level, units=units)
+
+
+def _pairs(
+    ratings: Ratings, weights: Weights | None, cluster: Integers | None, level: float
+) -> tuple[PairAgreement, ...]:
+    if len(ratings.annotators) > MOST_ANNOTATORS:
+        return ()
+    pairs = combinations(range(len(ratings.annotators)), 2)
+    return tuple(pair_of(ratings, one, other, weights, cluster, level) for one, other in pairs)
+
+
+def _classes(
+    ratings: Ratings, patterns: sums.Patterns, cluster: Integers | None, level: float
+) -> tuple[ClassAgreement, ...]:
+    found = []
+    for label, name in enumerate(ratings.labels):
+        own = patterns.of_label(label).with_possible()
+        cells = own.cells(sums.class_sums(own), cluster)
+        each = estimates(cells, sums.class_statistics(), level)
+        found.append(ClassAgreement(label=name, labels=int(cells.totals[3]), **each))
+    return tuple(found)
+
+
+def _annotators(
+    ratings: Ratings,
+    patterns: sums.Patterns,
+    distance: Distance,
+    cluster: Integers | None,
+    level: float,
+) -> tuple[AnnotatorAgreement, ...]:
+    pattern = patterns.pattern[ratings.item]
+    given = patterns.given[pattern]
+    alike = (patterns.counts[pattern, ratings.label] - 1) / np.maximum(given - 1, 1)
+    together = sums.quotient([1], [0], "nobody else labelled these items")
+    found = []
+    for code, name in enumerate(ratings.annotators):
+        own = ratings.annotator == code
+        values = np.zeros((len(ratings.items), 2))
+        values[ratings.item[own]] = np.column_stack([given >= 2, alike])[own]
+        alpha, why = _alpha_without(ratings, code, distance)
+        share = np.bincount(ratings.label[own], minlength=len(ratings.labels)) / own.sum()
+        found.append(
+            AnnotatorAgreement(
+                annotator=name,
+                items=int(own.sum()),
+                missing=len(ratings.items) - int(own.sum()),
+                agreement=estimates(cells_of(values, cluster), {"": together}, level)[""],
+                alpha_without=alpha,
+                shares=dict(zip(ratings.labels, share.tolist(), strict=True)),
+                reason=why,
+            )
+        )
+    return tuple(found)
+
+
+def _alpha_without(ratings: Ratings, annotator: int, distance: Distance) -> tuple[float | None, str | None]:
+    if len(ratings.annotators) == 2:
+        return None, TWO
+    if len(ratings.annotators) > MOST_ANNOTATORS:
+        return None, MANY
+    numbers = ratings.numbers() if distance in ("interval", "ratio") else None
+    patterns = sums.patterns_of(ratings.without(annotator))
+    totals = patterns.number @ sums.alpha_sums(patterns, distance, numbers)
+    statistic = sums.alpha_statistic(len(ratings.labels), distance, numbers)
+    value = float(statistic.value(totals[None])[0])
+    return (None, statistic.undefined) if np.isnan(value) else (value, None)
+
+
+def _disputed(ratings: Ratings, patterns: sums.Patterns, most: int) -> tuple[DisputedItem, ...]:
+    """The items with the least agreement; of equal ones those with more labels, then the first."""
+    equal = np.where(patterns.pairable, sums.equal_pairs(patterns.counts), 1)[patterns.pattern]
+    order = np.lexsort((-patterns.given[patterns.pattern], equal))[:most]
+    shown = order[equal[order] < 1]
+    starts = np.searchsorted(ratings.item, shown), np.searchsorted(ratings.item, shown, side="right")
+    return tuple(
+        DisputedItem(
+            ratings.items[item],
+            float(equal[item]),
+            {
+                ratings.annotators[ratings.annotator[row]]: ratings.labels[ratings.label[row]]
+                for row in range(start, end)
+            },
+        )
+        for item, start, end in zip(shown.tolist(), *starts, strict=True)
+    )

@@ -1,0 +1,279 @@
+"""Many systems on the same folds or items: means, and a test for each pair, adjusted for their number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from msgspec.structs import asdict, replace
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Floats
+from calibrant.evaluation.results.significance import Comparison, PairedTest, SystemMean, SystemPair
+from calibrant.evaluation.significance import (
+    adjusted_p_values,
+    mcnemar,
+    mean_interval,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    paired_permutation,
+    paired_t_test,
+)
+from calibrant.exceptions import InputError
+from calibrant.metrics.resampling import SAMPLES, check_samples
+from calibrant.metrics.student import ALTERNATIVES, Alternative
+from calibrant.seeds import Seed, number
+
+ALLOWED = "folds share training data, which the intervals, t and the p-values allow for"
+IGNORED = (
+    "folds share training data, which the intervals, t and the p-values ignore: they are too sure, and "
+    "do not say which system is better without the ratio of test to training data"
+)
+PLAIN = "the interval ignores that folds share training data"
+UNKNOWN_RATIO = (
+    "give --test-train-ratio, 1 / (k - 1) for k folds, "
+    "or a column repeat that says which folds are of one cross-validation"
+)
+UNEQUAL = "repeats have different numbers of folds, so that they do not tell the ratio"
+SINGLE = "a repeat has one fold, which does not tell the ratio"
+ONE_SYSTEM = "there is one system"
+MOST_ITEMS = 100_000
+
+__all__ = ["compare_systems"]
+
+
+def compare_systems(
+    systems: Sequence[str],
+    scores: ArrayLike,
+    *,
+    unit: str = "item",
+    repeat: ArrayLike | None = None,
+    test_train_ratio: float | None = None,
+    clusters: ArrayLike | None = None,
+    alternative: Alternative = "two-sided",
+    higher_is_better: bool = True,
+    baseline: str | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare systems by their scores on the same folds or items.
+
+    Parameters
+    ----------
+    systems
+        Their names.
+    scores
+        (systems, n) score of each on each fold or item.
+    unit
+        ``fold`` (of cross-validation) or ``item``.
+    repeat
+        (n,) which repeat of cross-validation a fold is of; with k folds in each the ratio is 1 / (k - 1).
+    test_train_ratio
+        Size of a fold's test data over that of its training data. None, and no ``repeat``: the intervals of
+        folds ignore that these share training data, and a warning says so.
+    clusters
+        (n,) what items belong to.
+    alternative
+        For each pair, in the order of ``systems``: ``two-sided``, ``greater`` (the first is) or ``less``.
+    higher_is_better
+        False for error rates and the like; only ``better`` asks.
+    baseline
+        Compare each system with this one only (the system first). None: all pairs.
+    power
+        Of the smallest difference that these items can show.
+    level
+        Of every test and interval.
+    samples, seed
+        Of the resampled tests.
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, a name is used twice, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> scores = [[67, 63, 68, 65, 69, 61, 64, 67, 68, 65], [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]]
+    >>> found = compare_systems(["system1", "system2"], scores, unit="fold", alternative="greater")
+    >>> print(f"{found.pairs[0].t:.3f}", found.pairs[0].difference.warning)
+    0.921 the interval ignores that folds share training data
+    """
+    _checks.one_of(unit, ("fold", "item"), "unit")
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
+    _checks.proportion(power, "power", such_as=0.8)
+    higher_is_better = _checks.flag(higher_is_better, "higher_is_better")
+    samples = check_samples(samples)
+    systems = _checks.list_of_names(systems, "systems")
+    table = _table(systems, scores)
+    repeats, ratio, why = _known_ratio(unit, repeat, test_train_ratio, table.shape[1])
+    if unit == "fold" and clusters is not None:
+        raise InputError("folds have no clusters", "name the clusters of items", code="parameter")
+    tests = {
+        pair: paired_t_test(
+            table[pair[0]],
+            table[pair[1]],
+            alternative=alternative,
+            test_train_ratio=ratio,
+            clusters=clusters,
+            level=level,
+        )
+        for pair in _pairs(systems, baseline)
+    }
+    seeded = number(seed)
+    pairs = _adjusted(systems, tests, unit, ratio, higher_is_better, level)
+    if unit == "item":
+        pairs = [
+            _resampled(pair, table[codes[0]], table[codes[1]], clusters, alternative, power, samples, seeded)
+            for codes, pair in zip(tests, pairs, strict=True)
+        ]
+    means = [mean_interval(row, test_train_ratio=ratio, clusters=clusters, level=level) for row in table]
+    if unit == "fold" and ratio is None:
+        means = [replace(each, mean=replace(each.mean, warning=PLAIN)) for each in means]
+        pairs = [replace(each, difference=replace(each.difference, warning=PLAIN)) for each in pairs]
+    return Comparison(
+        unit=unit,
+        n=table.shape[1],
+        systems=tuple(
+            SystemMean(system=name, **asdict(mean)) for name, mean in zip(systems, means, strict=True)
+        ),
+        pairs=tuple(pairs),
+        alternative=alternative,
+        higher_is_better=higher_is_better,
+        level=level,
+        test_train_ratio=ratio,
+        repeats=repeats,
+        clusters=means[0].clusters,
+        samples=samples,
+        seed=seeded,
+        warning=means[0].warning,
+        folds_warning=why or None,
+        pairs_warning=ONE_SYSTEM if len(table) == 1 else None,
+    )
+
+
+def _table(systems: Sequence[str], scores: ArrayLike) -> Floats:
+    array = _checks.as_array(scores, "scores", "give each system a score of each fold or item")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"scores has dtype {array.dtype}", "pass numbers", code="dtype")
+    if array.ndim != 2 or not array.size or len(array) != len(systems):
+        message = f"scores has shape {array.shape} and there are {len(systems)} systems"
+        raise InputError(message, "expected (systems, n)", code="shape")
+    return np.asarray(array, np.float64)
+
+
+def _known_ratio(
+    unit: str, repeat: ArrayLike | None, given: float | None, n: int
+) -> tuple[int | None, float | None, str]:
+    """Number of repeats, ratio of test to training data, and the warning on folds."""
+    if unit == "item":
+        if given is not None or repeat is not None:
+            message = "scores of items have no repeats and no ratio of test to training data"
+            raise InputError(message, "leave them out, or name folds", code="parameter")
+        return None, None, ""
+    if repeat is None:
+        return None, given, f"{IGNORED}: {UNKNOWN_RATIO}" if given is None else ALLOWED
+    codes, names = _checks.cluster_codes(repeat, "repeat")
+    _checks.same_length("repeat", len(codes), "each system", n)
+    folds = np.bincount(codes)
+    if given is not None:
+        return len(names), given, ALLOWED
+    if folds.min() != folds.max():
+        return len(names), None, f"{IGNORED}: {UNEQUAL}"
+    if folds[0] == 1:
+        return len(names), None, f"{IGNORED}: {SINGLE}"
+    return len(names), 1 / (int(folds[0]) - 1), ALLOWED
+
+
+def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    if baseline is None:
+        return list(combinations(range(len(systems)), 2))
+    given: object = baseline
+    if not isinstance(given, str) or given not in systems:
+        message = f"there is no system {_checks.shown(given)}"
+        raise InputError(message, f"the systems are {', '.join(systems[:20])}", code="parameter")
+    base = list(systems).index(baseline)
+    return [(code, base) for code in range(len(systems)) if code != base]
+
+
+def _adjusted(
+    systems: Sequence[str],
+    tests: dict[tuple[int, int], PairedTest],
+    unit: str,
+    ratio: float | None,
+    higher_is_better: bool,
+    level: float,
+) -> list[SystemPair]:
+    """Pairs with p-values adjusted for their number."""
+    p_values = [test.p_value for test in tests.values()]
+    holm = adjusted_p_values(p_values)
+    hochberg = adjusted_p_values(p_values, "benjamini-hochberg")
+    decided = unit == "item" or ratio is not None
+    found = []
+    for place, ((one, other), test) in enumerate(tests.items()):
+        adjusted = holm[place]
+        sure = decided and adjusted is not None and adjusted <= 1 - level
+        winner = one if ((test.difference.estimate or 0) > 0) == higher_is_better else other
+        found.append(
+            SystemPair(
+                first=systems[one],
+                second=systems[other],
+                holm_p_value=adjusted,
+                benjamini_hochberg_p_value=hochberg[place],
+                better=systems[winner] if sure else None,
+                **asdict(test),
+            )
+        )
+    return found
+
+
+def _resampled(
+    pair: SystemPair,
+    first: Floats,
+    second: Floats,
+    clusters: ArrayLike | None,
+    alternative: Alternative,
+    power: float,
+    samples: int,
+    seed: int,
+) -> SystemPair:
+    """Add what only independent items (or clusters of them) allow."""
+    right_or_wrong = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
+    bootstrap = permutation = detectable = None
+    # Of more items the t-test says the same.
+    if len(first) <= MOST_ITEMS or right_or_wrong or clusters is not None:
+        bootstrap, permutation = (
+            resampled(
+                first,
+                second,
+                clusters=clusters,
+                alternative=alternative,
+                level=pair.level,
+                samples=samples,
+                seed=seed,
+            )
+            for resampled in (paired_bootstrap, paired_permutation)
+        )
+    if pair.t is not None:
+        # With clusters, the deviation that independent items would need for the same standard error.
+        difference = pair.difference.estimate or 0.0
+        deviation = abs(difference / pair.t) * np.sqrt(pair.n) if pair.t else pair.standard_deviation
+        detectable = minimum_detectable_difference(
+            float(deviation or 0.0),
+            pair.n,
+            difference=difference,
+            power=power,
+            level=pair.level,
+            alternative=alternative,
+            freedom=pair.freedom,
+        )
+    return replace(
+        pair,
+        bootstrap=bootstrap,
+        permutation=permutation,
+        mcnemar=mcnemar(first, second) if right_or_wrong and clusters is None else None,
+        detectable=detectable,
+    )

@@ -1,0 +1,229 @@
+"""Decisions from probabilities: most probable class, threshold, best few of a document, best expected F."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant.exceptions import InputError
+
+Rule = Literal["threshold", "top", "expected-f"]
+LARGEST_EXACT = 2000
+
+__all__ = ["decide", "expected_f_decision", "keep_above", "keep_top", "most_probable"]
+
+
+def most_probable(y_prob: ArrayLike, classes: Sequence[Any] | None = None) -> NDArray[Any]:
+    """Name the class with the highest probability (MAP), the first of equal ones.
+
+    Parameters
+    ----------
+    y_prob
+        (n, K) probabilities.
+    classes
+        K names; None: 0 to K - 1.
+
+    Returns
+    -------
+    ndarray
+        (n,) classes.
+
+    Raises
+    ------
+    InputError
+        Shapes do not fit, or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> most_probable([[0.2, 0.8], [0.6, 0.4]], ["keep", "drop"]).tolist()
+    ['drop', 'keep']
+    """
+    array = _checks.as_array(y_prob, "y_prob", "give a row an item")
+    if array.ndim != 2 or not array.size:
+        raise InputError(f"y_prob has shape {array.shape}", "expected (n, classes)", code="shape")
+    prob: NDArray[Any] = _checks.scores(array.ravel()).reshape(array.shape)
+    best: NDArray[Any] = prob.argmax(axis=1)
+    if classes is None:
+        return best
+    _checks.same_length("classes", len(classes), "each row of y_prob", array.shape[1])
+    named: NDArray[Any] = np.asarray(classes)[best]
+    return named
+
+
+def keep_above(y_prob: ArrayLike, threshold: float = 0.5) -> NDArray[np.bool_]:
+    """Keep what has at least a probability; at 0.5 this is the most probable decision.
+
+    Parameters
+    ----------
+    y_prob
+        (n,) probabilities of "keep".
+    threshold
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        A probability or the threshold is outside [0, 1].
+
+    Examples
+    --------
+    >>> keep_above([0.2, 0.5, 0.9]).tolist()
+    [False, True, True]
+    """
+    if not 0 <= _checks.non_negative(threshold, "threshold") <= 1:
+        raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
+    kept: NDArray[np.bool_] = _checks.scores(y_prob) >= threshold
+    return kept
+
+
+def keep_top(
+    y_prob: ArrayLike, documents: ArrayLike, most: int, *, threshold: float = 0.0
+) -> NDArray[np.bool_]:
+    """Keep at most some of each document: the most probable, the first of equal ones.
+
+    Parameters
+    ----------
+    y_prob
+        (n,) probabilities of "keep".
+    documents
+        (n,) the document of each, in any order.
+    most
+        How many of a document are kept at most.
+    threshold
+        None below it is kept.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, or an argument is out of its range.
+
+    Examples
+    --------
+    >>> keep_top([0.2, 0.9, 0.4, 0.3], ["a", "a", "a", "b"], 2).tolist()
+    [False, True, True, True]
+    """
+    above = keep_above(y_prob, threshold)
+    score, code = _by_document(y_prob, documents)
+    order = np.lexsort((-score, code))
+    start = np.flatnonzero(np.diff(code[order], prepend=-1))
+    rank = np.empty(len(score), np.int64)
+    rank[order] = np.arange(len(score)) - np.repeat(start, np.diff(start, append=len(score)))
+    kept: NDArray[np.bool_] = above & (rank < _checks.positive_integer(most, "most"))
+    return kept
+
+
+def expected_f_decision(
+    y_prob: ArrayLike, documents: ArrayLike | None = None, *, beta: float = 1.0
+) -> NDArray[np.bool_]:
+    """Keep what has the greatest expected F score (minimum Bayes risk), each document by itself.
+
+    The best decision keeps the k most probable for some k. Probabilities are taken as calibrated and
+    independent; F is 1 where there is nothing to keep and nothing is kept. The expectation is exact for
+    documents of up to 2,000 items; for larger ones it is the F score of expected counts, which is then as
+    close.
+
+    Parameters
+    ----------
+    y_prob
+        (n,) probabilities of "keep".
+    documents
+        (n,) the document of each; None: all are of one.
+    beta
+        Recall weighs beta times as much as precision; a number such as 0.5, 1 or 2.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, or an argument is out of its range.
+
+    References
+    ----------
+    .. [1] Ye, Chai, Lee and Chieu (2012). Optimizing F-measures: a tale of two approaches. ICML.
+    .. [2] Jansche (2007). A maximum expected utility framework for binary sequence labeling. ACL, 736-743.
+
+    Examples
+    --------
+    >>> expected_f_decision([0.45, 0.4, 0.05]).tolist()
+    [True, True, False]
+    """
+    ratio = Fraction(_checks.non_negative(beta, "beta") ** 2).limit_denominator(64)
+    if not 0 < ratio <= 64:
+        raise InputError(f"beta is {beta}", "give a number from 0.125 to 8", code="parameter")
+    score, code = _by_document(y_prob, np.zeros(np.size(y_prob)) if documents is None else documents)
+    order = np.lexsort((-score, code))
+    kept = np.zeros(len(score), np.bool_)
+    for rows in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
+        expected = _expected(score[rows], ratio)
+        kept[rows[: int(np.argmax(expected))]] = True
+    return kept
+
+
+def decide(
+    y_prob: ArrayLike,
+    rule: Rule = "threshold",
+    *,
+    threshold: float = 0.5,
+    documents: ArrayLike | None = None,
+    most: int | None = None,
+    beta: float = 1.0,
+) -> NDArray[np.bool_]:
+    """Turn probabilities of "keep" into decisions by a rule's name.
+
+    Parameters
+    ----------
+    y_prob
+        (n,) probabilities of "keep".
+    rule
+        ``threshold`` (`keep_above`), ``top`` (`keep_top`) or ``expected-f`` (`expected_f_decision`).
+    threshold, documents, most, beta
+        Of the rule; ``top`` needs ``documents`` and ``most``, and takes no threshold.
+
+    Raises
+    ------
+    InputError
+        The rule lacks an argument, or as those functions.
+
+    Examples
+    --------
+    >>> decide([0.2, 0.6, 0.9], "top", documents=[1, 1, 1], most=1).tolist()
+    [False, False, True]
+    """
+    _checks.one_of(rule, ("threshold", "top", "expected-f"), "rule")
+    if rule == "threshold":
+        return keep_above(y_prob, threshold)
+    if rule == "expected-f":
+        return expected_f_decision(y_prob, documents, beta=beta)
+    if documents is None or most is None:
+        message, hint = (
+            "the rule top lacks documents or most",
+            "say which document each is of, and how many to keep",
+        )
+        raise InputError(message, hint, code="parameter")
+    return keep_top(y_prob, documents, most)
+
+
+def _by_document(y_prob: ArrayLike, documents: ArrayLike) -> tuple[Floats, Integers]:
+    score = _checks.scores(y_prob).astype(np.float64)
+    code, _ = _checks.cluster_codes(documents, "documents")
+    _checks.same_length("documents", len(code), "y_prob", len(score))
+    return score, code
+
+
+def _expected(score: Floats, ratio: Fraction) -> Floats:
+    """Expected F (n + 1,) of keeping the first k, of scores that descend."""
+    if len(score) <= LARGEST_EXACT:
+        from calibrant.evaluation._kernels.expected_f import expected_f_of_best
+
+        found: Floats = expected_f_of_best(score, ratio.numerator, ratio.denominator)
+        return found
+    square = float(ratio)
+    right = np.concatenate([[0.0], np.cumsum(score)])
+    total = square * score.sum() + np.arange(len(right))
+    close: Floats = (1 + square) * np.divide(right, total, out=np.zeros(len(right)), where=total > 0)
+    return close

@@ -1,0 +1,1 @@
+"""Tables of labels and results, the file of a protocol, and tables with times."""

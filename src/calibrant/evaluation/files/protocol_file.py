@@ -1,0 +1,368 @@
+"""The file that describes an evaluation: task, annotators, reference, systems, folds, statistics."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from calibrant._checks import LARGEST, repeated, shown
+from calibrant.evaluation.files._settings import Settings, Share, Text
+
+Alternative = Literal["two-sided", "greater", "less"]
+Distance = Literal["nominal", "ordinal", "interval", "ratio"]
+Decision = Literal["most-probable", "threshold", "top", "expected-f"]
+Rule = Literal["majority", "adjudicated", "annotator"]
+Label = Text | Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
+AVERAGES = ("accuracy", "f1_macro", "precision_macro", "recall_macro")
+OF_A_LABEL = ("f1", "precision", "recall")
+LEAVE_OUT = "leave-out"
+
+__all__ = ["NamedColumns", "ProtocolFile", "SystemFile", "read_protocol_file"]
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """A table and the names of its columns.
+
+    Attributes
+    ----------
+    file
+        Path of the table.
+    item, label, annotator, document, fold
+        Names of columns; ``document`` None: ``document``, if it is there.
+    probability
+        Column of the positive label's probability; None: ``probability``, if it is there.
+    """
+
+    file: Path
+    item: str = "item"
+    label: str = "label"
+    annotator: str = "annotator"
+    document: str | None = None
+    fold: str = "fold"
+    probability: str | None = None
+
+
+@dataclass(frozen=True)
+class SystemFile:
+    """A system: its outputs, and how probabilities become labels.
+
+    Attributes
+    ----------
+    name, description
+        For the report.
+    table
+        Its outputs.
+    decision
+        ``most-probable``, ``threshold``, ``top`` or ``expected-f``.
+    threshold
+        Of the decision ``threshold``; the least probability that ``top`` keeps.
+    names_label, names_probability
+        Whether the file names that column, so that it is the one to be read.
+    """
+
+    name: str
+    description: str
+    table: NamedColumns
+    decision: Decision
+    threshold: float | None
+    names_label: bool
+    names_probability: bool
+
+
+@dataclass(frozen=True)
+class ProtocolFile:
+    """An evaluation as its file describes it.
+
+    Attributes
+    ----------
+    path
+        Of the file; paths in it are relative to its folder.
+    name, description, labels, positive, budget
+        The task.
+    annotators
+        Their labels; None where there are none.
+    rule, reference, ties, annotator
+        How the reference is made: the rule, the adjudicated labels (or None), what happens to ties
+        (``leave-out`` or a label), and the annotator to follow (or None).
+    systems
+        At least one.
+    folds, test_train_ratio
+        Which fold an item is in, or scores by fold; None without folds, or where the ratio is not given.
+    metrics
+        ``accuracy``, ``f1:LABEL`` and so on; the first decides.
+    level, alternative, baseline, power, samples, seed, distance
+        As in `calibrant.evaluation.compare_systems` and `calibrant.evaluation.coefficients`.
+    """
+
+    path: str
+    name: str
+    description: str
+    labels: tuple[str, ...]
+    positive: str | None
+    budget: int | None
+    annotators: NamedColumns | None
+    rule: Rule
+    reference: NamedColumns | None
+    ties: str
+    annotator: str | None
+    systems: tuple[SystemFile, ...]
+    folds: NamedColumns | None
+    test_train_ratio: float | None
+    metrics: tuple[str, ...]
+    level: float
+    alternative: Alternative
+    baseline: str | None
+    power: float
+    samples: int
+    seed: int
+    distance: Distance
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The tables that it names."""
+        tables = (self.annotators, self.reference, self.folds, *(system.table for system in self.systems))
+        return tuple(dict.fromkeys(table.file for table in tables if table is not None))
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the file; the classes below declare the keys of each. None stands for a default."""
+
+
+class _Task(_Table, frozen=True):
+    labels: Annotated[tuple[Label, ...], Meta(min_length=2)]
+    name: Text | None = None
+    description: Text = ""
+    positive: Text | None = None
+    budget: Annotated[int, Meta(ge=1)] | None = None
+
+
+class _Annotators(_Table, frozen=True):
+    file: Text
+    item: Text | None = None
+    label: Text | None = None
+    annotator: Text | None = None
+    document: Text | None = None
+
+
+class _Reference(_Table, frozen=True):
+    rule: Rule | None = None
+    file: Text | None = None
+    item: Text | None = None
+    label: Text | None = None
+    document: Text | None = None
+    ties: Text | None = None
+    annotator: Text | None = None
+
+
+class _System(_Table, frozen=True):
+    name: Text
+    file: Text
+    description: Text = ""
+    decision: Decision | None = None
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    item: Text | None = None
+    label: Text | None = None
+    probability: Text | None = None
+
+
+class _Folds(_Table, frozen=True):
+    file: Text
+    item: Text | None = None
+    fold: Text | None = None
+    test_train_ratio: Annotated[float, Meta(gt=0, le=sys.float_info.max)] | None = None
+
+
+class _Evaluation(_Table, frozen=True):
+    metrics: Annotated[tuple[Text, ...], Meta(min_length=1)] | None = None
+    level: Share = 0.95
+    alternative: Alternative = "two-sided"
+    baseline: Text | None = None
+    power: Share = 0.8
+    samples: Annotated[int, Meta(ge=100)] = 2000
+    seed: Annotated[int, Meta(ge=0)] = 0
+    distance: Distance = "nominal"
+
+
+class _File(_Table, frozen=True):
+    task: _Task
+    systems: tuple[_System, ...] = ()
+    annotators: _Annotators | None = None
+    reference: _Reference = _Reference()
+    folds: _Folds | None = None
+    evaluation: _Evaluation = _Evaluation()
+
+
+def read_protocol_file(path: str | os.PathLike[str]) -> ProtocolFile:
+    """Read the TOML file of an evaluation, and check it.
+
+    Parameters
+    ----------
+    path
+        The file. Tables that it names are not read yet.
+
+    Returns
+    -------
+    ProtocolFile
+
+    Raises
+    ------
+    InputError
+        Naming the file and the line: an unknown key (with the nearest known one), a missing one, a value of
+        the wrong kind, or values that do not go together.
+
+    Examples
+    --------
+    >>> from calibrant.data import example
+    >>> found = read_protocol_file(example("summaries"))
+    >>> found.labels, found.budget, [system.name for system in found.systems]
+    (('keep', 'not keep'), 3, ['first sentences', 'centroid', 'logistic'])
+    """
+    settings = Settings(path)
+    found = settings.decoded(_File)
+    task, reference, folds, evaluation = found.task, found.reference, found.folds, found.evaluation
+    labels = _different(settings, "task.labels", [str(label) for label in task.labels])
+    positive = task.positive
+    _check_label(settings, "task.positive", positive, labels)
+    if positive is None and (task.budget is not None or len(labels) == 2):
+        positive = labels[0]
+    folder = Path(path).parent
+    rule = _rule(settings, found, labels)
+    systems = _systems(settings, found, positive, folder)
+    default = ("accuracy", "f1_macro") if positive is None else (f"f1:{positive}", "accuracy")
+    return ProtocolFile(
+        path=settings.file,
+        name=task.name or Path(path).stem,
+        description=task.description,
+        labels=labels,
+        positive=positive,
+        budget=task.budget,
+        annotators=_columns(found.annotators, folder, "item", "label", "annotator", "document"),
+        rule=rule,
+        reference=_columns(reference, folder, "item", "label", "document"),
+        ties=reference.ties or LEAVE_OUT,
+        annotator=reference.annotator,
+        systems=systems,
+        folds=_columns(folds, folder, "item", "fold"),
+        test_train_ratio=None if folds is None else folds.test_train_ratio,
+        metrics=_metrics(settings, evaluation.metrics, labels) or default,
+        level=evaluation.level,
+        alternative=evaluation.alternative,
+        baseline=_baseline(settings, evaluation.baseline, systems),
+        power=evaluation.power,
+        samples=evaluation.samples,
+        seed=evaluation.seed,
+        distance=evaluation.distance,
+    )
+
+
+def _columns(
+    table: _Annotators | _Reference | _System | _Folds | None, folder: Path, *columns: str
+) -> NamedColumns | None:
+    """The file that a table names, and the columns that the table gives other names."""
+    if table is None or table.file is None:
+        return None
+    given = {column: getattr(table, column) for column in columns}
+    return NamedColumns(folder / table.file, **{key: name for key, name in given.items() if name is not None})
+
+
+def _rule(settings: Settings, found: _File, labels: tuple[str, ...]) -> Rule:
+    """The rule by which the reference is made; the keys that go with it are checked."""
+    reference = found.reference
+    rule: Rule = reference.rule or ("adjudicated" if found.annotators is None else "majority")
+    if reference.ties != LEAVE_OUT:
+        _check_label(settings, "reference.ties", reference.ties, labels)
+    if rule == "adjudicated" and reference.file is None:
+        hint = 'write [reference] with file = "...", or add [annotators]'
+        message = "the rule adjudicated lacks a file of labels"
+        raise settings.error(where="reference", message=message, hint=hint)
+    if rule != "adjudicated" and found.annotators is None:
+        raise settings.error("", f"the rule {rule} needs annotators", 'write [annotators] with file = "..."')
+    if (rule == "annotator") != (reference.annotator is not None):
+        hint = 'write rule = "annotator" and annotator = "NAME", or neither'
+        message = "the rule annotator and the key annotator go together"
+        raise settings.error("reference.annotator", message, hint)
+    if rule != "majority" and reference.ties is not None:
+        raise settings.error("reference.ties", f"the rule {rule} has no ties", "leave ties out")
+    return rule
+
+
+def _systems(settings: Settings, found: _File, positive: str | None, folder: Path) -> tuple[SystemFile, ...]:
+    budget, binary = found.task.budget, len(found.task.labels) == 2 and positive is not None
+    default: Decision = "top" if budget is not None and binary else "most-probable"
+    systems: list[SystemFile] = []
+    for place, each in enumerate(found.systems):
+        here, threshold = f"systems[{place}]", each.threshold
+        decision = each.decision or default
+        if each.name in [system.name for system in systems]:
+            message = f"two systems have the name {each.name!r}"
+            raise settings.error(f"{here}.name", message, "rename one", "duplicate")
+        if decision != "most-probable" and not binary:
+            message = f"the decision {decision} is for two labels"
+            raise settings.error(f"{here}.decision", message, "use most-probable")
+        if decision == "top" and budget is None:
+            message = "the decision top lacks a budget"
+            raise settings.error(f"{here}.decision", message, "write budget in [task]")
+        if threshold is not None and decision not in ("top", "threshold"):
+            hint = "leave it out, or use it with the decision threshold or top"
+            raise settings.error(f"{here}.threshold", f"threshold is {threshold:g}", hint)
+        if each.label is not None and each.probability is not None:
+            hint = "keep one: labels, or probabilities that are decided here"
+            raise settings.error(f"{here}.label", "a system has a label and a probability", hint)
+        table = _columns(each, folder, "item", "label", "probability")
+        assert table is not None
+        systems.append(
+            SystemFile(
+                each.name,
+                each.description,
+                table,
+                decision,
+                0.5 if decision == "threshold" and threshold is None else threshold,
+                each.label is not None,
+                each.probability is not None,
+            )
+        )
+    if not systems:
+        raise settings.error("", "there are no systems", "write [[systems]] with name and file", "empty")
+    return tuple(systems)
+
+
+def _different(settings: Settings, where: str, names: Sequence[str]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        message = f"{where} has {repeated(names)!r} twice"
+        raise settings.error(where, message, "name it once", "duplicate")
+    return tuple(names)
+
+
+def _check_label(settings: Settings, where: str, value: str | None, labels: tuple[str, ...]) -> None:
+    if value is not None and value not in labels:
+        hint = f"the labels are {', '.join(labels[:20])}"
+        message = f"{where} is {shown(value)}, not a label of the task"
+        raise settings.error(where, message, hint, "class-unknown")
+
+
+def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[str, ...]) -> tuple[str, ...]:
+    found = _different(settings, "evaluation.metrics", metrics or ())
+    for place, name in enumerate(found):
+        kind, colon, label = name.partition(":")
+        where = f"evaluation.metrics[{place}]"
+        if name not in AVERAGES and not (colon and kind in OF_A_LABEL):
+            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL)]
+            raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
+        if colon:
+            _check_label(settings, where, label, labels)
+    return found
+
+
+def _baseline(settings: Settings, baseline: str | None, systems: tuple[SystemFile, ...]) -> str | None:
+    names = [system.name for system in systems]
+    if baseline is not None and baseline not in names:
+        hint = f"the systems are {', '.join(names[:20])}"
+        raise settings.error("evaluation.baseline", f"there is no system {baseline!r}", hint)
+    return baseline

@@ -1,0 +1,162 @@
+"""What a monitor takes: edges of regions, and days in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibrant import _checks
+from calibrant.evaluation.persistent import PersistentState
+from calibrant.evaluation.results.monitoring import MonitoredDay
+from calibrant.exceptions import InputError
+
+Day = str | int | date
+FEWEST_DAYS = 10  # from which the autocorrelation of their errors is tested
+CRITICAL = 2.326  # the 99 % point of the normal distribution
+Floats = NDArray[np.float64]
+Unit = Literal["day", "cluster", "item", "dependent-day"]
+VERSION = 3
+
+
+class MonitorState(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that a `CalibrationMonitor` knows; logarithms of zero are None."""
+
+    version: Literal[3]
+    against: Literal["calibrated", "reference"]
+    alpha: float
+    unit: Unit
+    epsilon: float
+    restart: bool
+    edges: tuple[float, ...]
+    bound: tuple[tuple[float, ...], tuple[float, ...]]
+    looks: int
+    log_cash: float | None
+    log_wealth: tuple[tuple[float | None, ...], ...]
+    largest: float | None
+    persistent: PersistentState | None
+    alarms: tuple[str | int, ...]
+    days: tuple[MonitoredDay, ...]
+
+
+def checked_edges(edges: Sequence[float] | Floats) -> Floats:
+    """Return inner edges as an array, or raise."""
+    hint = "give rising numbers between 0 and 1, such as [0.1, 0.5, 0.9]"
+    try:
+        array = np.asarray(edges, dtype=np.float64) if _checks.is_list(edges) else np.array([np.nan])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"edges is {edges!r:.60}", hint, code="parameter") from error
+    if array.ndim != 1 or not ((array > 0) & (array < 1)).all() or (np.diff(array) <= 0).any():
+        raise InputError(f"edges is {edges!r:.60}", hint, code="parameter")
+    return array
+
+
+def checked_day(day: object, seen: Sequence[str | int]) -> str | int:
+    """Return a day's name, which must come after all that were seen."""
+    name = day.isoformat() if isinstance(day, date) else day
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
+        raise InputError(f"the day is {day!r:.40}", "name it by a date, text or a number", code="parameter")
+    if isinstance(name, str) and not name.isprintable() and not _is_text(name):
+        raise InputError(f"the day {name!a:.40} is not valid Unicode", "rename it", code="text")
+    if not seen:
+        return name
+    last = seen[-1]
+    if isinstance(name, str) != isinstance(last, str):
+        message = f"the day {name!r} cannot be ordered with {last!r}"
+        raise InputError(message, "name all by text, or all by numbers", code="parameter")
+    if name in seen:
+        raise InputError(f"day {name!r} was taken already", "each counts once", code="duplicate")
+    if max(name, last, key=_order) == last:
+        hint = "labels that come late belong to the day on which they come"
+        raise InputError(f"day {name!r} lies before {last!r}, which was taken", hint, code="parameter")
+    return name
+
+
+def _order(day: str | int) -> tuple[int, str]:
+    """A key that orders numbers by value and text as text."""
+    return (0, day) if isinstance(day, str) else (day, "")
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # a half of a character
+        return False
+    return True
+
+
+def persistent_errors(error: Floats, n: Floats) -> str | None:
+    """Warn if the mean errors of days, with so many labels each, are correlated from one day to the next.
+
+    The statistic is the lag-1 autocorrelation of the errors times the root of n, about their mean. For
+    independent days its standard deviation is about one over the root of the number of days.
+    """
+    if len(error) < FEWEST_DAYS:
+        return None
+    scaled = error * np.sqrt(n)
+    scaled = scaled - scaled.mean()
+    square = float(scaled @ scaled)
+    found = float(scaled[1:] @ scaled[:-1]) / square if square > 0 else 0.0
+    if found <= CRITICAL / math.sqrt(len(error)):
+        return None
+    return (
+        f"the errors of days persist (lag-1 autocorrelation {found:.2f} over {len(error)} days): the "
+        "condition of the promise does not hold, and an alarm may be false; use the unit dependent-day"
+    )
+
+
+def check_state(state: MonitorState, regions: int, wealth: Floats, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless what a saved monitor holds can be what a monitor came to."""
+    bound = np.array(state.bound)
+    if bound.shape != (2, regions) or not (np.abs(bound) <= (state.against == "reference")).all():
+        raise ValueError("$.bound: no (2, regions) mean errors")
+    if wealth.shape != shape:
+        raise ValueError("$.log_wealth: another shape")
+    if not all(value is None or value < np.inf for value in (*wealth.flat, state.log_cash, state.largest)):
+        raise ValueError("$.log_wealth: evidence is not finite")
+    if state.largest is not None and state.largest < 0 and not state.restart:
+        raise ValueError("$.largest: below the evidence at the start")
+    days = [day.day for day in state.days]
+    if state.looks != len(days) or not set(state.alarms) <= set(days):
+        raise ValueError("$.days: looks, days and alarms differ")
+    for place, day in enumerate(days):
+        checked_day(day, days[:place][-1:])
+
+
+def check_evidence(
+    days: Sequence[MonitoredDay],
+    alarms: Sequence[str | int],
+    evidence: float,
+    largest: float,
+    threshold: float,
+    restart: bool,
+) -> None:
+    """Raise ValueError unless days, alarms and evidence of a saved monitor go together."""
+    limit, top = math.log10(threshold), -math.inf if restart else 0.0
+    raised: list[str | int] = []
+    for place, day in enumerate(days):
+        error = (day.error.estimate, day.error.low, day.error.high, day.p_value)
+        shares = [day.score, day.frequency, *(x for x in error if x is not None)]
+        if not 1 <= day.groups <= day.n or not all(0 <= share <= 1 for share in shares):
+            raise ValueError(f"$.days[{place}]: numbers that cannot be")
+        top = max(top, day.log10_e)
+        if not math.isclose(top, day.log10_largest, rel_tol=1e-6, abs_tol=1e-9):
+            raise ValueError(f"$.days[{place}].log10_largest: not the largest evidence of the days")
+        if day.log10_e >= limit and (restart or not raised):
+            raised.append(day.day)
+            top = -math.inf if restart else top
+        if day.alarm != (day.day in raised if restart else bool(raised)):
+            raise ValueError(f"$.days[{place}].alarm: alarms are not where the evidence is")
+    if raised != list(alarms):
+        raise ValueError("$.alarms: they are not where the evidence is")
+    begun = not days or (restart and days[-1].alarm)
+    last = 0.0 if not days else days[-1].log10_e * math.log(10)
+    if not begun and not math.isclose(evidence, last, rel_tol=1e-6, abs_tol=1e-6):
+        raise ValueError("$.log_wealth: not the evidence of the last day")
+    if not math.isclose(top * math.log(10), largest, rel_tol=1e-6, abs_tol=1e-6):
+        raise ValueError("$.largest: not the largest evidence of the days")

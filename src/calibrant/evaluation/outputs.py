@@ -1,0 +1,14 @@
+"""The records that the commands print as JSON."""
+
+from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.monitoring import Monitoring
+from calibrant.evaluation.results.protocol import Protocol
+from calibrant.evaluation.results.significance import Comparison
+from calibrant.records import Record
+
+OUTPUTS: dict[str, type[Record]] = {
+    "agree": Agreement,
+    "compare": Comparison,
+    "monitor": Monitoring,
+    "protocol": Protocol,
+}

@@ -1,0 +1,152 @@
+"""Evidence for a change where the errors of days persist: one series for each direction of a monitor."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from msgspec import Meta, Struct
+from numpy.typing import NDArray
+
+from calibrant.evaluation._kernels import persistent as kernels
+
+Floats = NDArray[np.float64]
+
+LEAST = 10.0  # sum of q (1 - q): days are joined until they hold as much, so that sums are nearly normal
+SPREADS = (1.0, 3.0)  # variance of the labels of a day over that of independent labels
+EFFECTS = (0.1, 0.2, 0.4, 0.8, 1.6)  # standard deviations of the errors that persist, in log-odds
+MEMORIES = (0.0, 0.5, 0.8, 0.9, 0.95)  # their correlation from one day to the next
+SIZES = np.array([0.3, 1.0])  # standard deviations of a change, in log-odds
+LARGEST = 2.0**50  # sum of a day
+STRIDE = 4  # changes are looked for at each fourth observation
+MODELS = np.array(
+    [(spread, 0.0, 0.0) for spread in SPREADS]
+    + [(spread, effect, memory) for spread in SPREADS for effect in EFFECTS for memory in MEMORIES]
+)
+
+
+class Series:
+    """The errors of one direction, day by day, and the evidence that their mean has changed.
+
+    Parameters
+    ----------
+    centred
+        Whether the mean before a change is unknown (a reference period tells it) instead of 0.
+
+    Attributes
+    ----------
+    log_e : float
+        Log of the e-value.
+    change : float
+        The estimated change where the evidence is largest, in log-odds.
+    """
+
+    def __init__(self, *, centred: bool) -> None:
+        self._centred = centred
+        self._last: int | None = None
+        self._waiting = (0.0, 0.0)
+        self._watched = 0
+        self._state = np.zeros((len(MODELS), 6))
+        self._state[:, 1] = MODELS[:, 1] ** 2
+        self._start = np.zeros((4, len(MODELS), 16))
+        self.log_e = 0.0
+        self.change = 0.0
+
+    def add(self, day: int, error: float, information: float, *, watched: bool = True) -> None:
+        """Take a day's sums of ``w (y - q)`` and of ``w^2 q (1 - q)``; a change begins on a watched day."""
+        error, information = self._waiting[0] + error, self._waiting[1] + information
+        self._waiting = error, information
+        if information < LEAST:
+            return
+        self._waiting = 0.0, 0.0
+        gap = 0 if self._last is None else day - self._last
+        self._last = day
+        self._watched += watched
+        starts = -(-self._watched // STRIDE)
+        if starts > self._start.shape[2]:
+            self._start = np.concatenate([self._start, np.zeros_like(self._start)], axis=2)
+        self.log_e, self.change = kernels.observe(
+            error / information,
+            information,
+            gap,
+            self._centred,
+            MODELS,
+            SIZES,
+            self._state,
+            self._start,
+            starts,
+        )
+
+
+class PersistentState(Struct, frozen=True, forbid_unknown_fields=True):
+    """The days of a `PersistentDays`, with their sums by region, and how many are of the reference."""
+
+    reference: Annotated[int, Meta(ge=0)]
+    days: tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
+
+
+class PersistentDays:
+    """All series of a monitor, and the days that they have taken.
+
+    Parameters
+    ----------
+    weight
+        (directions, regions) weights of the residuals.
+    prior
+        (directions,) their shares of the wealth.
+    centred
+        As in `Series`.
+    """
+
+    def __init__(self, weight: Floats, prior: Floats, *, centred: bool) -> None:
+        self.weight, self.prior, self._centred = weight, prior, centred
+        self.days: list[tuple[Floats, Floats]] = []
+        self.reference = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._series = [Series(centred=self._centred) for _ in self.prior]
+
+    def restart(self) -> None:
+        """Forget all days but those of the reference."""
+        kept, self.days = self.days[: self.reference], []
+        self._begin()
+        for total, information in kept:
+            self.add(total, information, watched=False)
+
+    def add(self, total: Floats, information: Floats, *, watched: bool = True) -> None:
+        """Take the sums by region of a day: of ``y - q``, and of ``q (1 - q)``."""
+        self.reference += not watched and len(self.days) >= self.reference
+        errors, informations = self.weight @ total, self.weight**2 @ information
+        for series, error, known in zip(self._series, errors, informations, strict=True):
+            series.add(len(self.days), float(error), float(known), watched=watched)
+        self.days.append((total, information))
+
+    @property
+    def log_e(self) -> float:
+        """Log of the mean of the e-values of all directions."""
+        found: float = np.logaddexp.reduce(np.log(self.prior) + [each.log_e for each in self._series])
+        return found
+
+    @property
+    def leading(self) -> tuple[int, bool]:
+        """The direction with most evidence, and whether its frequencies are above the scores."""
+        best = int(np.argmax([each.log_e for each in self._series]))
+        return best, self._series[best].change > 0
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the days as plain values."""
+        days = [[total.tolist(), information.tolist()] for total, information in self.days]
+        return {"reference": self.reference, "days": days}
+
+    def take(self, state: PersistentState) -> None:
+        """Take the days of `to_state`; raises ValueError where they cannot be."""
+        regions = self.weight.shape[1]
+        for place, day in enumerate(state.days):
+            total, information = (np.array(values) for values in day)
+            if total.shape != (regions,) or information.shape != (regions,):
+                raise ValueError(f"$.persistent.days[{place}]: other regions")
+            sizes = np.abs([total, information])
+            if not ((sizes <= LARGEST).all() and (information >= 0).all()):
+                raise ValueError(f"$.persistent.days[{place}]: sums that cannot be")
+            self.add(total, information, watched=place >= state.reference)

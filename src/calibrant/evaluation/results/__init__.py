@@ -1,0 +1,1 @@
+"""Records of agreement, scores, tests, monitoring and the protocol."""

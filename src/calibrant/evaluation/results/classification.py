@@ -1,0 +1,112 @@
+"""Records of how well labels match the reference."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.records import Record, Table, name, number, rows, setting, warning
+from calibrant.records.table import confusion_table
+
+COUNTS, SCORES, MICRO, MACRO = "Counts", "Scores", "Micro averages", "Macro averages"
+
+
+def _score(label: str, meaning: str, group: str, *, headline: bool = True) -> Meta:
+    return number(label, meaning, group=group, best=1, headline=headline)
+
+
+class ClassScore(Record, frozen=True, kw_only=True):
+    """Precision, recall and F1 of one class."""
+
+    label: Annotated[str, name("Class", "The class.")]
+    reference: Annotated[
+        int, number("Reference", "Items that have it in the reference.", group=COUNTS, headline=True)
+    ]
+    predicted: Annotated[
+        int, number("Predicted", "Items to which the system gave it.", group=COUNTS, headline=True)
+    ]
+    correct: Annotated[int, number("Correct", "Items that have it in both.", group=COUNTS, headline=True)]
+    precision: Annotated[
+        IntervalEstimate, _score("Precision", "Proportion of the predicted that are correct.", SCORES)
+    ]
+    recall: Annotated[
+        IntervalEstimate, _score("Recall", "Proportion of those in the reference that are found.", SCORES)
+    ]
+    f1: Annotated[
+        IntervalEstimate,
+        _score("F1", "Their harmonic mean, 2 correct / (reference + predicted).", SCORES),
+    ]
+
+
+class Classification(Record, frozen=True, kw_only=True):
+    """Accuracy, precision, recall and F1 of a system's labels against the reference."""
+
+    n: Annotated[int, setting("n", "Number of items.", headline=True)]
+    labels: Annotated[tuple[str, ...], setting("Classes", "The classes, in order.")]
+    confusion: Annotated[
+        tuple[tuple[int, ...], ...],
+        setting(
+            "Confusion",
+            "confusion[i][j]: items that the system gave the i-th class and the reference the j-th.",
+        ),
+    ]
+    accuracy: Annotated[
+        IntervalEstimate, _score("Accuracy", "Proportion of items with the class of the reference.", SCORES)
+    ]
+    precision_micro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Precision (micro)",
+            "Precision of counts summed over the averaged classes; the accuracy if those are all classes.",
+            MICRO,
+            headline=False,
+        ),
+    ]
+    recall_micro: Annotated[
+        IntervalEstimate, _score("Recall (micro)", "Recall of the same counts.", MICRO, headline=False)
+    ]
+    f1_micro: Annotated[IntervalEstimate, _score("F1 (micro)", "F1 of the same counts.", MICRO)]
+    precision_macro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Precision (macro)",
+            "Mean precision of the averaged classes that occur; 0 for one that is never predicted.",
+            MACRO,
+            headline=False,
+        ),
+    ]
+    recall_macro: Annotated[
+        IntervalEstimate,
+        _score(
+            "Recall (macro)",
+            "Mean recall of the same classes; 0 for one that the reference never has.",
+            MACRO,
+            headline=False,
+        ),
+    ]
+    f1_macro: Annotated[IntervalEstimate, _score("F1 (macro)", "Mean F1 of the same classes.", MACRO)]
+    averaged: Annotated[
+        tuple[str, ...], setting("Averaged", "Classes that micro and macro scores are over.", headline=True)
+    ]
+    by_class: Annotated[tuple[ClassScore, ...], rows("Classes", "The same for each class.")]
+    level: Annotated[
+        float, setting("Level", "Nominal coverage of the intervals.", unit="percent", headline=True)
+    ]
+    clusters: Annotated[
+        int | None,
+        setting("Clusters", "Clusters of dependent items; null if items are independent.", headline=True),
+    ] = None
+    warning: Annotated[
+        str | None, warning("The clusters are too few, or too unequal, for the intervals.")
+    ] = None
+
+    def __getitem__(self, label: str) -> ClassScore:
+        """Return the scores of one class."""
+        return {each.label: each for each in self.by_class}[label]
+
+    def more_tables(self) -> tuple[Table, ...]:
+        """Return the confusion matrix of few classes."""
+        title = "Classes of the system (rows) and of the reference (columns)"
+        return confusion_table(self.labels, self.confusion, title)

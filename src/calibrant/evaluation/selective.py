@@ -1,0 +1,192 @@
+"""Selective prediction: error rate on what a model is sure of, by how much is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant.evaluation.results.selective import CoveragePoint, RiskCoverage
+from calibrant.evaluation.significance import finite
+from calibrant.exceptions import InputError
+from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.tails import quantile
+from calibrant.records import Quantity
+
+COVERAGES = (0.5, 0.8, 0.9, 1.0)
+MOST_POINTS = 200
+NEAR_THE_CUT = 20  # items on each side of a cut, at least, that tell how accurate it is there
+ALL_RIGHT = "every item is right, or none, so that the order of the items makes no difference"
+ONE_UNIT = "an interval needs two items or clusters"
+
+__all__ = ["risk_coverage"]
+
+
+def risk_coverage(
+    correct: ArrayLike,
+    confidence: ArrayLike,
+    *,
+    coverages: Sequence[float] = COVERAGES,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> RiskCoverage:
+    """Risk-coverage curve of a model that may leave out what it is unsure of.
+
+    Items are kept from the most confident on; equally confident ones have no order, and count by their mean.
+    The interval of the area is from the influence of each item, that of an accuracy is Wilson's with the
+    effective number of items that the influence gives, which allows for the threshold being found in the same
+    data.
+
+    Parameters
+    ----------
+    correct
+        (n,) 0 or 1: whether the prediction is right.
+    confidence
+        (n,) finite; only its order counts.
+    coverages
+        In (0, 1]: where the accuracy is asked for.
+    clusters
+        (n,) what items belong to.
+    level
+        Nominal coverage of the intervals.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, or a value is out of its range.
+
+    References
+    ----------
+    .. [1] El-Yaniv and Wiener (2010). On the foundations of noise-free selective classification. Journal of
+       Machine Learning Research 11, 1605-1641.
+    .. [2] Geifman, Uziel and El-Yaniv (2019). Bias-reduced uncertainty estimation for deep neural
+       classifiers. ICLR. (Excess area.)
+
+    Examples
+    --------
+    >>> found = risk_coverage([1, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], coverages=[0.75, 1.0])
+    >>> found.area.estimate, [point.accuracy.estimate for point in found.points]
+    (0.0625, [1.0, 0.75])
+    """
+    level = _checks.proportion(level, "level")
+    if not _checks.is_list(coverages):
+        message = f"coverages is {_checks.shown(coverages)}"
+        raise InputError(message, "pass a list of numbers in (0, 1]", code="parameter")
+    right, sure = _checks.labels(correct, "correct") != 0, finite(confidence, "confidence")
+    _checks.same_length("confidence", len(sure), "correct", len(right))
+    n = len(right)
+    code, count = None, 0
+    if clusters is not None:
+        code, names = _checks.cluster_codes(clusters)
+        _checks.same_length("clusters", len(code), "correct", n)
+        count = len(names)
+    order = np.argsort(-sure, kind="stable")
+    ranked = _Ranked(1.0 - right[order], sure[order], None if code is None else code[order], count)
+    area = float(ranked.risk.mean())
+    best = _best_area(int(n - right.sum()), n)
+    error, reason = _area_error(ranked, area)
+    margin = None if error is None else quantile(level, count) * error
+    shown = np.unique(np.round(np.linspace(0, n - 1, min(n, MOST_POINTS))).astype(np.int64))
+    return RiskCoverage(
+        area=Quantity(area, reason=reason)
+        if margin is None
+        else Quantity(area, max(0.0, area - margin), min(1.0, area + margin), error),
+        best_area=best,
+        excess_area=area - best,
+        error_rate=float(1 - right.mean()),
+        points=tuple(_point(ranked, coverage, level) for coverage in coverages),
+        coverage=tuple(((shown + 1) / n).tolist()),
+        risk=tuple(ranked.risk[shown].tolist()),
+        threshold=tuple(ranked.confidence[shown].tolist()),
+        n=n,
+        level=level,
+        clusters=count or None,
+    )
+
+
+class _Ranked:
+    """Errors of items by descending confidence; those of equal confidence have their mean."""
+
+    def __init__(self, error: Floats, confidence: Floats, cluster: Integers | None, clusters: int) -> None:
+        self.error, self.confidence = error, confidence
+        self.cluster, self.clusters = cluster, clusters
+        starts = np.flatnonzero(np.concatenate([[True], confidence[1:] != confidence[:-1]]))
+        self._starts, self._sizes = starts, np.diff(starts, append=len(error))
+        self.rank = np.arange(1, len(error) + 1)
+        self.expected = self.shared(error)
+        self.risk = np.cumsum(self.expected) / self.rank
+
+    def shared(self, values: Floats) -> Floats:
+        """Mean over the items of equal confidence."""
+        means: Floats = np.repeat(np.add.reduceat(values, self._starts) / self._sizes, self._sizes)
+        return means
+
+    def standard_error(self, influence: Floats) -> float:
+        """Of the mean of influences, whole clusters varying."""
+        n, units = len(influence), len(influence)
+        if self.cluster is not None:
+            units = self.clusters
+            influence = np.bincount(self.cluster, influence, minlength=units).astype(np.float64)
+        return math.sqrt(float(influence @ influence) * units / (units - 1)) / n
+
+    @property
+    def units(self) -> int:
+        return self.clusters or len(self.error)
+
+
+def _area_error(ranked: _Ranked, area: float) -> tuple[float | None, str]:
+    """Standard error of the area, and why there is none.
+
+    With h the risk at an item's rank and S its coverage, an item z changes the area by
+    h(z) - A + mean over the items x after it of (error(z) - h(x)) / S(x).
+    """
+    if ranked.units < 2:
+        return None, ONE_UNIT
+    if ranked.error.min() == ranked.error.max():
+        return None, ALL_RIGHT
+    after = np.cumsum((1 / ranked.rank)[::-1])[::-1]
+    risk_after = np.cumsum((ranked.risk / ranked.rank)[::-1])[::-1]
+    shared = ranked.shared(ranked.risk) - area - ranked.shared(risk_after)
+    return ranked.standard_error(shared + ranked.error * ranked.shared(after)), ""
+
+
+def _best_area(errors: int, n: int) -> float:
+    """Area of an order that puts every error last."""
+    rank = np.arange(n - errors + 1, n + 1)
+    return float(np.sum((rank - (n - errors)) / rank) / n)
+
+
+def _point(ranked: _Ranked, coverage: float, level: float) -> CoveragePoint:
+    if not 0 < _checks.non_negative(coverage, "a coverage") <= 1:
+        raise InputError(f"coverage {coverage} is asked for", "give numbers in (0, 1]", code="parameter")
+    n = len(ranked.error)
+    kept = max(1, math.ceil(coverage * n - 1e-9))
+    risk = float(ranked.risk[kept - 1])
+    accuracy = Quantity(1 - risk, reason=ONE_UNIT)
+    if ranked.units > 1:
+        effective = _effective_number(ranked, kept, risk, level)
+        ends = wilson(np.array([1 - risk]), np.array([effective]), level)
+        accuracy = Quantity(1 - risk, float(ends[0][0]), float(ends[1][0]))
+    threshold = float(ranked.confidence[kept - 1])
+    return CoveragePoint(coverage=kept / n, items=kept, threshold=threshold, accuracy=accuracy)
+
+
+def _effective_number(ranked: _Ranked, kept: int, risk: float, level: float) -> float:
+    """Independent items that would tell as much of the error rate of those kept."""
+    n = len(ranked.error)
+    if not 0 < risk < 1:
+        if ranked.cluster is None:
+            return float(kept)
+        return float(len(np.unique(ranked.cluster[:kept])))
+    width = max(NEAR_THE_CUT, math.isqrt(n))
+    at_cut = risk if kept == n else float(ranked.expected[max(0, kept - width) : kept + width].mean())
+    influence = -(risk - at_cut) * np.ones(n)
+    influence[:kept] += (ranked.error[:kept] - at_cut) * n / kept
+    if kept < n:
+        influence -= influence.mean()
+    error = ranked.standard_error(influence) * quantile(level, ranked.clusters) / quantile(level)
+    return risk * (1 - risk) / error**2 if error > 0 else float(kept)

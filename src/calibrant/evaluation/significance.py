@@ -1,0 +1,258 @@
+"""Is a difference more than chance? Student's t, corrected for cross-validation, and many comparisons.
+
+Folds of cross-validation share their training data, so their scores depend on each other and a plain t-test
+on them finds differences that are not there. The corrected test needs the ratio of test to training data.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant import _checks
+from calibrant._checks import Floats, Integers
+from calibrant.evaluation.detectable import minimum_detectable_difference
+from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
+from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
+from calibrant.exceptions import InputError
+from calibrant.metrics.multiplicity import adjusted_p_values
+from calibrant.metrics.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.records import Quantity
+
+ONE = "one value has no spread"
+ONE_CLUSTER = "one cluster has no spread"
+LARGEST = 1e100
+ALIKE = "the systems differ by the same amount everywhere"
+
+__all__ = [
+    "adjusted_p_values",
+    "mcnemar",
+    "mean_interval",
+    "minimum_detectable_difference",
+    "paired_bootstrap",
+    "paired_permutation",
+    "paired_t_test",
+]
+
+
+def mean_interval(
+    values: ArrayLike,
+    *,
+    test_train_ratio: float | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> MeanInterval:
+    """Return the mean with Student's interval, corrected for folds if their ratio is known.
+
+    Parameters
+    ----------
+    values
+        (n,) scores of folds or items.
+    test_train_ratio
+        Size of a fold's test data over that of its training data, 1 / (k - 1) for k folds: the variance of
+        the mean is then s^2 (1/n + ratio), and ``plain`` has the interval that ignores the overlap. None:
+        values are taken as independent, and ``plain`` is None.
+    clusters
+        (n,) what items belong to. The standard error is then CR2 (Bell and McCaffrey 2002), from sums over
+        clusters, and Student's t has Satterthwaite's degrees of freedom: one less than the number of clusters
+        of equal size, and fewer where a cluster has many of the items.
+    level
+        Nominal coverage.
+
+    Raises
+    ------
+    InputError
+        A value is missing or infinite, or an argument is out of its range.
+
+    References
+    ----------
+    .. [1] Nadeau and Bengio (2003). Inference for the generalization error. Machine Learning 52, 239-281.
+    .. [2] Bouckaert and Frank (2004). Evaluating the replicability of significance tests for comparing
+       learning algorithms. PAKDD, 3-12.
+    .. [3] Bell and McCaffrey (2002). Bias reduction in standard errors for linear regression with multi-stage
+       samples. Survey Methodology 28, 169-181.
+
+    Examples
+    --------
+    >>> folds = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]  # 2 x 5 folds
+    >>> found = mean_interval(folds, test_train_ratio=1 / 4)
+    >>> print(found.mean, found.plain)
+    65.7000 [62.2997, 69.1003] 65.7000 [63.8824, 67.5176]
+    """
+    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
+    array = finite(values, "values")
+    spread = _Spread(array, _codes(clusters, len(array)))
+    return MeanInterval(
+        mean=spread.around(spread.corrected(ratio), level),
+        plain=None if ratio is None else spread.around(spread.error, level),
+        standard_deviation=Quantity(spread.deviation, reason=ONE if spread.deviation is None else None),
+        n=len(array),
+        level=level,
+        clusters=spread.clusters,
+        test_train_ratio=ratio,
+        freedom=spread.freedom or None,
+        warning=spread.warning,
+    )
+
+
+def paired_t_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    alternative: Alternative = "two-sided",
+    test_train_ratio: float | None = None,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> PairedTest:
+    """Test two systems on the same folds or items by the paired t-test, corrected if the ratio is known.
+
+    Parameters
+    ----------
+    first, second
+        (n,) scores of the two, in the same order of folds or items.
+    alternative
+        ``two-sided``, ``greater`` (the first has the greater mean) or ``less``.
+    test_train_ratio, clusters, level
+        As in `mean_interval`.
+
+    Returns
+    -------
+    PairedTest
+        With the ratio, ``plain`` is the test that ignores the overlap of training data; without it, the test
+        itself is plain. For folds, the plain test is too sure: simulated with two learners of equal expected
+        error, it finds a difference at the 5 % level in 17 % of 2 x 5 and 56 % of 10 x 10 cross-validations.
+
+    Raises
+    ------
+    InputError
+        As `mean_interval`, or lengths differ.
+
+    References
+    ----------
+    As in `mean_interval`.
+
+    Examples
+    --------
+    >>> first = [67, 63, 68, 65, 69, 61, 64, 67, 68, 65]
+    >>> second = [65, 66, 67, 68, 61, 62, 63, 66, 69, 60]
+    >>> found = paired_t_test(first, second, alternative="greater", test_train_ratio=1 / 4)
+    >>> round(found.t, 4), round(found.critical, 3), round(found.plain.t, 3)
+    (0.4925, 1.833, 0.921)
+    """
+    _checks.one_of(alternative, ALTERNATIVES, "alternative")
+    level, ratio = _checks.proportion(level, "level"), _ratio(test_train_ratio, clusters)
+    one, other = finite(first, "first"), finite(second, "second")
+    _checks.same_length("second", len(other), "first", len(one))
+    gap = one - other
+    # Rounding leaves dust where scores such as 0.3 - 0.2 and 0.2 - 0.1 are meant to be equal.
+    dust = 1e-12 * max(1.0, float(np.abs(one).max()), float(np.abs(other).max()))
+    spread = _Spread(gap, _codes(clusters, len(gap)), dust)
+    return PairedTest(
+        **_test(spread, spread.corrected(ratio), alternative, level),
+        plain=None if ratio is None else PlainTest(**_test(spread, spread.error, alternative, level)),
+        standard_deviation=spread.deviation,
+        critical=critical_value(level, spread.freedom, alternative) if spread.freedom > 0 else None,
+        alternative=alternative,
+        n=len(gap),
+        wins=int(np.sum(gap > dust)),
+        ties=int(np.sum(np.abs(gap) <= dust)),
+        losses=int(np.sum(gap < -dust)),
+        level=level,
+        clusters=spread.clusters,
+        test_train_ratio=ratio,
+        freedom=spread.freedom or None,
+        warning=spread.warning,
+    )
+
+
+def _test(spread: _Spread, error: float | None, alternative: str, level: float) -> dict[str, Any]:
+    """The difference, t and p-value by a standard error; without them if differences have no spread."""
+    t = spread.mean / error if error else None
+    return {
+        "difference": spread.around(error or None, level),
+        "t": t,
+        "p_value": tail(t, spread.freedom, alternative),
+        "reason": None if error else spread.reason,
+    }
+
+
+class _Spread:
+    """Mean of values, and how far it may be off."""
+
+    def __init__(self, values: Floats, cluster: tuple[Integers, int] | None, dust: float = 0.0) -> None:
+        self.n = len(values)
+        self.mean = float(values.mean())
+        residual = values - self.mean
+        self.deviation = math.sqrt(float(residual @ residual) / (self.n - 1)) if self.n > 1 else None
+        self.clusters = None if cluster is None else cluster[1]
+        units = self.n if cluster is None else cluster[1]
+        self.freedom: float = units - 1
+        self.warning: str | None = None
+        self.reason = ALIKE if units > 1 else ONE if cluster is None else ONE_CLUSTER
+        self.error: float | None = None
+        if units < 2:
+            return
+        variance = float(residual @ residual) * units / self.freedom
+        if cluster is not None:
+            size = np.bincount(cluster[0], minlength=units).astype(np.float64)
+            residual = np.bincount(cluster[0], residual, minlength=units).astype(np.float64)
+            variance, self.freedom = cr2(size, residual)
+            self.warning = few_clusters(size)
+        flat = float(np.abs(residual).max()) <= dust * max(1.0, self.n / units)
+        self.error = 0.0 if flat else math.sqrt(variance) / self.n
+
+    def corrected(self, ratio: float | None) -> float | None:
+        """Standard error of the mean, over folds with overlapping training data if their ratio is known."""
+        if self.error is None or ratio is None:
+            return self.error
+        return self.error * math.sqrt(1 + ratio * self.n)
+
+    def around(self, error: float | None, level: float) -> Quantity:
+        """The mean with Student's interval for a standard error."""
+        if error is None:
+            return Quantity(self.mean, reason=self.reason)
+        margin = critical_value(level, self.freedom, "two-sided") * error
+        return Quantity(self.mean, self.mean - margin, self.mean + margin, error)
+
+
+def finite(values: ArrayLike, name: str) -> Floats:
+    """Return finite numbers (n,), or raise."""
+    array = _checks.one_dimensional(values, name)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}", "pass numbers", code="dtype")
+    array = array.astype(np.float64) + 0.0  # zeros without a sign
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}, not a finite number"
+        raise InputError(message, "repair it, or leave it out", code="missing-value", row=int(bad[0]))
+    bad = np.flatnonzero(np.abs(array) > LARGEST)
+    if len(bad):
+        message = f"{name}[{bad[0]}] is {array[bad[0]].item()!r}: its square is too large to add up"
+        raise InputError(message, f"give numbers of at most {LARGEST:g}", code="score-range", row=int(bad[0]))
+    return array
+
+
+def _codes(clusters: ArrayLike | None, n: int) -> tuple[Integers, int] | None:
+    if clusters is None:
+        return None
+    codes, names = _checks.cluster_codes(clusters)
+    _checks.same_length("clusters", len(codes), "the scores", n)
+    return codes, len(names)
+
+
+def _ratio(value: float | None, clusters: ArrayLike | None) -> float | None:
+    if value is None:
+        return None
+    if clusters is not None:
+        message, hint = (
+            "test_train_ratio and clusters do not go together",
+            "the one is for folds, the other for items",
+        )
+        raise InputError(message, hint, code="parameter")
+    ratio = _checks.non_negative(value, "test_train_ratio")
+    if ratio == 0:
+        raise InputError("test_train_ratio is 0", "give 1 / (k - 1) for k folds", code="parameter")
+    return ratio

@@ -1,0 +1,1 @@
+"""What is asked of an evaluation: agree, compare, monitor, protocol."""

@@ -1,0 +1,166 @@
+"""Step 2 of an evaluation: one label an item, from annotators, an adjudicated file, or both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._checks import Integers
+from calibrant.evaluation.files.protocol_file import LEAVE_OUT, ProtocolFile
+from calibrant.evaluation.files.protocol_tables import read_annotations, read_item_labels
+from calibrant.evaluation.ratings import Ratings
+from calibrant.evaluation.results.protocol import Reference
+from calibrant.exceptions import InputError
+from calibrant.io.predictions import listed
+
+UNKNOWN_DOCUMENT = "name the column that says which document an item is of, with the key document"
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The reference.
+
+    Attributes
+    ----------
+    items
+        Names of the items that have a label.
+    label
+        (items,) codes of the task's labels.
+    documents, document_names
+        (items,) codes, and names; None and empty where documents are not known.
+    ratings
+        The annotators' labels; None where there are none.
+    rated_documents
+        Codes of the documents of ``ratings.items``; None as above.
+    record
+        What the report says of it.
+    """
+
+    items: tuple[str, ...]
+    label: Integers
+    documents: Integers | None
+    document_names: tuple[str, ...]
+    ratings: Ratings | None
+    rated_documents: Integers | None
+    record: Reference
+
+
+def reference_of(plan: ProtocolFile) -> Gold:
+    """Read annotators and adjudicated labels, and apply the rule.
+
+    Raises
+    ------
+    InputError
+        A table cannot be read, there is no such annotator, no item gets a label, or a budget lacks documents.
+    """
+    ratings: Ratings | None = None
+    documents: dict[str, str] = {}
+    if plan.annotators is not None:
+        ratings, documents = read_annotations(plan.annotators, plan.labels)
+    chosen: dict[str, str] = {}
+    unlabelled = 0
+    if plan.reference is not None:
+        found = read_item_labels(plan.reference, plan.labels)
+        chosen, documents = found.names, found.documents | documents
+        unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
+    counts: Counter[str] = Counter()
+    if plan.rule == "adjudicated":
+        names = chosen
+    elif plan.rule == "annotator":
+        assert ratings is not None
+        names = _of_annotator(ratings, plan)
+    else:
+        assert ratings is not None
+        names, counts = _majority(ratings, chosen, plan.ties)
+    if not names:
+        hint = "add an adjudicated file, or say which label ties get: ties in [reference]"
+        raise InputError("no item gets a label of reference", hint, code="empty", file=plan.path)
+    code = {label: place for place, label in enumerate(plan.labels)}
+    label = np.array([code[name] for name in names.values()], np.int64)
+    of_item, document_names = _codes(list(names), documents, plan)
+    rated = None
+    if ratings is not None and of_item is not None:
+        rated, _ = _codes(ratings.items, documents, plan)
+    annotated = set() if ratings is None else set(ratings.items)
+    given = Counter() if ratings is None else Counter(ratings.item.tolist())
+    record = Reference(
+        rule=plan.rule,
+        items=len(names),
+        documents=None if of_item is None else len(document_names),
+        by_label={name: int(np.sum(label == place)) for place, name in enumerate(plan.labels)},
+        annotated=len(annotated),
+        single=sum(number == 1 for number in given.values()),
+        tied=counts["tied"],
+        adjudicated=len(chosen) if plan.rule == "adjudicated" else counts["adjudicated"],
+        by_ties=counts["ties"],
+        left_out=len(annotated - set(names)) + unlabelled,
+        over_budget=over_budget(label, of_item, plan),
+        annotators_over_budget=_annotators_over_budget(ratings, rated, plan),
+    )
+    return Gold(tuple(names), label, of_item, document_names, ratings, rated, record)
+
+
+def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:
+    """Documents in which the positive label stands more often than the task allows."""
+    if plan.budget is None or documents is None or plan.positive is None:
+        return 0
+    positive = documents[label == plan.labels.index(plan.positive)]
+    return int(np.sum(np.bincount(positive) > plan.budget)) if len(positive) else 0
+
+
+def _annotators_over_budget(
+    ratings: Ratings | None, documents: Integers | None, plan: ProtocolFile
+) -> dict[str, int]:
+    if ratings is None or plan.budget is None:
+        return {}
+    return {
+        name: over_budget(ratings.by(place), documents, plan) for place, name in enumerate(ratings.annotators)
+    }
+
+
+def _of_annotator(ratings: Ratings, plan: ProtocolFile) -> dict[str, str]:
+    if plan.annotator not in ratings.annotators:
+        hint = f"the annotators are {listed(ratings.annotators)}"
+        raise InputError(f"there is no annotator {plan.annotator!r}", hint, code="setting", file=plan.path)
+    codes = ratings.by(ratings.annotators.index(plan.annotator)).tolist()
+    return {item: ratings.labels[code] for item, code in zip(ratings.items, codes, strict=True) if code >= 0}
+
+
+def _majority(ratings: Ratings, chosen: Mapping[str, str], ties: str) -> tuple[dict[str, str], Counter[str]]:
+    """Label by item, and how often a tie was met and settled."""
+    votes = np.zeros((len(ratings.items), len(ratings.labels)), np.int64)
+    np.add.at(votes, (ratings.item, ratings.label), 1)
+    most = votes.max(axis=1)
+    tied = (votes == most[:, None]).sum(axis=1) > 1
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter(tied=int(tied.sum()))
+    for item, code, tie in zip(ratings.items, votes.argmax(axis=1).tolist(), tied.tolist(), strict=True):
+        if not tie:
+            names[item] = ratings.labels[code]
+        elif item in chosen:
+            names[item] = chosen[item]
+            counts["adjudicated"] += 1
+        elif ties != LEAVE_OUT:
+            names[item] = ties
+            counts["ties"] += 1
+    return names, counts
+
+
+def _codes(
+    items: Sequence[str], documents: Mapping[str, str], plan: ProtocolFile
+) -> tuple[Integers | None, tuple[str, ...]]:
+    """Document codes of items; None where no document is known."""
+    if not documents:
+        if plan.budget is not None:
+            raise InputError("a budget needs documents", UNKNOWN_DOCUMENT, code="cluster", file=plan.path)
+        return None, ()
+    lost = [item for item in items if item not in documents]
+    if lost:
+        message = f"the document of item {lost[0]} is not known ({len(lost)} such)"
+        raise InputError(message, UNKNOWN_DOCUMENT, code="cluster", file=plan.path)
+    names = tuple(dict.fromkeys(documents[item] for item in items))
+    code = {name: place for place, name in enumerate(names)}
+    return np.array([code[documents[item]] for item in items], np.int64), names

@@ -1,0 +1,161 @@
+"""Step 4 of an evaluation: what each system decides, how well, how calibrated, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._checks import Floats, Integers
+from calibrant.evaluation.decisions import expected_f_decision, keep_above, keep_top
+from calibrant.evaluation.files.protocol_file import ProtocolFile, SystemFile
+from calibrant.evaluation.files.protocol_tables import SystemOutput, prediction_frame, read_system
+from calibrant.evaluation.results.protocol import SystemEvaluation
+from calibrant.evaluation.scores import classification_scores
+from calibrant.evaluation.selective import risk_coverage
+from calibrant.evaluation.verbs._protocol_metrics import Metric
+from calibrant.evaluation.verbs._protocol_reference import Gold, over_budget
+from calibrant.exceptions import InputError
+from calibrant.results.drawing import Report
+from calibrant.verbs.reporting import report
+from calibrant.verbs.sources import Progress
+
+FEW, BINS, FEWEST = 2000, 10, 12
+NO_PROBABILITIES = "the system gives labels, no probabilities"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A system's output on the items of the reference.
+
+    Attributes
+    ----------
+    system
+        As the file has it.
+    label
+        (items,) codes of its labels.
+    probability
+        (items, labels); None where it gives labels.
+    rule
+        How probabilities became labels, worded; None for labels.
+    unused
+        Items that the reference has not.
+    """
+
+    system: SystemFile
+    label: Integers
+    probability: Floats | None
+    rule: str | None
+    unused: int
+
+
+def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
+    """Read a system, bring its items in order, and decide.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or lacks items of the reference.
+    """
+    output = read_system(system, plan.labels, plan.positive)
+    order = _order(system.name, output, gold.items)
+    unused = len(output.items) - len(gold.items)
+    if output.labels is not None:
+        return Decided(system, output.labels[order], None, None, unused)
+    assert output.probabilities is not None
+    probability = output.probabilities[order]
+    label, rule = _decide(system, probability, gold, plan)
+    return Decided(system, label, probability, rule, unused)
+
+
+def _order(name: str, output: SystemOutput, items: Sequence[str]) -> Integers:
+    place = {item: row for row, item in enumerate(output.items)}
+    lost = [item for item in items if item not in place]
+    if lost:
+        message = (
+            f"{name} says nothing of item {lost[0]} ({len(lost)} of {len(items)} items of the reference)"
+        )
+        hint = "systems are compared on the same items: add it, or leave it out of the reference"
+        raise InputError(message, hint, code="missing-value", file=output.file)
+    return np.array([place[item] for item in items], np.int64)
+
+
+def _decide(system: SystemFile, probability: Floats, gold: Gold, plan: ProtocolFile) -> tuple[Integers, str]:
+    if system.decision == "most-probable":
+        label: Integers = probability.argmax(axis=1)
+        return label, "the most probable label"
+    assert plan.positive is not None
+    positive = plan.labels.index(plan.positive)
+    score = probability[:, positive]
+    if system.decision == "threshold":
+        assert system.threshold is not None
+        kept = keep_above(score, system.threshold)
+        rule = f"probability of at least {system.threshold:g}"
+    elif system.decision == "expected-f":
+        kept = expected_f_decision(score, gold.documents)
+        rule = "best expected F" + ("" if gold.documents is None else " of each document")
+    else:
+        assert plan.budget is not None
+        assert gold.documents is not None
+        kept = keep_top(score, gold.documents, plan.budget, threshold=system.threshold or 0.0)
+        rule = f"the {plan.budget} most probable of a document"
+        rule += "" if system.threshold is None else f", with a probability of at least {system.threshold:g}"
+    return np.where(kept, positive, 1 - positive), rule
+
+
+def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: ProtocolFile) -> SystemEvaluation:
+    """Score a system, and say what leaving out what it is unsure of would gain."""
+    names = np.array(plan.labels, object)
+    scores = classification_scores(
+        names[gold.label],
+        names[found.label],
+        labels=plan.labels,
+        clusters=gold.documents,
+        level=plan.level,
+    )
+    selective = None
+    if found.probability is not None:
+        sure = found.probability[np.arange(len(found.label)), found.label]
+        right = found.label == gold.label
+        selective = risk_coverage(right, sure, clusters=gold.documents, level=plan.level)
+    return SystemEvaluation(
+        name=found.system.name,
+        description=found.system.description,
+        gives="labels" if found.probability is None else "probabilities",
+        decision=found.rule,
+        values={metric.name: metric.of(scores) for metric in metrics},
+        scores=scores,
+        unused=found.unused,
+        over_budget=over_budget(found.label, gold.documents, plan),
+        selective=selective,
+        reason=NO_PROBABILITIES if selective is None else None,
+    )
+
+
+def calibration(
+    systems: Sequence[Decided], gold: Gold, plan: ProtocolFile, progress: Progress | None
+) -> Report | None:
+    """Measure the calibration of the systems that give probabilities, and compare them; None without any."""
+    given = [each for each in systems if each.probability is not None]
+    if not given:
+        return None
+    tables = [
+        prediction_frame(plan.labels, plan.positive, gold.label, each.probability, gold.documents)
+        for each in given
+        if each.probability is not None
+    ]
+    event = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
+    names = [each.system.name for each in given]
+    # The usual bins would make one or two of so few items.
+    n = len(gold.items)
+    bin_size = min(n, max(FEWEST, n // BINS)) if n < FEW else None
+    return report(
+        tables,
+        names=names,
+        event=event,
+        bin_size=bin_size,
+        level=plan.level,
+        seed=plan.seed,
+        progress=progress,
+    )

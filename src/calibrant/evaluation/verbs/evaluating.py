@@ -1,0 +1,163 @@
+"""Evaluation from tables: how far annotators agree, and how systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from calibrant.evaluation.coefficients import Distance, agreement
+from calibrant.evaluation.comparison import compare_systems
+from calibrant.evaluation.files.tables import RatingTable, read_ratings, read_results
+from calibrant.evaluation.pair_coefficients import Weights
+from calibrant.evaluation.ratings import Ratings
+from calibrant.evaluation.results.agreement import Agreement
+from calibrant.evaluation.results.significance import Comparison
+from calibrant.exceptions import InputError
+from calibrant.io.predictions import listed
+from calibrant.metrics.resampling import SAMPLES
+from calibrant.metrics.student import Alternative
+from calibrant.seeds import Seed
+
+
+def agree(
+    source: Any,
+    *,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    cluster: str | None = None,
+    labels: Sequence[str] | None = None,
+    distance: Distance = "nominal",
+    weights: Weights | None = None,
+    disputed: int = 10,
+    level: float = 0.95,
+) -> Agreement:
+    """Say how far the annotators of a table agree.
+
+    Parameters
+    ----------
+    source
+        A table (see `calibrant.evaluation.read_ratings`), or `calibrant.evaluation.Ratings`.
+    item, annotator, label, cluster
+        Names of its columns.
+    labels
+        The labels of the task, in order; others are refused.
+    distance, weights, disputed, level
+        As in `calibrant.evaluation.coefficients`.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or has one annotator, or the result depends on an order of labels that
+        nothing tells: three or more that are no numbers, and no ``labels``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = {"item": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "label": ["x", "x", "x", "y"]}
+    >>> agree(pa.table(columns)).raw_agreement.estimate
+    0.5
+    """
+    if isinstance(source, Ratings):
+        table = RatingTable("the labels", source, None)
+    else:
+        table = read_ratings(
+            source, item=item, annotator=annotator, label=label, cluster=cluster, order=labels
+        )
+        if labels is None and (weights is not None or distance == "ordinal"):
+            _check_order(table)
+    try:
+        return agreement(
+            table.ratings,
+            distance=distance,
+            weights=weights,
+            clusters=table.clusters,
+            disputed=disputed,
+            level=level,
+        )
+    except InputError as error:
+        raise _of_file(error, table.name) from error
+
+
+def compare(
+    source: Any,
+    *,
+    system: str = "system",
+    fold: str | None = None,
+    item: str | None = None,
+    score: str = "score",
+    repeat: str | None = None,
+    cluster: str | None = None,
+    alternative: Alternative = "two-sided",
+    test_train_ratio: float | None = None,
+    higher_is_better: bool = True,
+    baseline: str | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    samples: int = SAMPLES,
+    seed: Seed = 0,
+) -> Comparison:
+    """Compare the systems of a table of scores, by fold or by item.
+
+    Parameters
+    ----------
+    source
+        A table (see `calibrant.evaluation.read_results`).
+    system, fold, item, score, repeat, cluster
+        Names of its columns.
+    alternative, test_train_ratio, higher_is_better, baseline, power, level, samples, seed
+        As in `calibrant.evaluation.compare_systems`.
+
+    Raises
+    ------
+    InputError
+        The table cannot be read, or a system lacks a score.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = {"system": ["a"] * 3 + ["b"] * 3, "fold": [1, 2, 3] * 2, "score": [3, 4, 6, 2, 3, 4]}
+    >>> found = compare(pa.table(columns), test_train_ratio=1 / 2)
+    >>> round(found.pairs[0].difference.estimate, 2), round(found.pairs[0].p_value, 2)
+    (1.33, 0.13)
+    """
+    table = read_results(
+        source, system=system, fold=fold, item=item, score=score, repeat=repeat, cluster=cluster
+    )
+    try:
+        return compare_systems(
+            table.systems,
+            table.scores,
+            unit=table.unit,
+            repeat=table.repeat,
+            test_train_ratio=test_train_ratio,
+            clusters=table.clusters,
+            alternative=alternative,
+            higher_is_better=higher_is_better,
+            baseline=baseline,
+            power=power,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+    except InputError as error:
+        raise _of_file(error, table.name) from error
+
+
+def _check_order(table: RatingTable) -> None:
+    """Refuse to put words in order by the alphabet, where the result depends on it."""
+    names = table.ratings.labels
+    if len(names) < 3:
+        return
+    try:
+        table.ratings.numbers()
+    except InputError:
+        message = f"the order of the labels ({listed(names)}) is not known"
+        hint = "name all labels in order (--labels A,B,...)"
+        raise InputError(message, hint, code="parameter", file=table.name) from None
+
+
+def _of_file(error: InputError, name: str) -> InputError:
+    """Name the file, unless it is an argument that is wrong."""
+    file = None if error.code == "parameter" else name
+    return InputError(error.message, error.hint, code=error.code, file=file)

@@ -1,0 +1,1 @@
+"""The commands `events` and `explore`."""

@@ -1,0 +1,77 @@
+"""`calibrant events run`: extract events from dated documents into a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli.options import EXECUTOR, SEED, Printing, printing
+from calibrant.cli.progress import Bar
+from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
+
+
+@click.command(
+    "run",
+    short_help="Extract events from dated documents into a store.",
+    epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm --workers 4\n\n"
+    "On a Dask cluster: calibrant events run news.jsonl -o store --executor tcp://10.0.0.1:8786",
+)
+@click.argument("documents", metavar="DOCS")
+@click.option(
+    "-o", "--output", "store", metavar="STORE", required=True, help="Folder; new, or one to go on with."
+)
+@click.option(
+    "--parser", metavar="PIPELINE", help="A spaCy pipeline, for raw text and documents without trees."
+)
+@click.option(
+    "--coref",
+    metavar="MODEL",
+    default="litbank",
+    show_default=True,
+    help="A model by `calibrant coref train`, or the name of one that ships.",
+)
+@click.option(
+    "--samples", type=click.IntRange(min=1), default=100, show_default=True, help="Samples a document."
+)
+@click.option(
+    "--rules",
+    type=click.Choice(["default", "paper"]),
+    default="default",
+    show_default=True,
+    help="paper: agents of the verb attack; default: verbs of force, compounds, coordination, no places.",
+)
+@click.option("--verbs", metavar="FILE", help="Lemmas, one a line, instead of those of the rules.")
+@click.option(
+    "--lexicon",
+    metavar="FILE",
+    help="Names of countries: a CSV with code and name, or a list as country_igos.txt.  [default: the one "
+    "that ships]",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Processes.  [default: all processors, at most 8]"
+)
+@EXECUTOR
+@POSSESSIVE_ENDINGS
+@click.option("--with-text", is_flag=True, help="Also store the texts of documents that may count.")
+@SEED
+@printing
+def command(documents: str, workers: int | None, printing: Printing, **options: Any) -> None:
+    """Find out for which countries each document counts, in samples of its entities.
+
+    DOCS is JSON lines, {"id": "...", "date": "YYYY-MM-DD", "text": "...", "title": "..."} (other keys are
+    left alone; "-" is standard input), or CoNLL-U with a comment # date = YYYY-MM-DD in each document.
+    Documents that cannot count are not parsed. What was cut off goes on where it was, if run again.
+    """
+    from calibrant._parallel import default_threads
+    from calibrant.events.cli._events import run_lines
+    from calibrant.events.verbs.extraction import extract_events
+
+    with Bar() as progress:
+        found = extract_events(
+            documents,
+            workers=workers or default_threads(),
+            progress=progress,
+            **options,
+        )
+    printing.show(found, lambda: run_lines(found))

@@ -1,0 +1,35 @@
+"""`calibrant events uncertain`: documents near 50 %."""
+
+from __future__ import annotations
+
+import click
+
+from calibrant.cli.options import Printing, printing
+from calibrant.events.cli._events import COUNTRY, store_of
+
+
+@click.command(
+    "uncertain",
+    short_help="Documents nearest 50 %, with the evidence.",
+    epilog="Example: calibrant events uncertain store --country IRQ --documents news.jsonl",
+)
+@click.argument("store", metavar="STORE")
+@COUNTRY
+@click.option(
+    "--most", type=click.IntRange(min=1), default=20, show_default=True, help="Documents that are shown."
+)
+@click.option(
+    "--documents",
+    metavar="DOCS",
+    help="The documents of the run, for the words of the mentions, if the store has no texts.",
+)
+@printing
+def command(
+    store: str, countries: tuple[str, ...], most: int, documents: str | None, printing: Printing
+) -> None:
+    """List the documents of STORE that the model is least sure of, and why they may count."""
+    from calibrant.events.cli._events import uncertain_lines
+    from calibrant.events.verbs.uncertain import uncertain_documents
+
+    found = uncertain_documents(store_of(store), countries=countries or None, most=most, documents=documents)
+    printing.show(found, lambda: uncertain_lines(found))

@@ -1,0 +1,275 @@
+"""Countries that do something in a document, over samples of its entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import Integers, sample_count
+from calibrant.events.lexicon import Lexicon
+from calibrant.events.rules import Rules, acts, find
+from calibrant.exceptions import InputError
+from calibrant.seeds import Seed
+from calibrant.structures.documents import Document
+
+Bits = NDArray[np.bool_]
+
+
+class EntityPosterior(Protocol):
+    """What samples entities: an `AntecedentPosterior` of one document."""
+
+    def sample(self, size: int, *, seed: Seed = None) -> NDArray[np.int32]:
+        """(size, M) the entity of each mention, numbers below M."""
+
+
+class Evidence(NamedTuple):
+    """Why a document may count: two mentions that may be of one entity.
+
+    Attributes
+    ----------
+    country
+        Its code.
+    mention, agent
+        Numbers of the mention described as the country, and of the one that does it; they may be the same.
+    mention_sentence, agent_sentence
+        Their sentences, from 0.
+    verb
+        Lemma of what is done.
+    probability
+        Share of the samples in which the two are one entity.
+    """
+
+    country: str
+    mention: int
+    agent: int
+    mention_sentence: int
+    agent_sentence: int
+    verb: str
+    probability: float
+
+
+class DocumentSamples(NamedTuple):
+    """What the samples say of a document.
+
+    Attributes
+    ----------
+    countries
+        Codes, sorted, of those that count in at least one sample.
+    bits
+        (samples, countries): whether the document counts for the country.
+    evidence
+        Pairs of mentions behind that, the most probable first within a country.
+    """
+
+    countries: tuple[str, ...]
+    bits: Bits
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Mentions of a document that matter, whatever the entities are.
+
+    Attributes
+    ----------
+    countries
+        Codes, sorted.
+    described, country
+        (k,) mentions that are described as a country, and the country's place in ``countries``. A mention
+        with two countries stands there twice.
+    agents, verbs
+        (a,) mentions that are agents, and the lemmas of what they do.
+    sentences
+        (M,) the sentence of each mention.
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Document, Mention, Tree
+    >>> from calibrant.events.rules import RULES
+    >>> from calibrant.events.lexicon import default_lexicon
+    >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
+    >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
+    >>> candidates(document, default_lexicon(), RULES["paper"]).verbs
+    ('attack',)
+    """
+
+    countries: tuple[str, ...]
+    described: Integers
+    country: Integers
+    agents: Integers
+    verbs: tuple[str, ...]
+    sentences: Integers
+
+    @property
+    def can_count(self) -> bool:
+        """Whether some clustering makes the document count."""
+        return bool(len(self.described) and len(self.agents))
+
+
+def candidates(document: Document, lexicon: Lexicon, rules: Rules) -> Candidates:
+    """Find the mentions that are described as a country, and those that are agents.
+
+    Parameters
+    ----------
+    document
+        With mentions, and trees whose labels are of Universal Dependencies or of spaCy's English pipelines.
+    lexicon, rules
+        Names, and what to make of them.
+
+    Raises
+    ------
+    InputError
+        If the document has no trees, mentions or lemmas (code ``missing-value``), or labels of an unknown
+        scheme (code ``label-scheme``).
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Document, Mention, Tree
+    >>> from calibrant.events.rules import RULES
+    >>> from calibrant.events.lexicon import default_lexicon
+    >>> tree = Tree([2, 0], ["nsubj", "root"], ["they", "attack"], ["PRON", "VERB"], ["", ""])
+    >>> document = Document("d", [["They", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
+    >>> candidates(document, default_lexicon(), RULES["paper"]).can_count
+    False
+    """
+    found = find(document, lexicon, rules)
+    countries = sorted({country for _, country in found.described})
+    place = {country: number for number, country in enumerate(countries)}
+    return Candidates(
+        tuple(countries),
+        np.array([mention for mention, _ in found.described], np.int64),
+        np.array([place[country] for _, country in found.described], np.int64),
+        np.array([mention for mention, _ in found.agents], np.int64),
+        tuple(verb for _, verb in found.agents),
+        np.array([mention.sentence for mention in document.mentions or ()], np.int64),
+    )
+
+
+def count(found: Candidates, labels: ArrayLike) -> NDArray[np.int32]:
+    """Count the entities that are one country alone and are an agent, for each clustering.
+
+    Parameters
+    ----------
+    found
+        From `candidates`.
+    labels
+        (S, M) or (M,) the entity of each mention: numbers below M, as from `AntecedentPosterior.sample`.
+
+    Returns
+    -------
+    ndarray of int32, shape (S, C)
+        Entities a country of ``found.countries``. The document counts for a country where there is one.
+
+    Raises
+    ------
+    InputError
+        If labels are not one a mention, or outside 0 to M - 1.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 6.1 and equation 3.
+
+    Examples
+    --------
+    >>> zero, one = np.array([0]), np.array([1])
+    >>> found = Candidates(("IRQ",), zero, zero, one, ("attack",), np.array([0, 1]))
+    >>> count(found, [[0, 0], [0, 1]]).tolist()  # one entity, two entities
+    [[1], [0]]
+    """
+    clusterings = np.atleast_2d(np.asarray(labels))
+    mentions = len(found.sentences)
+    if clusterings.ndim != 2 or clusterings.shape[1] != mentions or clusterings.dtype.kind not in "iu":
+        message = f"labels have shape {clusterings.shape} and dtype {clusterings.dtype}"
+        raise InputError(message, f"give integers of shape (S, {mentions})", code="shape")
+    if clusterings.size and not 0 <= clusterings.min() <= clusterings.max() < mentions:
+        message = f"labels go from {clusterings.min()} to {clusterings.max()}"
+        raise InputError(message, f"number entities from 0 to {mentions - 1}", code="parameter")
+    counts = np.zeros((len(clusterings), len(found.countries)), np.int32)
+    if found.can_count:
+        from calibrant.events._kernels import entity_counts
+
+        fixed = np.ascontiguousarray(clusterings, np.int32)
+        entity_counts(fixed, found.described, found.country, found.agents, counts)
+    return counts
+
+
+def document_samples(
+    document: Document,
+    posterior: EntityPosterior,
+    lexicon: Lexicon,
+    rules: Rules,
+    samples: int = 100,
+    seed: Seed = 0,
+) -> DocumentSamples:
+    """Say for which countries a document counts, in each of some samples of its entities.
+
+    Parameters
+    ----------
+    document
+        As in `candidates`.
+    posterior
+        Over the entities of its mentions; samples are drawn only if the document can count.
+    lexicon, rules
+        As in `candidates`.
+    samples
+        How many.
+    seed
+        Of the samples. An `AntecedentPosterior` draws from it and the document's name, so that a document has
+        the same samples wherever and whenever it is read.
+
+    Returns
+    -------
+    DocumentSamples
+        ``countries``, ``bits`` (samples, countries), ``evidence``; countries that never count are left out.
+
+    Raises
+    ------
+    InputError
+        As `candidates`.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 6.1.
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Document, Mention, Tree
+    >>> from calibrant.events.rules import RULES
+    >>> from calibrant.events.lexicon import default_lexicon
+    >>> class Certain:
+    ...     def sample(self, size, *, seed=None):
+    ...         return np.zeros((size, 1), np.int32)
+    >>> tree = Tree([2, 0], ["nsubj", "root"], ["American", "attack"], ["PROPN", "VERB"], ["", ""])
+    >>> document = Document("d", [["Americans", "attacked"]], [Mention(0, 0, 1)], trees=[tree])
+    >>> found = document_samples(document, Certain(), default_lexicon(), RULES["paper"], samples=2)
+    >>> found.countries, found.bits.tolist()
+    (('USA',), [[True], [True]])
+    """
+    size = sample_count(samples)
+    possible = document.trees is None or document.mentions is None or acts(document, rules)
+    found = candidates(document, lexicon, rules) if possible else None
+    if found is None or not found.can_count:
+        return DocumentSamples((), np.zeros((size, 0), np.bool_), ())
+    labels = posterior.sample(size, seed=seed)
+    bits = count(found, labels) > 0
+    kept = np.flatnonzero(bits.any(axis=0))
+    countries = tuple(found.countries[place] for place in kept)
+    return DocumentSamples(countries, bits[:, kept], evidence_of(found, labels, kept))
+
+
+def evidence_of(found: Candidates, labels: NDArray[np.int32], kept: Integers) -> tuple[Evidence, ...]:
+    """Pairs of mentions that are one entity in some sample, for the countries that count."""
+    rows = []
+    agents = labels[:, found.agents]
+    for place in kept:
+        for mention in found.described[found.country == place]:
+            together = (agents == labels[:, [mention]]).mean(axis=0)
+            for agent, verb, share in zip(found.agents, found.verbs, together, strict=True):
+                if share > 0:
+                    where = int(found.sentences[mention]), int(found.sentences[agent])
+                    country = found.countries[place]
+                    rows.append(Evidence(country, int(mention), int(agent), *where, verb, float(share)))
+    return tuple(sorted(rows, key=lambda row: (row.country, -row.probability, row.mention, row.agent)))

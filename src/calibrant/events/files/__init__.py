@@ -1,0 +1,1 @@
+"""Dated documents, lexicons, and stores of events."""

@@ -1,0 +1,252 @@
+"""Write a store of events part by part, so that what was done is kept whatever ends the work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from msgspec.structs import replace
+
+from calibrant import __version__
+from calibrant.events.files.store_parts import (
+    DOCUMENTS,
+    ENVELOPE,
+    MANIFEST,
+    PATTERN,
+    Manifest,
+    StoredDocument,
+    check_settings,
+    part_bytes,
+    part_digest,
+    read_manifest,
+    read_part,
+    sound_parts,
+    write_manifest,
+)
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io.atomic import not_writable, writing
+
+LOCK = ".lock"
+PART = 2000  # documents
+DAMAGED = ".damaged"
+
+
+class StoreWriter:
+    """Begins a store or adds to one; used as a context manager.
+
+    Parts are written whole or not at all. A document that is in the store is not written again, so that work
+    that was cut off is done by doing all of it again. A part that is damaged is put aside under another name
+    (``.damaged``), and its documents can be written again. Only one writer at a time can have a store.
+
+    Parameters
+    ----------
+    path
+        The folder; made if it is not there.
+    settings
+        All that decides what is written, as JSON has it; ``samples`` and ``with_text`` among it.
+    sources
+        Names of models and files, for people.
+    part
+        Documents a part.
+
+    Attributes
+    ----------
+    put_aside : tuple of str
+        Parts that were damaged, changed or missing.
+
+    Raises
+    ------
+    InputError
+        If the settings lack ``samples`` or ``with_text``, the folder holds something else or was made with
+        other settings, another process writes to it, or it cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.events.files.store import EventStore
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 8, "with_text": False}) as writer:
+    ...         writer.write(StoredDocument("d1", date(2001, 9, 11), skipped=True))
+    ...         writer.finish()
+    ...     EventStore(f"{folder}/s").document_count
+    1
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
+        *,
+        sources: Mapping[str, str] | None = None,
+        part: int = PART,
+    ) -> None:
+        try:
+            check_settings(settings, "settings")
+        except ValueError as error:
+            raise InputError(str(error), code="parameter") from error
+        self._folder = Path(path)
+        self._manifest = Manifest(
+            dict(settings), dict(sources or {}), False, ENVELOPE.version, __version__, parts={}
+        )
+        self._part = part
+        self._waiting: list[StoredDocument] = []
+        self._seen: set[bytes] = set()
+        self.put_aside: tuple[str, ...] = ()
+
+    def __enter__(self) -> StoreWriter:
+        parts = self._folder / DOCUMENTS
+        try:
+            foreign = self._folder.exists() and _is_foreign(self._folder)
+            if not foreign:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._lock = _locked(self._folder)
+                parts.mkdir(exist_ok=True)
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
+        if foreign:
+            message, hint = "the folder holds something else", "name a new folder, or a store of events"
+            raise InputError(message, hint, code="output", file=str(self._folder))
+        try:
+            self._begin(parts)
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def _begin(self, parts: Path) -> None:
+        found = read_manifest(self._folder)
+        if found is not None and any(parts.glob(PATTERN)):  # without documents it takes any settings
+            _check_settings(found, self._manifest, self._folder)
+            self._manifest = found
+        sound, problems = sound_parts(self._folder, self._manifest)
+        for file, error in problems.items():
+            if file.name not in self._manifest.parts:
+                raise error
+            if file.exists():
+                os.replace(file, file.with_name(file.name + DAMAGED))
+            self.put_aside += (str(file),)
+        for left in parts.glob(".part-*.tmp"):  # by a process that was killed
+            left.unlink()
+        numbers = [-1]
+        for file in list(sound):
+            numbers.append(int(file.stem.removeprefix("part-")))
+            try:
+                names = read_part(file, self._manifest.settings["samples"]).column("id").to_pylist()
+            except FormatError:
+                os.replace(file, file.with_name(file.name + DAMAGED))
+                self.put_aside += (str(file),)
+                sound.remove(file)
+                continue
+            self._seen.update(map(_key, names))
+        self._next = max(numbers) + 1
+        self._kept = len(self._seen)
+        kept = {file.name: self._manifest.parts[file.name] for file in sound}
+        self._manifest = replace(self._manifest, finished=False, parts=kept)
+        write_manifest(self._folder, self._manifest)
+
+    @property
+    def kept(self) -> int:
+        """Documents that were there when the writer began."""
+        return self._kept
+
+    def __contains__(self, name: str) -> bool:
+        return _key(name) in self._seen
+
+    def write(self, document: StoredDocument) -> None:
+        """Take a document; it is on the disk when its part is full, or at the end.
+
+        Raises
+        ------
+        InputError
+            If it is there, or the disk is full; whole parts are kept.
+        """
+        key = _key(document.id)
+        if key in self._seen:
+            message = f"document {document.id!r} is in the store"
+            raise InputError(message, "give every document another id", file=str(self._folder))
+        self._seen.add(key)
+        self._waiting.append(document)
+        if len(self._waiting) >= self._part:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits as a part."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []  # of a full disk no second try at the end
+        name, content = f"part-{self._next:06}.parquet", part_bytes(waiting)
+        named = replace(self._manifest, parts={**self._manifest.parts, name: part_digest(content)})
+        write_manifest(self._folder, named)  # first, so that a part without its name is never one of ours
+        with writing(self._folder / DOCUMENTS / name) as file:
+            file.write(content)
+        self._manifest = named
+        self._next += 1
+
+    def finish(self) -> None:
+        """Write what waits, and note that all documents are there."""
+        self.flush()
+        write_manifest(self._folder, replace(self._manifest, finished=True))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.flush()
+        finally:
+            self._lock.close()
+
+
+def _key(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=16).digest()
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder has files, and no manifest of a store."""
+    names = {each.name for each in folder.iterdir()} if folder.is_dir() else {""}
+    return MANIFEST not in names and not all(
+        name in (DOCUMENTS, LOCK) or name.startswith(f".{MANIFEST}.") for name in names
+    )
+
+
+def _check_settings(found: Manifest, asked: Manifest, folder: Path) -> None:
+    if found.digest == asked.digest:
+        return
+    names = sorted(found.settings.keys() | asked.settings.keys())
+    differ = [name for name in names if found.settings.get(name) != asked.settings.get(name)]
+    message = f"the store was made with other settings: {_difference(differ, found, asked)}"
+    raise InputError(message, "use the same, or name a new folder", code="parameter", file=str(folder))
+
+
+def _difference(names: list[str], found: Manifest, asked: Manifest) -> str:
+    parts = []
+    for name in names:
+        there, here = found.settings.get(name), asked.settings.get(name)
+        plain = all(isinstance(value, (int, float, bool)) for value in (there, here))
+        parts.append(f"{name} {there} there and {here} here" if plain else f"another {name}")
+    return ", ".join(parts)
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """Lock the folder until the file is closed or the process ends, however it ends."""
+    file = (folder / LOCK).open("ab")
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        message, hint = "another process writes to this store", "wait for it, or name a new folder"
+        raise InputError(message, hint, code="output", file=str(folder)) from error
+    return file

@@ -1,0 +1,13 @@
+"""The records that the commands print as JSON."""
+
+from calibrant.events.results.events import EventTable, ExtractedEvents, UncertainDocuments
+from calibrant.events.results.exploring import ServedStore
+from calibrant.records import Record
+
+OUTPUTS: dict[str, type[Record]] = {
+    "events plot": EventTable,
+    "events run": ExtractedEvents,
+    "events table": EventTable,
+    "events uncertain": UncertainDocuments,
+    "explore": ServedStore,
+}

@@ -1,0 +1,125 @@
+"""Counts of events over time: the paper's figure 6."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from calibrant._checks import positive_integer
+from calibrant.events.results.events import EventCount, EventTable
+from calibrant.exceptions import InputError
+from calibrant.plots import style
+from calibrant.records import Quantity
+from calibrant.records.words import percent
+
+PANEL = (3.6, 2.1)
+COLUMNS = 3
+MOST = 20
+TICKS = 4
+MARKED = 40  # periods; more markers would hide the lines
+
+
+def event_series(
+    table: EventTable, *, columns: int = COLUMNS, most: int = MOST, rates: bool = False
+) -> Figure:
+    """Draw each country's counts over time: mean, interval, and the 1-best counts for contrast.
+
+    Parameters
+    ----------
+    table
+        From `calibrant.events.event_table`.
+    columns
+        Panels a row.
+    most
+        Countries that are drawn, the first of the table.
+    rates
+        Divide by the number of documents of the period; periods without documents are gaps.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A panel a country.
+
+    Raises
+    ------
+    InputError
+        If the table has no rows.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), figure 6.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.events.files.store import StoredCount, StoredDocument
+    >>> from calibrant.events.files.store_writing import StoreWriter
+    >>> from calibrant.events.verbs.tables import event_table
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     table = event_table(f"{folder}/s", by="year")
+    >>> event_series(table).axes[0].get_title(loc="left")
+    'ESP'
+    """
+    by_country: dict[str, list[EventCount]] = {}
+    for row in table.counts:
+        by_country.setdefault(row.country, []).append(row)
+    if not by_country:
+        raise InputError("the table has no rows", "no document counts for a country", code="empty")
+    drawn = list(by_country.items())[: positive_integer(most, "most")]
+    across = min(positive_integer(columns, "columns"), len(drawn))
+    down = math.ceil(len(drawn) / across)
+    figure, axes = style.new_figure(PANEL[0] * across, PANEL[1] * down + 0.5, across, down)
+    for ax, (country, rows) in zip(axes, drawn, strict=False):
+        _panel(ax, country, rows, rates)
+    for ax in axes[len(drawn) :]:
+        ax.set_visible(False)
+    what = "documents" if not rates else "share of documents"
+    for ax in axes[::across]:
+        ax.set_ylabel(what)
+    band = f"{percent(table.level)} interval under the model"
+    handles, labels = axes[0].get_legend_handles_labels()
+    named = [band if label == "band" else label for label in labels]
+    beside = len(named) if across > 1 else 1  # a single panel is no wider than one of them
+    look: dict[str, Any] = {"frameon": False, "labelcolor": style.INK}
+    figure.legend(handles, named, loc="outside upper left", ncols=beside, **look)
+    return figure
+
+
+def _panel(ax: Axes, country: str, rows: Sequence[EventCount], rates: bool) -> None:
+    size = np.array([row.documents if rates else 1 for row in rows], np.float64)
+    size[size == 0] = np.nan
+    place = np.arange(len(rows))
+    mean, low, high = _columns([row.count for row in rows]) / size
+    best = np.array([row.best for row in rows], np.float64) / size
+    totals = [row.total for row in rows if row.total is not None]
+    first, second = style.series(0), style.series(1)
+    style.grid(ax, "y")
+    lone: dict[str, Any] = {"marker": "o", "markersize": 3} if len(rows) < 3 else {}
+    if len(totals) == len(rows):
+        _, *wide = _columns(totals) / size
+        ax.fill_between(place, *wide, color=first.color, alpha=0.12, linewidth=0, label="with shared doubt")
+    ax.fill_between(place, low, high, color=first.color, alpha=0.3, linewidth=0, label="band")
+    ax.plot(place, mean, color=first.color, linewidth=1.3, label="mean", **lone)
+    best_look = lone or ({"marker": second.marker, "markersize": 2.4} if len(rows) <= MARKED else {})
+    ax.plot(
+        place, best, color=second.color, linewidth=0.9, linestyle=second.line, label="1-best", **best_look
+    )
+    ax.set_ylim(bottom=0)
+    shown = np.unique(np.linspace(0, len(rows) - 1, min(TICKS, len(rows))).round().astype(int))
+    ax.set_xticks(shown, [rows[at].period for at in shown])
+    style.plain_title(ax, style.shown(country))
+
+
+def _columns(counts: Sequence[Quantity]) -> NDArray[np.float64]:
+    """(3, periods) estimates, and the lower and upper ends of their intervals."""
+    return np.array([(each.estimate, each.low, each.high) for each in counts], np.float64).T

@@ -1,0 +1,1 @@
+"""Records of events and of the explorer."""

@@ -1,0 +1,1 @@
+"""What is asked of events: extract, count, draw, show the uncertain ones."""

@@ -1,0 +1,221 @@
+"""Extract events from dated documents into a store, on one process or many."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from functools import partial
+from uuid import uuid4
+
+from calibrant._checks import one_of, sample_count
+from calibrant.events.files.dated import check_dated
+from calibrant.events.files.dated_pieces import Item, iter_unread
+from calibrant.events.files.store import StoredDocument
+from calibrant.events.files.store_writing import PART, StoreWriter
+from calibrant.events.files.verb_lists import read_verbs
+from calibrant.events.results.events import ExtractedEvents
+from calibrant.events.rules import RULES, Rules
+from calibrant.events.verbs._batches import Prepared, prepare, work
+from calibrant.events.verbs.settings import store_sources
+from calibrant.events.verbs.worker import Extraction
+from calibrant.seeds import number
+from calibrant.structures.verbs.batches import batches_of, same_paths, span
+from calibrant.verbs.executors import Workers, workers_of
+
+Progress = Callable[[str, int, int | None], None]
+
+BATCH = 256  # documents that go to a worker together, at most
+CHARACTERS = 1 << 16  # of them together, about
+SAMPLES = 100
+
+
+def extract_events(
+    documents: str | os.PathLike[str],
+    store: str | os.PathLike[str],
+    *,
+    coref: str | os.PathLike[str] = "litbank",
+    parser: str | os.PathLike[str] | None = None,
+    lexicon: str | os.PathLike[str] | None = None,
+    rules: str = "default",
+    verbs: str | os.PathLike[str] | Sequence[str] | None = None,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    with_text: bool = False,
+    possessive_endings: bool = True,
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    part: int = PART,
+    progress: Progress | None = None,
+) -> ExtractedEvents:
+    """Find out for which countries each document counts, in samples of its entities, and store it.
+
+    A run that was cut off is continued by running it again. What is stored depends neither on the order of
+    the documents nor on the number of workers.
+
+    Parameters
+    ----------
+    documents
+        Path of JSON lines or CoNLL-U, as `calibrant.events.iter_dated` reads them.
+    store
+        Folder; new, or a store of the same settings, to which documents that it does not have are added.
+    coref
+        Path of a coreference model, or the name of one that ships.
+    parser
+        Path or name of a spaCy pipeline, for raw text and documents without trees.
+    lexicon
+        Path; None: the one that ships.
+    rules
+        ``"default"`` or ``"paper"``.
+    verbs
+        Lemmas, or the path of a list of them, instead of those of the rules.
+    samples, seed
+        How many samples of each document's entities, and what they are drawn from.
+    with_text
+        Whether the text of documents that count is stored.
+    possessive_endings
+        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
+    workers
+        Processes. With more than one, a script that calls this must be importable
+        (``if __name__ == "__main__":``).
+    executor
+        Instead of processes of this machine: a `concurrent.futures.Executor`, which takes ``workers`` batches
+        at once, or the address of a Dask scheduler (``tcp://...``), which says itself how many its workers
+        take. They find models, lexicon and parser under the same paths.
+    part
+        Documents a part of the store: what a kill can lose.
+    progress
+        Called with a stage, documents done, and how many there are (None: not known).
+
+    Returns
+    -------
+    ExtractedEvents
+
+    Raises
+    ------
+    InputError
+        If documents, models or settings are bad, or the store was made with other settings. It names a bad
+        document and its line; what was done before is kept.
+    CalibrantError
+        If workers were lost again and again, or all of them, or the scheduler (code ``worker``). What was
+        done before is kept.
+    MissingExtraError
+        If spaCy or Dask is needed and not installed.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 6.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.data import dated_documents
+    >>> from calibrant.structures import read_documents, save_model
+    >>> from calibrant.structures.models import CoreferenceModel
+    >>> model = CoreferenceModel(bits=10, least=1, epochs=5).fit(read_documents(dated_documents()))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     found = extract_events(dated_documents(), f"{folder}/store", coref=f"{folder}/small.model")
+    >>> found.documents, found.skipped
+    (14, 1)
+    """
+    began = time.monotonic()
+    settings = Extraction(
+        os.fspath(coref),
+        None if parser is None else os.fspath(parser),
+        None if lexicon is None else os.fspath(lexicon),
+        _rules(rules, verbs),
+        sample_count(samples),
+        number(seed),
+        with_text,
+        possessive_endings,
+        uuid4().hex,
+    )
+    total = check_dated(documents, progress=progress)
+    done = Done()
+    with ExitStack() as stack:
+        pool = stack.enter_context(workers_of(executor, workers))
+        there = same_paths(settings, "coref", "parser", "lexicon")
+        prepared = _prepared(there, pool)
+        opening = StoreWriter(store, prepared.settings, sources=store_sources(settings), part=part)
+        writer = stack.enter_context(opening)
+        fresh = done.fresh(iter_unread(documents), writer)
+        batches = batches_of(fresh, BATCH, size=_characters, full=CHARACTERS)
+        doing = partial(work, there, prepared.digest)
+        for found in stack.enter_context(closing(pool.map(doing, batches, _named))):
+            for document in found:
+                writer.write(document)
+                done.add(document)
+            if progress is not None:
+                progress("extracting", done.read, total)
+        writer.finish()
+        problem = "was damaged, changed or missing: its documents were done again"
+        notes = [f"{name} {problem}" for name in writer.put_aside]
+    notes += prepared.notes
+    return ExtractedEvents(
+        store=os.fspath(store),
+        documents=done.read,
+        kept=done.kept,
+        skipped=done.skipped,
+        matched=done.matched,
+        countries=len(done.countries),
+        samples=settings.samples,
+        seed=settings.seed,
+        rules=settings.rules.name,
+        verbs=settings.rules.verbs,
+        workers=workers if executor is None else None,
+        seconds=time.monotonic() - began,
+        notes=tuple(notes),
+    )
+
+
+class Done:
+    """How far a run has come."""
+
+    def __init__(self) -> None:
+        self.kept = self.skipped = self.matched = self.written = 0
+        self.countries: set[str] = set()
+
+    @property
+    def read(self) -> int:
+        """Documents that are in the store."""
+        return self.kept + self.written
+
+    def fresh(self, items: Iterator[Item], writer: StoreWriter) -> Iterator[Item]:
+        """Leave out what the store has."""
+        for item in items:
+            if item.id in writer:
+                self.kept += 1
+            else:
+                yield item
+
+    def add(self, document: StoredDocument) -> None:
+        """Note a document that was written."""
+        self.written += 1
+        self.skipped += document.skipped
+        self.matched += bool(document.counts)
+        self.countries.update(count.country for count in document.counts)
+
+
+def _rules(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
+    one_of(name, tuple(RULES), "rules")
+    if verbs is None:
+        return RULES[name]
+    chosen = read_verbs(verbs) if isinstance(verbs, (str, os.PathLike)) else verbs
+    return RULES[name].with_verbs(chosen)
+
+
+def _prepared(settings: Extraction, pool: Workers) -> Prepared:
+    """Let all workers load their models; go on when the first has."""
+    with closing(pool.map(prepare, [settings] * pool.slots, lambda _: "the models")) as loading:
+        return next(loading)
+
+
+def _characters(item: Item) -> int:
+    return len(item.text)
+
+
+def _named(batch: Sequence[Item]) -> str:
+    return span([item.id for item in batch])

@@ -1,0 +1,67 @@
+"""Figures of events over time, as files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from calibrant.events.files.store import EventStore
+from calibrant.events.results.events import EventTable
+from calibrant.events.verbs.tables import event_table
+from calibrant.verbs.figures import figure_kind, save_figure
+
+
+def draw_events(
+    store: str | os.PathLike[str] | EventStore,
+    output: str | os.PathLike[str],
+    *,
+    columns: int = 3,
+    most: int = 20,
+    rates: bool = False,
+    width: float | None = None,
+    **table: Any,
+) -> EventTable:
+    """Draw the counts of countries over time: mean, interval, and the 1-best counts.
+
+    Parameters
+    ----------
+    store
+        Its folder, or opened.
+    output
+        A file whose name ends in ``.svg``, ``.pdf`` or ``.png``.
+    columns, most, rates
+        As in `calibrant.events.plots.event_series`.
+    width
+        As in `calibrant.verbs.save_figure`.
+    **table
+        As in `event_table`.
+
+    Returns
+    -------
+    EventTable
+        The numbers that are drawn.
+
+    Raises
+    ------
+    InputError
+        If the store is none or holds no events, an argument is bad, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.events.files.store import StoredCount, StoredDocument
+    >>> from calibrant.events.files.store_writing import StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     len(draw_events(f"{folder}/s", f"{folder}/countries.svg", by="year").counts)
+    1
+    """
+    figure_kind(output)
+    found = event_table(store, **table)
+    from calibrant.events.plots import event_series
+
+    save_figure(event_series(found, columns=columns, most=most, rates=rates), output, width=width)
+    return found

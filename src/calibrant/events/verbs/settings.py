@@ -1,0 +1,93 @@
+"""Digests of what decides the content of a store: models, lexicon, parser, rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant.events.lexicon import DEFAULT
+from calibrant.events.rules import Rules
+from calibrant.events.verbs.worker import Extraction, Extractor
+
+
+def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]:
+    """All that decides what is in a store, as JSON has it."""
+    # Only what differs from the first release: its stores can be gone on with.
+    endings = {} if settings.possessive_endings else {"possessive_endings": False}
+    return endings | {
+        "calibrant": __version__,
+        "coref": state_digest(extractor.model.to_state()),
+        "lexicon": path_digest(Path(DEFAULT if settings.lexicon is None else settings.lexicon)),
+        "parser": None if settings.parser is None else _parser_digest(settings.parser),
+        "rules": rules_settings(settings.rules),
+        "samples": settings.samples,
+        "seed": settings.seed,
+        "with_text": settings.with_text,
+    }
+
+
+def rules_settings(rules: Rules) -> dict[str, Any]:
+    """What rules do, whatever their name is and their verbs' order."""
+    found = asdict(rules) | {"verbs": sorted(rules.verbs), "name": None}
+    if rules.places:
+        del found["places"]  # the first release's rules had nothing else
+    return found
+
+
+def store_sources(settings: Extraction) -> dict[str, str]:
+    """What people call it."""
+    return {
+        "coref": settings.coref,
+        "lexicon": settings.lexicon or "default",
+        "parser": settings.parser or "",
+        "rules": settings.rules.name,
+    }
+
+
+def path_digest(path: Path) -> str:
+    """Of a file, or of all files in a folder and their names."""
+    digest = blake2b(digest_size=16)
+    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    for file in files:
+        name = os.fspath(file.relative_to(path)) if path.is_dir() else ""
+        digest.update(f"{name}\0{file.stat().st_size}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _parser_digest(parser: str) -> str:
+    if Path(parser).exists():
+        return path_digest(Path(parser))
+    from importlib.metadata import version
+
+    return f"{parser} {version(parser)}"
+
+
+def state_digest(state: Any) -> str:
+    """Of plain values and arrays."""
+    digest = blake2b(digest_size=16)
+    _add(digest, state)
+    return digest.hexdigest()
+
+
+def _add(digest: blake2b, value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            digest.update(f"{{{key}".encode())
+            _add(digest, value[key])
+    elif isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, (list, tuple)):
+        digest.update(f"[{len(value)}".encode())
+        for item in value:
+            _add(digest, item)
+    else:
+        digest.update(repr(value).encode())

@@ -1,0 +1,128 @@
+"""The documents of a store of events that are most uncertain, with the evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+
+import numpy as np
+
+from calibrant._checks import positive_integer
+from calibrant.events.files.dated import DatedText, iter_dated
+from calibrant.events.files.store import Counts, EventStore, StoredDocument, StoredEvidence
+from calibrant.events.results.events import EvidencePair, UncertainDocument, UncertainDocuments
+from calibrant.events.verbs.tables import country_codes
+from calibrant.exceptions import InputError
+
+Progress = Callable[[str, int, int | None], None]
+
+
+def uncertain_documents(
+    store: str | os.PathLike[str] | EventStore,
+    *,
+    countries: Sequence[str] | None = None,
+    most: int = 20,
+    documents: str | os.PathLike[str] | None = None,
+) -> UncertainDocuments:
+    """Find the documents whose probability is nearest one half, with the evidence.
+
+    Parameters
+    ----------
+    store
+        Its folder, or opened.
+    countries
+        Codes or names; None: all.
+    most
+        How many pairs of a document and a country.
+    documents
+        The file that the store was made from, for the words of the mentions; None: those that are stored.
+
+    Returns
+    -------
+    UncertainDocuments
+        The least certain first; among equals by date and id.
+
+    Raises
+    ------
+    InputError
+        If the store is none, or the documents cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from datetime import date
+    >>> from calibrant.events.files.store import StoredCount, StoredDocument
+    >>> from calibrant.events.files.store_writing import StoreWriter
+    >>> half = StoredDocument("d", date(1866, 5, 2), False, [StoredCount("ESP", 0.5, True, bytes([0b01]))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with StoreWriter(f"{folder}/s", {"samples": 2, "with_text": False}) as writer:
+    ...         writer.write(half)
+    ...     found = uncertain_documents(f"{folder}/s").documents
+    >>> [(row.id, row.date, row.country, row.probability) for row in found]
+    [('d', '1866-05-02', 'ESP', 0.5)]
+    """
+    positive_integer(most, "most")
+    opened = store if isinstance(store, EventStore) else EventStore(store)
+    counts = opened.counts()
+    rows = np.arange(len(counts.document))
+    if countries is not None:
+        wanted = [counts.rows_of(code) for code in country_codes(countries, counts)]
+        rows = np.sort(np.concatenate([np.zeros(0, np.int64), *wanted]))
+    nearest = rows[np.argsort(np.abs(counts.probability[rows] - 0.5), kind="stable")][:most]
+    names = {counts.names[counts.document[row]] for row in nearest}
+    texts = {} if documents is None else texts_of(documents, names)
+    found = {name: opened.document(name) for name in names}
+    return UncertainDocuments(
+        store=os.fspath(opened.path),
+        problems=opened.problems,
+        documents=tuple(_uncertain(counts, int(row), found, texts) for row in nearest),
+    )
+
+
+def texts_of(
+    documents: str | os.PathLike[str], names: Collection[str], *, progress: Progress | None = None
+) -> dict[str, DatedText]:
+    """The documents of a file that a store names.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has none of them.
+    """
+    found = {each.id: each for each in iter_dated(documents, progress=progress) if each.id in names}
+    if names and not found:
+        hint = "name the file that the store was made from"
+        raise InputError("the store has none of its documents", hint, file=os.fspath(documents))
+    return found
+
+
+def _uncertain(
+    counts: Counts, row: int, found: dict[str, StoredDocument | None], texts: dict[str, DatedText]
+) -> UncertainDocument:
+    name, country = counts.names[counts.document[row]], counts.countries[counts.country[row]]
+    document = found[name]
+    evidence = () if document is None else document.evidence
+    given = texts.get(name, document)
+    text = None if given is None else given.text
+    return UncertainDocument(
+        id=name,
+        date=str(counts.day[row]),
+        country=country,
+        probability=float(counts.probability[row]),
+        best=bool(counts.best[row]),
+        evidence=tuple(_pair(each, text) for each in evidence if each.country == country),
+    )
+
+
+def _pair(each: StoredEvidence, text: str | None) -> EvidencePair:
+    def words(start: int, end: int) -> str | None:
+        return None if text is None else " ".join(text[start:end].split())
+
+    return EvidencePair(
+        probability=each.probability,
+        verb=each.verb,
+        mention_sentence=each.mention_sentence,
+        agent_sentence=each.agent_sentence,
+        mention=words(each.mention_from, each.mention_to),
+        agent=words(each.agent_from, each.agent_to),
+    )

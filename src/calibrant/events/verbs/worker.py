@@ -1,0 +1,164 @@
+"""What one process does with dated documents: skip, parse, find entities, count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from calibrant.events.extraction import DocumentEvents, extract
+from calibrant.events.files.dated import DatedText, joined
+from calibrant.events.files.lexicons import read_lexicon
+from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.lexicon import Lexicon, default_lexicon
+from calibrant.events.rules import Rules, may_count
+from calibrant.exceptions import InputError
+from calibrant.structures.documents import Document
+from calibrant.structures.models.coreference import CoreferenceModel
+from calibrant.structures.posterior import AntecedentPosterior
+from calibrant.structures.verbs.coreference_source import open_model
+
+Places = list[list[tuple[int, int]]]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How documents are read; small, so that it travels to processes.
+
+    Attributes
+    ----------
+    coref
+        Path or name of a coreference model.
+    parser
+        Path or name of a spaCy pipeline; None: the documents have trees.
+    lexicon
+        Path; None: the one that ships.
+    rules, samples, seed, with_text, possessive_endings
+        As in `calibrant.events.extract_events`.
+    run
+        What tells runs apart: each loads its models anew, since a file may have changed.
+    skip
+        Whether documents that cannot count are skipped before parsing; it changes nothing but the time.
+    """
+
+    coref: str
+    parser: str | None
+    lexicon: str | None
+    rules: Rules
+    samples: int
+    seed: int
+    with_text: bool
+    possessive_endings: bool = True
+    run: str = ""
+    skip: bool = True
+
+
+class Extractor:
+    """An extraction with its models loaded."""
+
+    def __init__(self, settings: Extraction) -> None:
+        self.settings = settings
+        self.lexicon: Lexicon = (
+            default_lexicon() if settings.lexicon is None else read_lexicon(settings.lexicon)
+        )
+        self.model: CoreferenceModel = open_model(settings.coref)[0]
+        self._parser = None
+        if settings.parser is not None:
+            from calibrant.structures.models.raw_text import TextParser
+
+            self._parser = TextParser(settings.parser)
+        # Threads that share a parser take turns: it is made for one.
+        self._alone = nullcontext() if self._parser is None else Lock()
+        self._trigger = re.compile("|".join(map(re.escape, settings.rules.triggers)))
+
+    def stored(self, item: DatedText) -> StoredDocument:
+        """Return what the store keeps of a document; errors name the file and the line of the document."""
+        try:
+            return self._stored(item)
+        except InputError as error:
+            if error.file is None:
+                error.file, error.line = item.file, item.line
+            raise
+
+    def _stored(self, item: DatedText) -> StoredDocument:
+        with self._alone:
+            skipped = self.settings.skip and not self._may_count(item)
+        if skipped:
+            return StoredDocument(item.id, item.date, skipped=True)
+        with self._alone:
+            document, places = self._parsed(item)
+        settings = self.settings
+        found = extract(
+            document,
+            self._posterior,
+            self.lexicon,
+            settings.rules,
+            samples=settings.samples,
+            seed=settings.seed,
+            possessive_endings=settings.possessive_endings,
+        )
+        if found is None:
+            return StoredDocument(item.id, item.date)
+        title, text = (item.title, item.text) if settings.with_text else (None, None)
+        return StoredDocument(
+            item.id, item.date, False, _counts(found), _evidence(found, places), title, text
+        )
+
+    def _posterior(self, document: Document) -> AntecedentPosterior:
+        return self.model.posterior([document])
+
+    def _may_count(self, item: DatedText) -> bool:
+        if self._trigger.search(item.text.lower()) is None:
+            return False
+        if item.document is not None:
+            words: Iterable[Sequence[str]] = item.document.sentences
+        elif self._parser is not None:
+            words = self._parser.words(item.text)
+        else:
+            raise _no_parser(item)
+        return may_count(words, self.lexicon, self.settings.rules)
+
+    def _parsed(self, item: DatedText) -> tuple[Document, Places]:
+        if item.document is None:
+            if self._parser is None:
+                raise _no_parser(item)
+            return self._parser.parse(item.id, item.text, item.date)
+        document = item.document
+        if document.trees is None:
+            if self._parser is None:
+                message = f"document {item.id!r} has no trees"
+                raise InputError(message, "name a pipeline that parses it (--parser)", code="missing-value")
+            from calibrant.structures.models.parsing import parse
+
+            document = next(parse([document], self._parser.nlp))
+        return document, joined(document.sentences)[1]
+
+
+def _no_parser(item: DatedText) -> InputError:
+    message = f"document {item.id!r} is raw text, and there is no parser"
+    return InputError(message, "name a spaCy pipeline (--parser)", code="parameter")
+
+
+def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:
+    packed = np.packbits(found.bits, axis=0, bitorder="little")
+    shares = found.bits.mean(axis=0)
+    return tuple(
+        StoredCount(country, float(shares[place]), bool(found.best[place]), packed[:, place].tobytes())
+        for place, country in enumerate(found.countries)
+    )
+
+
+def _evidence(found: DocumentEvents, places: Places) -> tuple[StoredEvidence, ...]:
+    mentions = found.document.mentions or ()
+    rows = []
+    for each in found.evidence:
+        where = []
+        for mention in (mentions[each.mention], mentions[each.agent]):
+            words = places[mention.sentence]
+            where += [mention.sentence, words[mention.start][0], words[mention.end - 1][1]]
+        rows.append(StoredEvidence(each.country, each.verb, each.probability, *where))
+    return tuple(rows)

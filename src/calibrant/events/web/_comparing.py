@@ -1,0 +1,120 @@
+"""Two countries in the documents that they share, and in those that they do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.estimation.counts import compare_counts, joint_probabilities
+from calibrant.estimation.results.propagation import Exceedance
+from calibrant.events.files.store import Counts
+from calibrant.events.verbs.tables import Calendar
+from calibrant.records import Record, name, number, part
+
+Rows = NDArray[np.int64]
+
+LEVEL = 0.95  # of all intervals
+
+
+class PeriodComparison(Record, frozen=True, kw_only=True):
+    """Documents of two countries in one period."""
+
+    period: Annotated[str, name("Period", "Name of the period.")]
+    first_best: Annotated[
+        int,
+        number(
+            "1-best of the first",
+            "Documents that count for the first country in the 1-best structure.",
+            group="1-best",
+            headline=True,
+        ),
+    ]
+    second_best: Annotated[
+        int,
+        number("1-best of the second", "The same for the second country.", group="1-best", headline=True),
+    ]
+    counts: Annotated[
+        Exceedance,
+        part("Counts", "Comparison of the two numbers of documents, from samples that documents share."),
+    ]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Two countries in the documents that may count for one of them.
+
+    Attributes
+    ----------
+    counts
+        Of the store.
+    names
+        Codes of the two.
+    rows
+        Of ``counts``, for each of the two.
+    documents
+        (D,) places of the documents in ``counts.names``.
+    only_first, only_second
+        (D,) shares of the samples in which a document counts for one and not for the other.
+    """
+
+    counts: Counts
+    names: tuple[str, str]
+    rows: tuple[Rows, Rows]
+    documents: Rows
+    only_first: NDArray[np.float64]
+    only_second: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, counts: Counts, first: str, second: str) -> Joint:
+        """Of two countries of a store."""
+        rows = counts.rows_of(first), counts.rows_of(second)
+        documents = np.union1d(*(counts.document[each] for each in rows))
+        bits = [np.zeros((counts.sample_count, len(documents)), np.bool_) for _ in rows]
+        for each, found in zip(rows, bits, strict=True):
+            found[:, np.searchsorted(documents, counts.document[each])] = counts.bits(each)
+        _, only_first, only_second, _ = joint_probabilities(*bits)
+        return cls(counts, (first, second), rows, documents, only_first, only_second)
+
+    @property
+    def both(self) -> int:
+        """Documents that may count for both."""
+        return len(self.rows[0]) + len(self.rows[1]) - len(self.documents)
+
+    @cached_property
+    def together(self) -> PeriodComparison:
+        """All periods as one."""
+        best = [int(self.counts.best[rows].sum()) for rows in self.rows]
+        return PeriodComparison(
+            period="all periods",
+            first_best=best[0],
+            second_best=best[1],
+            counts=self._compared(slice(None)),
+        )
+
+    def periods(self, calendar: Calendar) -> tuple[PeriodComparison, ...]:
+        """Periods in which a document may count for one of the two."""
+        names = calendar.periods
+        best = [
+            np.bincount(calendar.place[rows], self.counts.best[rows], len(names)).astype(int)
+            for rows in self.rows
+        ]
+        place = np.zeros(len(self.counts.names), np.int64)
+        place[self.counts.document] = calendar.place
+        place = place[self.documents]  # in order: documents are sorted by day
+        starts = np.searchsorted(place, np.arange(len(names) + 1))
+        return tuple(
+            PeriodComparison(
+                period=names[at],
+                first_best=int(best[0][at]),
+                second_best=int(best[1][at]),
+                counts=self._compared(slice(int(starts[at]), int(starts[at + 1]))),
+            )
+            for at in np.unique(place)
+        )
+
+    def _compared(self, part: slice) -> Exceedance:
+        return compare_counts(self.only_first[part], self.only_second[part], names=self.names, level=LEVEL)

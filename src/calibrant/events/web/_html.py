@@ -1,0 +1,105 @@
+"""Pages as HTML: templates with autoescape on, one style sheet, no script."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment
+
+from calibrant import __version__
+from calibrant.events.web._charts import chance_chart, series_chart
+from calibrant.events.web._countries import by_name, name_of
+from calibrant.events.web._store_in_memory import Series
+from calibrant.events.web.pages import PAGES, Page, ProblemPage
+from calibrant.events.web.pages.documents import LISTED
+from calibrant.metrics.periods import PERIODS
+from calibrant.pages.html import templates_of
+from calibrant.records import words
+
+
+def render(page: Page | ProblemPage) -> str:
+    """Return a page as one HTML document."""
+    template = _environment().get_template(page.template)
+    return template.render(page=page, about=getattr(page, "about", None))
+
+
+def warm(first: Page) -> None:
+    """Read all templates and make a page, so that nobody waits for that."""
+    for name in (*(page.template for page in PAGES.values()), ProblemPage.template):
+        _environment().get_template(name)
+    render(first)
+
+
+@cache
+def style() -> str:
+    """The style sheet: that of the report, and what the explorer adds."""
+    report = files("calibrant.pages").joinpath("templates/style.css").read_text(encoding="utf-8")
+    return report + files("calibrant.events.web").joinpath("templates/explore.css").read_text(
+        encoding="utf-8"
+    )
+
+
+def link(path: str, **values: Any) -> str:
+    """A relative address with its query; values that are None or False are left out."""
+    query = {
+        name: 1 if value is True else value for name, value in values.items() if value not in (None, False)
+    }
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def quantity(value: float | None) -> str:
+    """A count: whole, or with one decimal.
+
+    Examples
+    --------
+    >>> quantity(12.0), quantity(12.34), quantity(None)
+    ('12', '12.3', '–')
+    """
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def share(value: float | None) -> str:
+    """A probability or rate as a percentage that is neither 0 nor 100 unless it is so.
+
+    Examples
+    --------
+    >>> share(0.5), share(0.0), share(0.9996), share(1e-6), share(0.00213)
+    ('50 %', '0 %', '> 99.9 %', '< 0.001 %', '0.21 %')
+    """
+    if value is None:
+        return "–"
+    if value in (0, 1):
+        return f"{100 * value:.0f} %"
+    if value > 0.999:
+        return "> 99.9 %"
+    if value < 1e-5:
+        return "< 0.001 %"
+    digits = 3 if value < 1e-3 else 2 if value < 0.01 else 1 if value < 0.1 else 0
+    return f"{100 * value:.{1 if value > 0.99 else digits}f} %"
+
+
+def _chart(series: Series, rates: bool, *, with_cells: bool = False) -> Any:
+    return series_chart([series], rates=rates, with_best=True, with_cells=with_cells)
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates_of("calibrant.events.web")
+    environment.filters.update(
+        quantity=quantity, share=share, count=words.count, called=name_of, by_name=by_name
+    )
+    environment.globals.update(
+        chart=_chart,
+        charts=series_chart,
+        chances=chance_chart,
+        link=link,
+        cuts=tuple(reversed(PERIODS)),
+        page_size=LISTED,
+        version=__version__,
+    )
+    return environment

@@ -1,0 +1,93 @@
+"""Documents read through DuckDB from the parts of a store, one at a time."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.events.files.store import StoredDocument, StoredEvidence
+from calibrant.exceptions import FormatError, MissingExtraError
+
+if TYPE_CHECKING:
+    import duckdb
+
+LISTING = "SELECT id, title, filename FROM read_parquet(?, filename = true) WHERE len(counts) > 0"
+DOCUMENT = "SELECT date, evidence, title, text FROM read_parquet(?) WHERE id = ?"
+
+
+class PartReader:
+    """Finds and reads documents that count.
+
+    Parts that cannot be read are left out; `EventStore.problems` names them.
+
+    Parameters
+    ----------
+    parts
+        Files of the store, as `EventStore.parts` gives them.
+
+    Attributes
+    ----------
+    titles : dict
+        Of the documents that have one.
+
+    Raises
+    ------
+    MissingExtraError
+        If DuckDB is not installed.
+    """
+
+    def __init__(self, parts: Iterable[Path]) -> None:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise MissingExtraError("the explorer needs DuckDB", "pip install 'calibrant[web]'") from error
+        self._failure = duckdb.Error
+        settings: dict[str, str | bool | int | float | list[str]] = {
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        self._connection = duckdb.connect(":memory:", config=settings)
+        self.titles: dict[str, str] = {}
+        self._place: dict[str, str] = {}
+        for name, title, file in self._listing([os.fspath(file) for file in parts]):
+            self._place[name] = file
+            if title:
+                self.titles[name] = title
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        return self._connection.cursor()  # a connection is of one thread at a time
+
+    def _listing(self, files: list[str]) -> list[tuple[str, str | None, str]]:
+        if not files:
+            return []
+        try:
+            return self._cursor().execute(LISTING, [[glob.escape(file) for file in files]]).fetchall()
+        except self._failure:
+            if len(files) == 1:
+                return []
+            half = len(files) // 2
+            return self._listing(files[:half]) + self._listing(files[half:])
+
+    def document(self, name: str) -> StoredDocument | None:
+        """Its day, evidence, title and text; None if there is no such document."""
+        file = self._place.get(name)
+        if file is None:
+            return None
+        try:
+            found = self._cursor().execute(DOCUMENT, [glob.escape(file), name]).fetchone()
+            return None if found is None else _record(name, found)
+        except (self._failure, TypeError) as error:
+            message = "the part is not there any more, or damaged"
+            hint = "run `calibrant events run` again, then start the explorer again"
+            raise FormatError(message, hint, code="file-truncated", file=file) from error
+
+
+def _record(name: str, values: tuple[Any, ...]) -> StoredDocument:
+    day, evidence, title, text = values
+    pairs = tuple(StoredEvidence(**pair) for pair in evidence)
+    if any(None in pair for pair in pairs):
+        raise TypeError("an empty field")
+    return StoredDocument(name, day, evidence=pairs, title=title, text=text)

@@ -1,0 +1,207 @@
+"""A store of events in memory: its counts, and what is computed of them once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.events.files.store import EventStore, StoredDocument
+from calibrant.events.results.events import EventCount
+from calibrant.events.verbs.tables import Calendar, Counting, country_codes, labelled_recalibrator
+from calibrant.events.verbs.uncertain import texts_of
+from calibrant.events.web._comparing import LEVEL, Joint, PeriodComparison
+from calibrant.events.web._countries import name_of
+from calibrant.events.web._part_reader import PartReader
+from calibrant.exceptions import InputError
+from calibrant.metrics.periods import By
+from calibrant.records.formats import as_rows
+from calibrant.records.record import columns_of
+
+Progress = Callable[[str, int, int | None], None]
+Rows = NDArray[np.int64]
+
+MOST_PERIODS = 60  # of the charts that are shown first
+REMEMBERED = 400
+
+
+@dataclass(frozen=True)
+class About:
+    """What every page says of its store.
+
+    Attributes
+    ----------
+    store
+        The folder's name.
+    documents
+        Documents seen, those among them that were skipped since they cannot count.
+    matched
+        Documents that count for some country in some sample or in the 1-best structure.
+    first, last
+        Days of the first and last document; None in an empty store.
+    samples
+        A document.
+    level
+        Of all intervals.
+    recalibrated
+        Whether rows have a total interval.
+    finished
+        Whether the run that fills the store came to its end.
+    problems
+        Parts that cannot be read; their documents are on no page.
+    """
+
+    store: str
+    documents: int
+    matched: int
+    first: str | None
+    last: str | None
+    samples: int
+    level: float
+    recalibrated: bool
+    finished: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A country's counts, period by period.
+
+    Attributes
+    ----------
+    country, name
+        Its code, and what people call it.
+    matched, mean, best
+        Of all periods together.
+    rows
+        One a period, empty ones included.
+    """
+
+    country: str
+    name: str
+    matched: int
+    mean: float
+    best: int
+    rows: tuple[EventCount, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a period."""
+        return as_rows(*columns_of(self.rows)) if self.rows else []
+
+
+class StoreInMemory:
+    """What pages are made of; its arguments are those of `calibrant.events.web.Explorer`.
+
+    Attributes
+    ----------
+    counts : Counts
+        A row a document and country.
+    countries : tuple of str
+        Codes, by falling mean.
+    series, joint, comparison : callable
+        A country's `Series` by (country, by), two countries' `Joint`, and their periods by (first, second,
+        by); each is computed once.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str],
+        *,
+        documents: str | os.PathLike[str] | None = None,
+        dev: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._store = EventStore(store)
+        self._mended = None if dev is None else labelled_recalibrator(dev, 0, self._store.sample_count)
+        if progress is not None:
+            progress("reading the store", 0, None)
+        self.counts = self._store.counts()
+        self._parts = PartReader(self._store.parts)
+        self._texts = (
+            {} if documents is None else texts_of(documents, set(self.counts.names), progress=progress)
+        )
+        self._calendars: dict[By, Calendar] = {}
+        self.series = lru_cache(REMEMBERED)(self._count)
+        self.joint = lru_cache(REMEMBERED)(self._join)
+        self.comparison = lru_cache(REMEMBERED)(self._compare)
+        self.countries = country_codes(None, self.counts)
+
+    @cached_property
+    def about(self) -> About:
+        """What every page says of the store."""
+        days, documents = self._store.seen()
+        return About(
+            store=self._store.path.resolve().name,
+            documents=int(documents.sum()),
+            matched=len(self.counts.names),
+            first=str(days[0]) if len(days) else None,
+            last=str(days[-1]) if len(days) else None,
+            samples=self._store.sample_count,
+            level=LEVEL,
+            recalibrated=self._mended is not None,
+            finished=self._store.manifest.finished,
+            problems=self._store.problems,
+        )
+
+    @cached_property
+    def default_by(self) -> By:
+        """The finest cut of time that a chart shows well."""
+        fitting = [by for by, periods in self._cuts.items() if periods <= MOST_PERIODS]
+        return fitting[0] if fitting else "year"
+
+    @cached_property
+    def _cuts(self) -> dict[By, int]:
+        """How many periods each makes, if not too many: a wrong date can span thousands of years."""
+        found: dict[By, int] = {}
+        for by in get_args(By):
+            with suppress(InputError):
+                found[by] = len(self.calendar(by).periods)
+        return found
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, Rows]:
+        """Rows of the counts of each document."""
+        counts = self.counts
+        starts = np.searchsorted(counts.document, np.arange(len(counts.names) + 1))
+        return {name: np.arange(starts[place], starts[place + 1]) for place, name in enumerate(counts.names)}
+
+    def calendar(self, by: By) -> Calendar:
+        """The periods, and those of the documents."""
+        if by not in self._calendars:
+            self._calendars[by] = Calendar.of(self._store, by)
+        return self._calendars[by]
+
+    def title(self, name: str) -> str | None:
+        """What a document is called, if that is known."""
+        given = self._texts.get(name)
+        return (given.title if given is not None else self._parts.titles.get(name)) or None
+
+    def document_of(self, name: str) -> StoredDocument:
+        """A document that counts: its evidence, and the title and text that are shown."""
+        day = self.counts.day[self.rows_by_name[name][0]].item()
+        found = self._parts.document(name) or StoredDocument(name, day)
+        given = self._texts.get(name)
+        return found if given is None else replace(found, title=given.title or None, text=given.text)
+
+    def _count(self, country: str, by: By) -> Series:
+        rows = tuple(Counting(self.calendar(by), "poisson-binomial", LEVEL, self._mended).rows(country))
+        return Series(
+            country=country,
+            name=name_of(country),
+            matched=sum(row.matched for row in rows),
+            mean=float(sum(row.count.estimate or 0.0 for row in rows)),
+            best=sum(row.best for row in rows),
+            rows=rows,
+        )
+
+    def _join(self, first: str, second: str) -> Joint:
+        return Joint.of(self.counts, first, second)
+
+    def _compare(self, first: str, second: str, by: By) -> tuple[PeriodComparison, ...]:
+        return self.joint(first, second).periods(self.calendar(by))

@@ -1,0 +1,55 @@
+"""Small multiples of the countries with the most documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from calibrant.events.web._store_in_memory import Series, StoreInMemory
+from calibrant.events.web.pages._page import Address, Page
+from calibrant.metrics.periods import By
+
+TOP = 20
+
+
+@dataclass(frozen=True)
+class OverviewPage(Page):
+    """Small multiples of the countries with the most documents.
+
+    Attributes
+    ----------
+    about
+        The store.
+    by
+        ``week``, ``month``, ``quarter`` or ``year``.
+    rates
+        Whether the charts show rates; the rows have both.
+    countries
+        All codes of the store, by falling mean.
+    series
+        Of the first of them.
+    """
+
+    path: ClassVar[str] = "/"
+    template: ClassVar[str] = "overview.html"
+
+    by: str
+    rates: bool
+    countries: tuple[str, ...]
+    series: tuple[Series, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a country and period."""
+        return [row for series in self.series for row in series.to_rows()]
+
+    @classmethod
+    def at(cls, store: StoreInMemory, address: Address) -> Self:
+        """Make the page that an address asks for."""
+        return cls.of(store, by=address.by, rates=address.rates)
+
+    @classmethod
+    def of(cls, store: StoreInMemory, *, by: By | None, rates: bool) -> Self:
+        """Make the page of a store."""
+        by = by or store.default_by
+        shown = tuple(store.series(country, by) for country in store.countries[:TOP])
+        return cls(store.about, by, rates, store.countries, shown)

@@ -1,0 +1,130 @@
+"""What takes columns of numbers and of codes of names, and writes them in one format, batch by batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.io.tables import THRESHOLD_KEY, THRESHOLD_LINE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NAME = "name"  # the type of a column of codes, whose names come with each batch
+
+Columns = Mapping[str, str]  # a type of Arrow, or NAME, by column
+Values = Mapping[str, NDArray[Any]]
+Names = Mapping[str, Sequence[str]]
+
+
+class Sink(Protocol):
+    """Writes rows."""
+
+    def write(self, values: Values, names: Names) -> None:
+        """Write rows; a column of names has codes here, and the names apart."""
+
+    def close(self) -> None:
+        """Write what stands at the end."""
+
+
+class ArrowSink:
+    """Arrow IPC, in the form of a stream: its dictionaries may grow."""
+
+    def __init__(self, file: IO[bytes], columns: Columns, threshold: float) -> None:
+        import pyarrow as pa
+
+        types = {
+            name: pa.dictionary(pa.int32(), pa.string()) if kind == NAME else pa.type_for_alias(kind)
+            for name, kind in columns.items()
+        }
+        metadata = {THRESHOLD_KEY: repr(threshold)} if threshold > 0 else None
+        self._schema = pa.schema(types, metadata=metadata)
+        self._writer = self._open(file)
+
+    def _open(self, file: IO[bytes]) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.new_stream(file, self._schema)
+
+    def write(self, values: Values, names: Names) -> None:
+        """Write rows."""
+        import pyarrow as pa
+
+        arrays = [
+            pa.DictionaryArray.from_arrays(values[name], pa.array(names[name], pa.string()))
+            if name in names
+            else pa.array(values[name])
+            for name in self._schema.names
+        ]
+        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+
+    def close(self) -> None:
+        """Write what stands at the end."""
+        self._writer.close()
+
+
+class ParquetSink(ArrowSink):
+    """Parquet, a row group at a time."""
+
+    def _open(self, file: IO[bytes]) -> Any:
+        from pyarrow import parquet
+
+        # Scores hardly repeat: a dictionary of them would be built for nothing.
+        repeated = [name for name in self._schema.names if name != "score"]
+        return parquet.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=repeated)
+
+
+class TextSink:
+    """Comma- or tab-separated text, or JSON lines."""
+
+    def __init__(self, file: IO[bytes], columns: Columns, threshold: float, *, kind: str = "csv") -> None:
+        self._file = file
+        quoted: dict[str, Callable[[str], str]] = {"csv": _csv_field, "jsonl": json.dumps}
+        self._quoted = quoted.get(kind, str)
+        self._columns = list(columns)
+        between = "\t" if kind == "tsv" else ","
+        self._before = ["", *[between] * (len(columns) - 1)]
+        self._end = "\n"
+        if kind == "jsonl":
+            self._before = [
+                f"{',' if place else '{'}{json.dumps(name)}:" for place, name in enumerate(columns)
+            ]
+            self._end = "}\n"
+            return
+        if threshold > 0:
+            file.write(f"{THRESHOLD_LINE}{threshold!r}\n".encode())
+        file.write(f"{between.join(columns)}\n".encode())
+
+    def _texts(self, names: Sequence[str]) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.array([self._quoted(name) for name in names], pa.string())
+
+    def write(self, values: Values, names: Names) -> None:
+        """Write rows."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        texts = {name: self._texts(each) for name, each in names.items()}
+        parts: list[Any] = []
+        for before, name in zip(self._before, self._columns, strict=True):
+            column = pa.array(values[name])
+            parts += [before, texts[name].take(column) if name in texts else column.cast(pa.string())]
+        lines = compute.binary_join_element_wise(*parts, self._end, "")
+        # The texts of an array lie one after another in one buffer: that is the text of all lines.
+        ends = np.frombuffer(lines.buffers()[1], np.int32)
+        self._file.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
+
+    def close(self) -> None:
+        """Nothing stands at the end."""
+
+
+def _csv_field(name: str) -> str:
+    if any(mark in name for mark in ',"\n\r') or name != name.strip():
+        doubled = name.replace('"', '""')
+        return f'"{doubled}"'
+    return name

@@ -1,0 +1,224 @@
+"""The formats of tables by the endings of their names: a new one gets a row here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io._batch_sinks import BatchSink, JsonBatches, TextBatches, arrow_batches, parquet_batches
+from calibrant.io.origin import Origin, reading, truncated
+from calibrant.io.sinks import ArrowSink, Columns, ParquetSink, Sink, TextSink
+from calibrant.io.tables import ArrowTable, CsvTable, JsonTable, ParquetTable, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of tables.
+
+    Attributes
+    ----------
+    title
+        In messages.
+    reader
+        Makes a `Table` of a file; None for what is no table of named columns.
+    sink
+        Makes what writes scores with the codes of names, for a file, its columns and a threshold; None where
+        the format is not written, and so below.
+    batches
+        Makes what writes record batches of any columns, for a file and a schema.
+    starts, ends
+        What the bytes of a file begin with (one of them) and end with, if that is fixed.
+    text
+        Whether it is text, which may be packed by gzip.
+    notes
+        Whether it can say that scores below a threshold were left out.
+    """
+
+    title: str
+    reader: Callable[[Origin], Table] | None
+    sink: Callable[[IO[bytes], Columns, float], Sink] | None = None
+    batches: Callable[[IO[bytes], pa.Schema], BatchSink] | None = None
+    starts: tuple[bytes, ...] = ()
+    ends: bytes = b""
+    text: bool = False
+    notes: bool = True
+
+    def table(self, origin: Origin) -> Table:
+        """Open a table of this format."""
+        assert self.reader is not None
+        with reading(origin.name):
+            return self.reader(origin)
+
+
+FORMATS = {
+    "parquet": TableFormat(
+        "Parquet", ParquetTable, ParquetSink, parquet_batches, starts=(b"PAR1",), ends=b"PAR1"
+    ),
+    "csv": TableFormat("plain text", CsvTable, TextSink, TextBatches, text=True),
+    "tsv": TableFormat(
+        "plain text", CsvTable, partial(TextSink, kind="tsv"), partial(TextBatches, tabbed=True), text=True
+    ),
+    "jsonl": TableFormat(
+        "JSON lines", JsonTable, partial(TextSink, kind="jsonl"), JsonBatches, text=True, notes=False
+    ),
+    "arrow": TableFormat(
+        "Arrow IPC", ArrowTable, ArrowSink, arrow_batches, starts=(b"ARROW1", b"\xff\xff\xff\xff")
+    ),
+    "npz": TableFormat("an .npz archive", None, starts=(b"PK\x03\x04", b"PK\x05\x06")),
+}
+OTHERS = {"gzip": "gzip", "text": "plain text", "other": "something else"}
+TEXT = tuple(name for name, form in FORMATS.items() if form.text)
+WRITTEN = sorted((name for name, form in FORMATS.items() if form.sink), key=lambda name: name in TEXT)
+
+
+def title_of(found: str) -> str:
+    """What messages call that which `looks_like` found."""
+    return FORMATS[found].title if found in FORMATS else OTHERS[found]
+
+
+def open_table(
+    source: str | os.PathLike[str],
+    *,
+    refusal: str = "an .npz archive is no table of names",
+    hint: str = "write CSV, TSV, JSON lines or Parquet",
+) -> Table:
+    """Open a file as a table with named columns; what is none is refused in the words given."""
+    origin = locate(source)
+    form = FORMATS[origin.format]
+    if form.reader is None:
+        raise InputError(refusal, hint, code="file-kind", file=origin.name)
+    return form.table(origin)
+
+
+def written_format(name: str, *, stdout: bool = True) -> str:
+    """The format that the name of an output asks for; CSV for standard output.
+
+    Raises
+    ------
+    InputError
+        If there is none of this ending.
+    """
+    if name == STDOUT and stdout:
+        return "csv"
+    kind, packed = _ending(name)
+    if kind in (TEXT if packed else WRITTEN):
+        return kind
+    hint = f"end it in {', '.join(f'.{each}' for each in WRITTEN)}; .gz goes with text"
+    raise InputError("the name says no kind of table that can be written", hint, code="file-kind", file=name)
+
+
+def _ending(name: str) -> tuple[str, bool]:
+    """The ending of a file's name without that of gzip, and whether it has this one."""
+    suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes]
+    packed = suffixes[-1:] == ["gz"]
+    return ((suffixes[-2:-1] if packed else suffixes[-1:]) or [""])[0], packed
+
+
+def locate(path: str | os.PathLike[str]) -> Origin:
+    """Find the format of ``path`` by its ending, and check that the content agrees.
+
+    ``-`` is standard input, whose format is taken from its content.
+
+    Raises
+    ------
+    InputError
+        The file is not there, empty, or of an unknown kind.
+    FormatError
+        The content is not what the ending says.
+    """
+    name = os.fspath(path)
+    if name == "-":
+        data = sys.stdin.buffer.read()
+        if not data:
+            raise InputError(
+                "there is nothing to read", "write rows into the pipe", code="empty", file="stdin"
+            )
+        return _stdin(data)
+    file = Path(name)
+    if file.is_dir():
+        raise InputError("this is a folder", "name a file", code="file-missing", file=name)
+    kind, packed = _ending(name)
+    if file.exists() and kind not in (TEXT if packed else FORMATS):
+        known = (
+            ", ".join(f".{each}" for each in FORMATS)
+            + "; gz for "
+            + ", ".join(f".{each}.gz" for each in TEXT)
+        )
+        raise InputError(
+            "unknown kind of file", f"name it by its content: {known}", code="file-kind", file=name
+        )
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(512)
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - 8))
+            tail = stream.read()
+    except OSError as error:
+        reason = (
+            "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
+        )
+        raise InputError(reason, "check the path", code="file-missing", file=name) from error
+    if not head.strip() and size == len(head):
+        raise InputError("the file is empty", "write it again", code="empty", file=name)
+    _agree(name, kind, packed, head, tail)
+    return Origin(name, file, None, kind, packed)
+
+
+def looks_like(head: bytes) -> str:
+    """Name what the first bytes of a file look like: a format, or a key of `OTHERS`."""
+    for name, form in FORMATS.items():
+        if form.starts and head.startswith(form.starts):
+            return name
+    if head.startswith(b"\x1f\x8b"):
+        return "gzip"
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return "jsonl"
+    return "other" if b"\x00" in text else "text"
+
+
+def _stdin(data: bytes) -> Origin:
+    kind = looks_like(data[:512])
+    packed = kind == "gzip"
+    head = data[:512]
+    if packed:
+        import zlib
+
+        head = zlib.decompressobj(31).decompress(data[:65536], 512)
+        kind = looks_like(head)
+    if kind == "text":
+        first_line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+        kind = "tsv" if b"\t" in first_line else "csv"
+    if kind not in FORMATS:
+        raise FormatError(
+            "neither a table nor an archive", "pipe CSV, TSV, JSON lines or Parquet", file="stdin"
+        )
+    return Origin("stdin", None, data, kind, packed)
+
+
+def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None:
+    found = looks_like(head)
+    expected = "gzip" if packed else ("text" if kind in TEXT and kind != "jsonl" else kind)
+    if found == "jsonl" and expected == "text" and not head.lstrip().startswith((b'{"', b"{ ")):
+        found = "text"
+    if found != expected:
+        ending = f".{kind}.gz" if packed else f".{kind}"
+        raise FormatError(
+            f"the name says {ending} but the content is {title_of(found)}",
+            "rename it, or write it again",
+            code="file-mislabelled",
+            file=name,
+        )
+    if not tail.endswith(FORMATS[kind].ends):
+        raise truncated(name)

@@ -1,0 +1,386 @@
+"""Tables of every format behind one face: names of columns, then record batches of those asked for.
+
+`calibrant.io.table_formats` picks the reader. A column is read as a *kind*: ``number`` (float64 in text
+formats), ``label`` (whatever 0 / 1 or class names are written as) or ``name`` (classes, clusters, items).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from calibrant._checks import is_unicode, shown
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io.columns import Column
+from calibrant.io.origin import Origin, parquet_file, reading
+from calibrant.io.packed import LONGEST, long_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["number", "label", "name"]
+BLOCK = 4 << 20
+PEEK = 1000
+THRESHOLD_KEY = b"calibrant.threshold"
+RECALIBRATED_KEY = b"calibrant.recalibrated"
+THRESHOLD_LINE = "# calibrant threshold="
+# Python's float also takes 1_0 and the digits of other scripts, which the reader refuses.
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+
+
+class Table(Protocol):
+    """A table that can be read again and again, batch by batch."""
+
+    name: str
+    columns: tuple[str, ...]
+    metadata: Mapping[bytes, bytes]
+    rows: int | None
+    first_row: int
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+
+
+class ParquetTable:
+    """Parquet, read a few pages at a time."""
+
+    first_row = 1
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self.name = origin.name
+        file = parquet_file(origin.open())
+        self.schema = schema = file.schema_arrow
+        self.columns = tuple(schema.names)
+        self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
+        self.rows: int | None = file.metadata.num_rows
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+        with reading(self.name):
+            file = parquet_file(self._origin.open())
+            yield from file.iter_batches(batch_size=size, columns=list(columns), use_threads=True)
+
+
+class ArrowTable:
+    """Arrow IPC: the file form, or the stream form."""
+
+    first_row = 1
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self.name = origin.name
+        schema = self._open(None).schema
+        self.columns = tuple(schema.names)
+        self.metadata: Mapping[bytes, bytes] = schema.metadata or {}
+        self.rows: int | None = None
+
+    def _open(self, wanted: list[str] | None) -> Any:
+        import pyarrow as pa
+
+        file = self._origin.open()
+        random_access = file.read(6) == b"ARROW1"
+        file.seek(0)
+        options = None
+        if wanted is not None:
+            options = pa.ipc.IpcReadOptions(included_fields=[self.columns.index(column) for column in wanted])
+        return (pa.ipc.open_file if random_access else pa.ipc.open_stream)(file, options=options)
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+        with reading(self.name):
+            reader = self._open(list(columns))
+            stored = (
+                (reader.get_batch(index) for index in range(reader.num_record_batches))
+                if hasattr(reader, "num_record_batches")
+                else reader
+            )
+            first = self.first_row
+            for whole in stored:
+                batch = whole.select(list(columns))
+                self._check(batch, first)
+                first += batch.num_rows
+                for start in range(0, batch.num_rows, size):
+                    yield batch.slice(start, size)
+
+    def _check(self, batch: pa.RecordBatch, first: int) -> None:
+        """Raise if lengths or codes of names, which come from the file as they are, are not possible."""
+        import pyarrow as pa
+
+        try:
+            batch.validate(full=True)
+        except pa.ArrowInvalid as error:
+            if "utf8" in str(error).lower():
+                for name in batch.schema.names:
+                    Column(batch.column(name), self.name, name, first)  # names the row
+            raise
+
+
+class CsvTable:
+    """Comma- or tab-separated text with a header; tab-separated text knows no quotes."""
+
+    first_row = 1
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self.name = origin.name
+        with origin.open() as stream:
+            first = stream.read(len(THRESHOLD_LINE) + 40).decode("utf-8", "replace").splitlines()[:1]
+        noted = bool(first) and first[0].startswith(THRESHOLD_LINE)
+        self._skip = int(noted)
+        self.metadata: Mapping[bytes, bytes] = (
+            {THRESHOLD_KEY: first[0].removeprefix(THRESHOLD_LINE).encode()} if noted else {}
+        )
+        with origin.open() as stream:
+            lines = stream.read(1 << 20).decode("utf-8-sig", "replace").splitlines()[self._skip :]
+        lines = list(dropwhile(lambda line: not line.strip(), lines))
+        if not lines:
+            message = "the file is empty: it has no line of column names"
+            raise InputError(message, "write it again", code="empty", file=self.name)
+        tabbed = origin.format == "tsv"
+        self._header_only = not any(line.strip() for line in lines[1:])
+        self.columns = tuple(lines[0].split("\t") if tabbed else next(csv.reader(lines)))
+        self.rows: int | None = None
+
+    def _open(self, columns: Mapping[str, Kind], *, strings: bool, threads: bool = True) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as reader
+
+        text = pa.string() if strings else pa.dictionary(pa.int32(), pa.string())
+        number = pa.string() if strings else pa.float64()
+        types = {column: number if kind == "number" else text for column, kind in columns.items()}
+        tabbed = self._origin.format == "tsv"
+        return reader.open_csv(
+            self._origin.open(),
+            read_options=reader.ReadOptions(use_threads=threads, block_size=BLOCK, skip_rows=self._skip),
+            parse_options=reader.ParseOptions(
+                delimiter="\t" if tabbed else ",",
+                quote_char=False if tabbed else '"',
+                newlines_in_values=not tabbed,
+            ),
+            convert_options=reader.ConvertOptions(
+                column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=True
+            ),
+        )
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+        import pyarrow as pa
+
+        if self._header_only:
+            return  # the reader takes a header without a line end for nothing at all
+        with reading(self.name):
+            try:
+                yield from self._open(columns, strings=False)
+            except pa.ArrowInvalid as error:
+                self._explain(columns)
+                raise error
+            if self._origin.format == "csv":
+                self._check_quotes()
+
+    def _check_quotes(self) -> None:
+        """Raise if a quote is never closed: the reader takes all that follows for one field."""
+        with self._origin.open() as stream:
+            quotes = sum(block.count(b'"') for block in iter(lambda: stream.read(BLOCK), b""))
+        if quotes % 2 == 0:
+            return
+        row = -self._skip
+        with self._origin.open() as stream:
+            rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
+            try:
+                for fields in rows:
+                    row += bool(fields)
+            except csv.Error as error:
+                if not re.search("unexpected end|field larger", str(error)):
+                    return
+                message, hint = "a quote is opened and never closed", "close it, or write the file again"
+                raise FormatError(message, hint, code="file-row", file=self.name, row=max(1, row)) from error
+
+    def _explain(self, columns: Mapping[str, Kind]) -> None:
+        """Read again as text, slowly, and raise an error that names the first bad row."""
+        import pyarrow as pa
+
+        first = 1
+        try:
+            for batch in self._open(columns, strings=True, threads=False):
+                for column, kind in columns.items():
+                    if kind == "number":
+                        _raise_first_non_number(batch.column(column).to_pylist(), self.name, first, column)
+                first += batch.num_rows
+        except pa.ArrowInvalid as error:
+            found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+            if found:
+                row, expected, got = (int(group) for group in found.groups())
+                raise InputError(
+                    f"{got} fields where the header has {expected}",
+                    "quote fields that hold the delimiter, or write the file again",
+                    code="file-row",
+                    file=self.name,
+                    row=row - 1 - self._skip,
+                ) from error
+            raise
+
+
+class JsonTable:
+    """JSON lines: an object a line; columns and their types are those of the first lines."""
+
+    first_row = 1
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self.name = origin.name
+        self.metadata: Mapping[bytes, bytes] = {}
+        self.rows: int | None = None
+        self._types: dict[str, type] = {}
+        for row, record in enumerate(self._records(), 1):
+            for column, value in record.items():
+                if value is not None:
+                    self._types.setdefault(column, type(value))
+                else:
+                    self._types.setdefault(column, type(None))
+            if row == PEEK:
+                break
+        if not self._types:
+            message = "the file is empty: it has no object with columns"
+            raise InputError(message, "write one object a line", code="empty", file=self.name)
+        self.columns = tuple(self._types)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """Every object, slowly; a line that is none raises an error that names it."""
+        with self._origin.open() as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig")
+            lines = (line for line in iter(lambda: text.readline(LONGEST + 1), "") if line.strip())
+            for row, line in enumerate(lines, 1):
+                if len(line) > LONGEST:
+                    raise long_line(self.name, row)
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    record = None
+                if not isinstance(record, dict):
+                    message = f"not a JSON object: {line.strip()[:60]!r}"
+                    hint = "write one object a line"
+                    raise FormatError(message, hint, code="file-row", file=self.name, row=row)
+                if "\\ud" in line.lower() and not is_unicode(json.dumps(record, ensure_ascii=False)):
+                    message = "a name or a text has half of a character (a lone surrogate)"
+                    raise FormatError(message, "correct it", code="file-row", file=self.name, row=row)
+                yield record
+
+    def _schema(self, columns: Mapping[str, Kind]) -> pa.Schema:
+        import pyarrow as pa
+
+        fields = []
+        for column, kind in columns.items():
+            found = self._types[column]
+            if found in (list, dict):
+                message, hint = "a column of lists or objects is not read", "leave it out, or write Parquet"
+                raise InputError(message, hint, code="column-type", file=self.name, column=column)
+            numeric = found is float or (found is int and kind != "name")
+            text = pa.bool_() if found is bool else pa.int64() if found is int else pa.string()
+            fields.append(pa.field(column, pa.float64() if kind == "number" or numeric else text))
+        return pa.schema(fields)
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield record batches of the columns asked for, in file order."""
+        import pyarrow as pa
+        from pyarrow import json as reader
+
+        options = reader.ParseOptions(
+            explicit_schema=self._schema(columns), unexpected_field_behavior="ignore"
+        )
+        with reading(self.name), self._origin.open() as stream:
+            for block in _whole_lines(stream, self.name):
+                try:
+                    table = reader.read_json(pa.BufferReader(block), parse_options=options)
+                except pa.ArrowInvalid:
+                    self._explain(columns)
+                    raise
+                yield from table.select(list(columns)).combine_chunks().to_batches()
+
+    def _explain(self, columns: Mapping[str, Kind]) -> None:
+        """Read again line by line, slowly, and raise an error that names the first bad row."""
+        for row, record in enumerate(self._records(), 1):
+            for column, kind in columns.items():
+                value = record.get(column)
+                if value is None:
+                    continue
+                if kind == "number":
+                    _raise_first_non_number([value], self.name, row, column, strings=False)
+                    continue
+                first = self._types[column]
+                if type(value) is not first and not (
+                    kind == "label" and {type(value), first} <= {int, float}
+                ):
+                    message = (
+                        f"{shown(value)} is not of the same type as in the rows before ({first.__name__})"
+                    )
+                    hint = "write one type a column"
+                    raise InputError(
+                        message, hint, code="column-type", file=self.name, row=row, column=column
+                    )
+
+
+def _whole_lines(stream: Any, name: str) -> Iterator[bytes]:
+    """Blocks of text that end where a line ends, without a byte order mark."""
+    rest: bytes = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
+    while rest:
+        more = stream.read(BLOCK)
+        cut = rest.rfind(b"\n") + 1 if more else len(rest)
+        if rest[:cut].strip():
+            yield rest[:cut]
+        rest = rest[cut:] + more
+        if len(rest) > LONGEST:
+            raise long_line(name)
+
+
+def _raise_first_non_number(
+    values: list[Any], name: str, first: int, column: str, *, strings: bool = True
+) -> None:
+    for row, value in enumerate(values, first):
+        if value is None:
+            continue
+        try:
+            good = not isinstance(value, bool) and (strings or not isinstance(value, str))
+            if isinstance(value, str):
+                good = good and bool(NUMBER.fullmatch(value.strip(" \t")))
+            else:
+                float(value)
+        except (TypeError, ValueError, OverflowError):
+            good = False
+        if not good:
+            message = f"{shown(value)} is not a number"
+            hint = "write a number in digits 0 to 9, such as 0.25"
+            raise InputError(message, hint, code="column-type", file=name, row=row, column=column)
+
+
+def one_role_each(file: str, names: Mapping[str, str]) -> None:
+    """Raise where a column is taken for two things; items, folds and classes may be clusters too.
+
+    Examples
+    --------
+    >>> one_role_each("labels.csv", {"item": "sentence", "label": "label", "cluster": "sentence"})
+    """
+    roles: dict[str, str] = {}
+    for role, name in names.items():
+        first = roles.setdefault(name, role)
+        if first != role and not ({"cluster"} < {first, role} <= {"cluster", "item", "fold", "class"}):
+            message = f"column {name!r} is taken for {first} and for {role}"
+            raise InputError(message, f"name another with --{role}", code="column-ambiguous", file=file)
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """List names, those with spaces at an end in quotes, and only the first of many.
+
+    Examples
+    --------
+    >>> listed(["score", " label"]), listed(["p_a", "p_b", "p_c"], most=2)
+    ("score, ' label'", 'p_a, p_b and 1 more')
+    """
+    shown = [name if name == name.strip() and name else repr(name) for name in names[:most]]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown) + more

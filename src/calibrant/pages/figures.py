@@ -1,0 +1,185 @@
+"""The figures of a page, as inline SVG with captions that say how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from calibrant import plots
+from calibrant.pages.sections import ClassTable, Section
+from calibrant.plots.style import figure_of, score_names
+from calibrant.results.drawing import Drawing, bin_limits
+from calibrant.results.measurement import Measurement
+
+OVERLAID = 3  # more curves on one axes hide one another
+CROWDED = 0.05  # half of the weight this near to 0 or 1 makes one heap on a linear axis
+MOST_CLASSES = 60  # more lines make a figure taller than a page
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of the page.
+
+    Attributes
+    ----------
+    svg
+        Markup, safe to put into a page.
+    title, caption
+        Above and below it.
+    """
+
+    svg: str
+    title: str
+    caption: str
+
+
+CURVE_CAPTION = (
+    "Each point is a bin: its mean {score} against its {frequency}. On the diagonal the two agree; below "
+    "it the model is overconfident, above it underconfident. The vertical lines are intervals of one bin "
+    "each, not of the curve as a whole. The ticks under the curve stand where the bins are: the more of "
+    "them near 0 and 1, the more the model tells cases apart."
+)
+CONSISTENCY_CAPTION = " The grey bars are where a perfectly calibrated model's points would lie."
+SMOOTH_CAPTION = (
+    "The {frequency} as a smooth function of the {score}, without bins; the band holds for each {score} "
+    "alone. It is not drawn where fewer than 10 pairs carry it. The strip below is the density of the scores."
+)
+LOG_ODDS_CAPTION = (
+    "The same points on axes of log-odds, because most scores crowd near 0 or 1. Triangles are bins "
+    "without any positive (or negative) pair."
+)
+HISTOGRAM_CAPTION = (
+    "How the scores are spread. The nearer the two lines, the better the scores add up on the whole."
+)
+BARS_CAPTION = (
+    "The {frequency} of each range as a bar; the hatched part is its gap to the mean {score} inside that "
+    "range, which is what the ECE adds up. Ranges with few pairs (see the histogram) are mostly noise."
+)
+
+
+Kind = Literal["curves", "smooth", "histograms"]
+
+
+def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kind, list[Picture]]:
+    """Draw the chosen kinds of figures of a section; the others are empty."""
+    return {
+        "curves": _curves(section, prefix) + _log_odds(section, prefix) if "curves" in kinds else [],
+        "smooth": _smooth(section, prefix) if "smooth" in kinds else [],
+        "histograms": _histograms(section, prefix) if "histograms" in kinds else [],
+    }
+
+
+def _curves(section: Section, prefix: str) -> list[Picture]:
+    score, frequency = score_names(section.event)
+    caption = CURVE_CAPTION.format(score=score, frequency=frequency)
+    drawn = []
+    if 1 < len(section.models) <= OVERLAID:
+        ax = plots.calibration_curves(
+            [
+                (name, m.sums, bin_limits(m))
+                for name, m in zip(section.models, section.measurements, strict=True)
+            ]
+        )
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+        description = f"Calibration curves of {', '.join(section.models)}"
+        svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-curves", description=description)
+        drawn.append(Picture(svg, "Calibration curves", caption))
+    for index, (name, m) in enumerate(zip(section.models, section.measurements, strict=True)):
+        drawing = section.drawings[index] if section.drawings else None
+        consistency = drawing.consistency if drawing is not None else None
+        if drawn and len(section.models) <= OVERLAID and consistency is None:
+            continue
+        ax = plots.calibration_curve(m.sums, bin_limits(m), consistency=consistency, label=name, index=index)
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+        svg = plots.inline_svg(
+            figure_of(ax), name=f"{prefix}-curve-{index}", description=f"Calibration curve of {name}"
+        )
+        bars = CONSISTENCY_CAPTION if consistency is not None else ""
+        title = "Calibration curve" if len(section.models) == 1 else f"Calibration curve: {name}"
+        drawn.append(Picture(svg, title, bars.strip() if drawn else caption + bars))
+    return drawn
+
+
+def _log_odds(section: Section, prefix: str) -> list[Picture]:
+    """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
+    if not any(_crowded(m) for m in section.measurements):
+        return []
+    score, frequency = score_names(section.event)
+    models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
+    ax = plots.log_odds_curve([(name, m.sums, bin_limits(m)) for name, m in models])
+    ax.set_xlabel(f"{score} (log-odds)")
+    ax.set_ylabel(f"{frequency} (log-odds)")
+    description = f"Calibration curves of {', '.join(name for name, _ in models)} on axes of log-odds"
+    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-log-odds", description=description)
+    return [Picture(svg, "On axes of log-odds", LOG_ODDS_CAPTION)]
+
+
+def _crowded(m: Measurement) -> bool:
+    near = (m.sums.score < CROWDED) | (m.sums.score > 1 - CROWDED)
+    return bool(m.sums.share[near].sum() > 0.5)
+
+
+def _smooth(section: Section, prefix: str) -> list[Picture]:
+    curves = [
+        (name, drawing.curve)
+        for name, drawing in zip(section.models, section.drawings, strict=False)
+        if drawing.curve is not None
+    ]
+    if not curves:
+        return []
+    score, frequency = score_names(section.event)
+    ax = None
+    for index, (name, curve) in enumerate(curves):
+        ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)
+        ax.set_xlabel(score)
+        ax.set_ylabel(frequency)
+    assert ax is not None
+    description = f"Smooth calibration curve of {', '.join(name for name, _ in curves)}"
+    svg = plots.inline_svg(figure_of(ax), name=f"{prefix}-smooth", description=description)
+    return [Picture(svg, "Smooth calibration curve", SMOOTH_CAPTION.format(score=score, frequency=frequency))]
+
+
+def _histograms(section: Section, prefix: str) -> list[Picture]:
+    drawn = []
+    for index, (name, drawing) in enumerate(zip(section.models, section.drawings, strict=False)):
+        drawn += _pair(section, drawing, f"{prefix}-{index}", name)
+    return drawn
+
+
+def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Picture]:
+    score, frequency = score_names(section.event)
+    of = "" if len(section.models) == 1 else f": {name}"
+    kind = "Confidence histogram" if section.event == "top" else "Histogram of the scores"
+    left = plots.confidence_histogram(drawing.equal_width, score_name=score, frequency_name=frequency)
+    right = plots.reliability_bars(drawing.equal_width, score_name=score, frequency_name=frequency)
+    return [
+        Picture(
+            plots.inline_svg(figure_of(left), name=f"{prefix}-histogram", description=f"{kind} of {name}"),
+            f"{kind}{of}",
+            HISTOGRAM_CAPTION,
+        ),
+        Picture(
+            plots.inline_svg(
+                figure_of(right), name=f"{prefix}-bars", description=f"Reliability bars of {name}"
+            ),
+            f"Reliability bars{of}",
+            BARS_CAPTION.format(score=score, frequency=frequency),
+        ),
+    ]
+
+
+def class_picture(table: ClassTable) -> Picture | None:
+    """Draw each class's error with its interval; None for more classes than a figure can show."""
+    if len(table.rows) > MOST_CLASSES or not table.models:
+        return None
+    models = [
+        (name, [measurements[index].interval for _, measurements in table.rows])
+        for index, name in enumerate(table.models)
+    ]
+    ax = plots.error_intervals([name for name, _ in table.rows], models)
+    svg = plots.inline_svg(figure_of(ax), name="classes", description="Calibration error of each class")
+    caption = "Where a line reaches 0 the data are in keeping with a perfectly calibrated class."
+    return Picture(svg, "Calibration error of each class", caption)

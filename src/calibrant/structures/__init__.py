@@ -1,0 +1,96 @@
+"""Tag sequences, spans and entities: posteriors, the models that make them, their files, their verbs.
+
+A wing: the core of calibrant does not know it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.structures.entity_scores import coreference_scores
+    from calibrant.structures.files.coreference import iter_documents, read_documents, read_folds
+    from calibrant.structures.files.coreference_posteriors import (
+        PosteriorDocument,
+        PosteriorWriter,
+        posterior_documents,
+        read_posteriors,
+        write_posteriors,
+    )
+    from calibrant.structures.files.saved_models import (
+        load_coreference_model,
+        load_model,
+        load_tagger,
+        save_model,
+    )
+    from calibrant.structures.files.tagged import TaggedText, read_tagged
+    from calibrant.structures.files.writing_coreference import write_coreference
+    from calibrant.structures.files.writing_pairs import PairWriter
+    from calibrant.structures.files.writing_predictions import PredictionWriter
+    from calibrant.structures.results.coreference import (
+        AntecedentTemperature,
+        CoreferenceCandidate,
+        CoreferenceEvaluation,
+        CoreferenceScores,
+        DocumentCoreference,
+        PrecisionRecall,
+        TrainedCoreference,
+        WrittenPairs,
+        WrittenPosteriors,
+    )
+    from calibrant.structures.results.tagging import (
+        TagEvaluation,
+        TaggerCandidate,
+        TrainedTagger,
+        WrittenPredictions,
+    )
+    from calibrant.structures.verbs.coreference import evaluate_coreference, predict_coreference
+    from calibrant.structures.verbs.coreference_pairs import export_pairs
+    from calibrant.structures.verbs.coreference_training import train_coreference
+    from calibrant.structures.verbs.tagger_training import train_tagger
+    from calibrant.structures.verbs.tagging import evaluate_tagger, predict_tags
+
+__all__ = [
+    "AntecedentTemperature",
+    "CoreferenceCandidate",
+    "CoreferenceEvaluation",
+    "CoreferenceScores",
+    "DocumentCoreference",
+    "PairWriter",
+    "PosteriorDocument",
+    "PosteriorWriter",
+    "PrecisionRecall",
+    "PredictionWriter",
+    "TagEvaluation",
+    "TaggedText",
+    "TaggerCandidate",
+    "TrainedCoreference",
+    "TrainedTagger",
+    "WrittenPairs",
+    "WrittenPosteriors",
+    "WrittenPredictions",
+    "coreference_scores",
+    "evaluate_coreference",
+    "evaluate_tagger",
+    "export_pairs",
+    "iter_documents",
+    "load_coreference_model",
+    "load_model",
+    "load_tagger",
+    "posterior_documents",
+    "predict_coreference",
+    "predict_tags",
+    "read_documents",
+    "read_folds",
+    "read_posteriors",
+    "read_tagged",
+    "save_model",
+    "train_coreference",
+    "train_tagger",
+    "write_coreference",
+    "write_posteriors",
+]
+
+__getattr__, __dir__ = lazily(__name__)

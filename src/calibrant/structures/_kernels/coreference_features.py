@@ -1,0 +1,290 @@
+"""Features of mentions and their candidate antecedents, as indices of hashed weights.
+
+A mention is a row of integers. Of each pair of a mention and a candidate (an earlier mention, or "new")
+there are features, and each feature is one number: a mixture of its template, its value, and of what it is
+conjoined with, cut to the number of bits that weights have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels.jit import jit
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Columns of a mention's row. STRING and HEAD are compared, never looked up; HEAD_WORD is 0 for a rare one.
+(
+    SENTENCE,
+    START,
+    END,
+    HEAD_PLACE,
+    TYPE,
+    FORM,
+    GENDER,
+    NUMBER,
+    SPEAKER,
+    QUOTATION,
+    STRING,
+    HEAD,
+    HEAD_WORD,
+    RELATION,
+    TOP_PLACE,
+    GOVERNOR_PLACE,
+) = range(16)
+COLUMN_COUNT = 16
+PRONOUN = 0  # in TYPE
+
+# Templates of pairs.
+(
+    LINK,
+    MENTION_DISTANCE,
+    SENTENCE_DISTANCE,
+    NESTING,
+    STRING_MATCH,
+    CONTAINED,
+    CONTAINS,
+    HEAD_MATCH,
+    HEAD_CONTAINED,
+    CONTAINS_HEAD,
+    GENDERS,
+    NUMBERS,
+    SPEAKERS,
+    QUOTATIONS,
+    HEAD_WORDS,
+    RELATIONS,
+    ARC,
+) = range(17)
+PAIR_TEMPLATES = 17
+OWN_TEMPLATES = 16  # where those of single mentions begin; their codes have marks of their own
+FURTHEST_QUOTATION = 4
+# What the codes of a mention's own features are told apart by: of the mention itself, before a link or as a
+# new entity, and of the candidate.
+OF_LINK, OF_NEW, OF_CANDIDATE = 0x3C6EF372FE94F82B, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179
+VARIANTS = 3  # of each feature: alone, with the mention's form, with the forms of both
+
+_FIRST, _SECOND = -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15  # of splitmix64
+_GOLDEN = -0x61C8864680B583EB
+_PAIR = 0x243F6A8885A308D3
+
+
+@jit
+def mixed(value: int) -> int:
+    """Scatter 64 bits (the end of splitmix64, with shifts that keep the sign)."""
+    value = (value ^ (value >> 30)) * _FIRST
+    value = (value ^ (value >> 27)) * _SECOND
+    return value ^ (value >> 31)
+
+
+@jit
+def mix(first: int, second: int) -> int:
+    """Return one code of two, in their order."""
+    return mixed(mixed(first) * 3 + second + _GOLDEN)
+
+
+@jit
+def place(code: int, conjoined: int, bits: int) -> int:
+    """Return the weight that a feature has with what it is conjoined with."""
+    return (((code ^ conjoined) * _GOLDEN) >> (63 - bits)) & ((1 << bits) - 1)
+
+
+@jit
+def span_codes(tokens: Integers, start: Integers, end: Integers, code: Integers) -> None:
+    """Write to ``code`` one number for the words of each span."""
+    for i in range(len(start)):
+        value = end[i] - start[i]
+        for t in range(start[i], end[i]):
+            value = mix(value, tokens[t])
+        code[i] = value
+
+
+@jit
+def own_codes(values: Integers, template: Integers, code: Integers) -> None:
+    """Write the codes of mentions' own features, (M, U); a negative value is no feature, and has code 0."""
+    for i in range(values.shape[0]):
+        for u in range(values.shape[1]):
+            code[i, u] = mix(OWN_TEMPLATES + template[u], values[i, u]) if values[i, u] >= 0 else 0
+
+
+@jit
+def distance_bucket(distance: int) -> int:
+    """Return 0 to 9 as they are, then 10-14, 15-19, 20-29, 30-49, 50-99 and more as 10 to 15."""
+    if distance < 10:
+        return distance
+    for bucket, end in enumerate((15, 20, 30, 50, 100)):
+        if distance < end:
+            return 10 + bucket
+    return 15
+
+
+@jit
+def _holds(tokens: Integers, start: int, end: int, inner_start: int, inner_end: int) -> int:
+    """Tell whether some words are among others, one after another."""
+    length = inner_end - inner_start
+    for t in range(start, end - length + 1):
+        k = 0
+        while k < length and tokens[t + k] == tokens[inner_start + k]:
+            k += 1
+        if k == length:
+            return 1
+    return 0
+
+
+@jit
+def quotation_value(this: int, other: int) -> int:
+    """Return 0 for two mentions outside quotations, 1 in the same one, 2 or 3 for one inside, else how far.
+
+    Quotations are numbered from 1 in the order of the text.
+    """
+    if this == other:
+        return 1 if this > 0 else 0
+    if other == 0:
+        return 2
+    if this == 0:
+        return 3
+    return 3 + min(this - other, FURTHEST_QUOTATION)
+
+
+@jit
+def arc_value(this: Integers, other: Integers) -> int:
+    """Return a number for the arc between the heads of two mentions, or for two on one governor, else 0.
+
+    An apposition hangs on what it renames, a subject on the noun that is said of it.
+    """
+    if this[GOVERNOR_PLACE] == other[TOP_PLACE]:
+        return mix(1, this[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    if other[GOVERNOR_PLACE] == this[TOP_PLACE]:
+        return mix(2, other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    if this[GOVERNOR_PLACE] >= 0 and this[GOVERNOR_PLACE] == other[GOVERNOR_PLACE]:
+        return mix(mix(3, this[RELATION]), other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+    return 0
+
+
+@jit
+def pair_values(
+    mentions: Integers, tokens: Integers, i: int, j: int, active: NDArray[np.bool_], values: Integers
+) -> None:
+    """Write the value of each template for mention ``i`` and candidate ``j``; -1 where there is no feature.
+
+    As Durrett and Klein have it, strings are compared only where the mention is no pronoun.
+    """
+    this, other = mentions[i], mentions[j]
+    values[:] = -1
+    values[LINK] = 0
+    values[MENTION_DISTANCE] = distance_bucket(i - j)
+    values[SENTENCE_DISTANCE] = distance_bucket(this[SENTENCE] - other[SENTENCE])
+    values[NESTING] = 0
+    if this[SENTENCE] == other[SENTENCE]:
+        if this[START] >= other[START] and this[END] <= other[END]:
+            values[NESTING] = 1
+        elif this[START] <= other[START] and this[END] >= other[END]:
+            values[NESTING] = 2
+    values[GENDERS] = 8 * this[GENDER] + other[GENDER]
+    values[NUMBERS] = 8 * this[NUMBER] + other[NUMBER]
+    if this[SPEAKER] >= 0 and other[SPEAKER] >= 0:
+        values[SPEAKERS] = 1 if this[SPEAKER] == other[SPEAKER] else 0
+    values[QUOTATIONS] = quotation_value(this[QUOTATION], other[QUOTATION])
+    if this[RELATION] >= 0:
+        values[RELATIONS] = mix(this[RELATION], other[RELATION]) & 0x7FFFFFFFFFFFFFFF
+        values[ARC] = arc_value(this, other)
+    if this[TYPE] != PRONOUN:
+        values[STRING_MATCH] = 1 if this[STRING] == other[STRING] else 0
+        values[HEAD_MATCH] = 1 if this[HEAD] == other[HEAD] else 0
+        if active[CONTAINED]:
+            values[CONTAINED] = _holds(tokens, other[START], other[END], this[START], this[END])
+            values[CONTAINS] = _holds(tokens, this[START], this[END], other[START], other[END])
+        if active[HEAD_CONTAINED]:
+            head, head_of_other = this[HEAD_PLACE], other[HEAD_PLACE]
+            values[HEAD_CONTAINED] = _holds(tokens, other[START], other[END], head, head + 1)
+            values[CONTAINS_HEAD] = _holds(tokens, this[START], this[END], head_of_other, head_of_other + 1)
+        if this[HEAD_WORD] > 0 and other[HEAD_WORD] > 0 and other[TYPE] != PRONOUN:
+            values[HEAD_WORDS] = mix(this[HEAD_WORD], other[HEAD_WORD]) & 0x7FFFFFFFFFFFFFFF
+    for t in range(PAIR_TEMPLATES):
+        if not active[t]:
+            values[t] = -1
+
+
+@jit
+def row_features(
+    mentions: Integers,
+    own: Integers,
+    tokens: Integers,
+    i: int,
+    first: int,
+    active: NDArray[np.bool_],
+    bits: int,
+    feature: NDArray[np.int32],
+    count: Integers,
+) -> None:
+    """Write the features of mention ``i`` with each candidate ``first .. i - 1``, then as a new entity.
+
+    ``feature`` has a row a candidate, of which the first ``count`` are filled.
+    """
+    form = mix(_PAIR, mentions[i, FORM])
+    values = np.empty(PAIR_TEMPLATES, np.int64)
+    for c in range(i - first + 1):
+        j = first + c
+        new = j == i
+        both = mix(form, mentions[j, FORM])
+        row = feature[c]
+        k = 0
+        for u in range(own.shape[1]):
+            if own[i, u] != 0:
+                code = own[i, u] ^ (OF_NEW if new else OF_LINK)
+                row[k] = place(code, 0, bits)
+                row[k + 1] = place(code, form, bits)
+                k += 2
+                if not new:
+                    row[k] = place(code, both, bits)
+                    k += 1
+        if new:
+            code = mix(LINK, 1)
+            row[k] = place(code, 0, bits)
+            row[k + 1] = place(code, form, bits)
+            count[c] = k + 2
+            continue
+        for u in range(own.shape[1]):
+            if own[j, u] != 0:
+                code = own[j, u] ^ OF_CANDIDATE
+                row[k] = place(code, 0, bits)
+                row[k + 1] = place(code, form, bits)
+                row[k + 2] = place(code, both, bits)
+                k += 3
+        pair_values(mentions, tokens, i, j, active, values)
+        for t in range(PAIR_TEMPLATES):
+            if values[t] >= 0:
+                code = mix(t, values[t])
+                row[k] = place(code, 0, bits)
+                row[k + 1] = place(code, form, bits)
+                row[k + 2] = place(code, both, bits)
+                k += 3
+        count[c] = k
+
+
+@jit
+def score_document(
+    mentions: Integers,
+    own: Integers,
+    tokens: Integers,
+    window: int,
+    active: NDArray[np.bool_],
+    bits: int,
+    weight: NDArray[np.float32],
+    score: Floats,
+) -> None:
+    """Write the scores of all candidates of all mentions, "new" last in each row."""
+    most = min(window, len(mentions)) + 1
+    feature = np.empty((most, VARIANTS * (2 * own.shape[1] + PAIR_TEMPLATES)), np.int32)
+    count = np.empty(most, np.int64)
+    at = 0
+    for i in range(len(mentions)):
+        first = max(0, i - window)
+        row_features(mentions, own, tokens, i, first, active, bits, feature, count)
+        for c in range(i - first + 1):
+            total = 0.0
+            for k in range(count[c]):
+                total += weight[feature[c, k]]
+            score[at] = total
+            at += 1

@@ -1,0 +1,274 @@
+"""Scores of parts of tag sequences, and their sums by sentence on rows coarser than the grid's."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._kernels.jit import jit
+from calibrant._kernels.selection import HALF_BITS
+from calibrant._kernels.tally import GRID_ROWS, GRID_SHIFT, LOWEST_ROW, grid_rows, tally
+from calibrant.structures._kernels._vector import add_moments
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_BLOCK = 2048
+
+# Scores from 2^-64 to 2^-5, nearly all of those of pairs, are summed without the detours that others need:
+# above lie the rows that the grid cuts, below there are scores that share the row 0.
+_COMMON = HALF_BITS + ((LOWEST_ROW + 1) << GRID_SHIFT)  # bits of 2^-64
+_LARGE_SCORE = 2.0**-5
+_LARGE = HALF_BITS - (4 << 52)  # its bits
+_COMMON_ROWS = (_LARGE - _COMMON) >> GRID_SHIFT
+_ROW_OF_BITS = _COMMON >> GRID_SHIFT
+_ANCHOR = ~((1 << GRID_SHIFT) - 1)  # the bits of a score that its row's anchor has
+_LEAST_MARGINAL = 0.99 * _LARGE_SCORE  # of tags in pairs with large scores, whatever rounding does
+_WAITING = 4096  # large scores at a time
+
+
+@jit
+def pair_scores(
+    alpha: Floats,
+    future: Floats,
+    step: Floats,
+    log_step: Floats,
+    logarithms: NDArray[np.bool_],
+    offsets: Integers,
+    gold: Integers,
+    first: Integers,
+    second: Integers,
+    score: Floats,
+    label: NDArray[np.bool_],
+) -> None:
+    """Probabilities of some pairs of tags at consecutive tokens of sentences, and whether gold has them.
+
+    ``score`` and ``label`` have one row for each two consecutive tokens and one column for each pair of
+    ``first[m], second[m]``. ``logarithms`` says which sentences' messages are in logarithms.
+    """
+    row = 0
+    for s in range(len(offsets) - 1):
+        for t in range(offsets[s] + 1, offsets[s + 1]):
+            for m in range(len(first)):
+                i, j = first[m], second[m]
+                if logarithms[s]:
+                    value = np.exp(alpha[t - 1, i] + log_step[i, j] + future[t, j])
+                else:
+                    value = alpha[t - 1, i] * step[i, j] * future[t, j]
+                score[row, m] = min(value, 1.0)
+                label[row, m] = gold[t - 1] == i and gold[t] == j
+            row += 1
+
+
+@jit
+def tally_all_pairs(
+    alpha: Floats,
+    future: Floats,
+    marginal: Floats,
+    step: Floats,
+    log_step: Floats,
+    logarithms: NDArray[np.bool_],
+    offsets: Integers,
+    gold: Integers,
+    part_of: NDArray[np.int8],
+    cut: Floats,
+    sums: Floats,
+) -> None:
+    """Add the scores of all pairs of tags to ``sums``, as `tally` would, without writing them anywhere."""
+    tags, width = marginal.shape[1], step.shape[1]
+    padded = step.copy()  # columns beyond the tags repeat the first: nothing unusual is found there
+    padded[:, tags:] = padded[:, :1]
+    after, offset, place = np.empty(width), np.empty(width), np.empty(width, np.int64)
+    common = np.zeros(4 * (_COMMON_ROWS + 2 * width))
+    score, label = np.empty(_WAITING), np.empty(_WAITING, np.bool_)
+    whole, whole_label = np.empty(tags * tags), np.empty(tags * tags, np.bool_)
+    likely = np.empty(tags + 1, np.int64)
+    waiting = 0
+    zeros = 0
+    for s in range(len(offsets) - 1):
+        for t in range(offsets[s] + 1, offsets[s + 1]):
+            if logarithms[s]:
+                _write_from_logarithms(
+                    alpha[t - 1], log_step, future[t], gold[t - 1], gold[t], whole, whole_label
+                )
+                tally(whole, whole_label, part_of, cut, sums)
+                continue
+            if waiting > _WAITING // 2:
+                tally(score[:waiting], label[:waiting], part_of, cut, sums)
+                waiting = 0
+            after[:tags] = future[t, :tags]
+            after[tags:] = after[0]
+            true = int(gold[t - 1]) if gold[t] >= 0 else -1
+            zeros += _add_common(alpha[t - 1], padded, after, tags, true, int(gold[t]), place, offset, common)
+            waiting = _add_large(
+                alpha[t - 1],
+                padded,
+                after,
+                marginal[t - 1 : t + 1],
+                true,
+                int(gold[t]),
+                likely,
+                score,
+                label,
+                waiting,
+            )
+    tally(score[:waiting], label[:waiting], part_of, cut, sums)
+    for record in range(_COMMON_ROWS + tags):
+        at = 2 * (record + 1) if record < _COMMON_ROWS else 0
+        for column in range(3):
+            sums[at, column] += common[4 * record + column]
+    sums[0, 0] -= zeros
+    sums[2 * (GRID_ROWS + part_of[0]), 0] += zeros
+
+
+@jit
+def _add_common(
+    before: Floats,
+    step: Floats,
+    after: Floats,
+    tags: int,
+    true: int,
+    true_next: int,
+    place: Integers,
+    offset: Floats,
+    sums: Floats,
+) -> int:
+    """Add the scores of one place below 2^-5 but that of the gold pair; return how many of them are 0.
+
+    ``sums`` holds records [n, sum d, sum d^2, unused]: one for each row of the common scores, one for each
+    second tag's scores below 2^-64 (to a single one they would queue), and as many for what is not wanted.
+    """
+    width = len(after)
+    zeros = 0
+    for i in range(tags):
+        weight = before[i]
+        row = step[i]
+        small = 0
+        for j in range(width):
+            value = np.float64(weight * row[j] * after[j])
+            bits = value.view(np.int64)
+            below, above = bits < _COMMON, bits >= _LARGE
+            small += int(below)
+            lane = _COMMON_ROWS + j + (width if above else 0)
+            place[j] = 4 * (lane if below | above else (bits >> GRID_SHIFT) - _ROW_OF_BITS)
+            offset[j] = value - np.int64(0 if below else bits & _ANCHOR).view(np.float64)
+        if i == true:
+            value = weight * row[true_next] * after[true_next]
+            place[true_next] = 4 * (_COMMON_ROWS + width)
+            zeros -= value == 0.0
+        if small > 0:
+            for j in range(tags):
+                zeros += weight * row[j] * after[j] == 0.0
+        for j in range(tags):
+            add_moments(sums, place[j], offset[j])
+    return zeros
+
+
+@jit
+def _add_large(
+    before: Floats,
+    step: Floats,
+    after: Floats,
+    marginal: Floats,
+    true: int,
+    true_next: int,
+    likely: Integers,
+    score: Floats,
+    label: NDArray[np.bool_],
+    used: int,
+) -> int:
+    """Append what `_add_common` leaves out at one place; return the new length.
+
+    ``marginal`` holds those of both tokens, and bounds the scores of their pairs.
+    """
+    if true >= 0:
+        score[used] = min(before[true] * step[true, true_next] * after[true_next], 1.0)
+        label[used] = True
+        used += 1
+    count = 0
+    for j in range(marginal.shape[1]):
+        likely[count] = j
+        count += int(marginal[1, j] >= _LEAST_MARGINAL)
+    for i in range(marginal.shape[1]):
+        if marginal[0, i] >= _LEAST_MARGINAL:
+            for candidate in range(count):
+                j = likely[candidate]
+                value = before[i] * step[i, j] * after[j]
+                if value >= _LARGE_SCORE and not (i == true and j == true_next):
+                    score[used] = min(value, 1.0)
+                    label[used] = False
+                    used += 1
+    return used
+
+
+@jit
+def _write_from_logarithms(
+    before: Floats,
+    log_step: Floats,
+    after: Floats,
+    true: int,
+    true_next: int,
+    score: Floats,
+    label: NDArray[np.bool_],
+) -> None:
+    """Write the scores of one place, in order of the first tag, from messages in logarithms."""
+    tags = int(np.sqrt(len(score)))
+    for i in range(tags):
+        for j in range(tags):
+            score[i * tags + j] = min(np.exp(before[i] + log_step[i, j] + after[j]), 1.0)
+            label[i * tags + j] = i == true and j == true_next
+
+
+@jit
+def sums_by_sentence(
+    score: Floats,
+    label: NDArray[np.bool_],
+    start: Integers,
+    part_of: NDArray[np.int8],
+    cut: Floats,
+    group_of: NDArray[np.int16],
+    shift: Floats,
+    sums: Floats,
+    sentence: Integers,
+    group: Integers,
+    columns: Floats,
+) -> int:
+    """Sum pairs by sentence and by group of the grid's rows; return how many of those have any.
+
+    Sentence s has the pairs ``start[s]:start[s + 1]``. ``shift`` is how far a grid row's anchor lies from the
+    anchor of its group, from which d counts. ``sums`` (2 group + label, [n, sum d, sum d^2, unused]) is zero
+    before and after. ``columns`` gets n, positives and the sums of d, d^2 and d y.
+    """
+    row = np.empty(_BLOCK, np.int64)
+    offset = np.empty(_BLOCK, np.float64)
+    used = 0
+    for s in range(len(start) - 1):
+        for begin in range(start[s], start[s + 1], _BLOCK):
+            end = min(start[s + 1], begin + _BLOCK)
+            grid_rows(score[begin:end], part_of, cut, row, offset)
+            for i in range(end - begin):
+                at = 2 * np.int64(group_of[row[i]]) + np.int64(label[begin + i])
+                d = offset[i] + shift[row[i]]
+                sums[at, 0] += 1.0
+                sums[at, 1] += d
+                sums[at, 2] += d * d
+        used = _move(sums, s, sentence, group, columns, used)
+    return used
+
+
+@jit
+def _move(sums: Floats, s: int, sentence: Integers, group: Integers, columns: Floats, used: int) -> int:
+    """Append one sentence's sums to the columns and clear them; return the new length."""
+    for g in range(len(sums) // 2):
+        no, yes = sums[2 * g], sums[2 * g + 1]
+        if no[0] + yes[0] > 0.0:
+            sentence[used] = s
+            group[used] = g
+            columns[used, 0] = no[0] + yes[0]
+            columns[used, 1] = yes[0]
+            columns[used, 2] = no[1] + yes[1]
+            columns[used, 3] = no[2] + yes[2]
+            columns[used, 4] = yes[1]
+            no[:] = 0.0
+            yes[:] = 0.0
+            used += 1
+    return used

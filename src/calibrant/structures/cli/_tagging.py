@@ -1,0 +1,106 @@
+"""What the commands on taggers share: options, and their results as text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calibrant.cli import text
+from calibrant.cli.options import added
+
+if TYPE_CHECKING:
+    from calibrant.structures.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+STDOUT = "-"
+SPACY_COLUMNS = ("upos", "xpos", "upos+feats")
+
+
+def column(default: str) -> Callable[[Function], Function]:
+    """The option that says where tags are."""
+    return click.option(
+        "--column",
+        metavar="COLUMN",
+        help="Where the tags are: upos, xpos or upos+feats of CoNLL-U, or a column's number in other texts, "
+        f"the token's being 1.  [default: {default}]",
+    )
+
+
+_TAGGING = (
+    click.argument("sources", metavar="MODEL FILE", nargs=-1, required=True),
+    click.option(
+        "--spacy",
+        metavar="PIPELINE",
+        help="A folder or name of a spaCy pipeline, instead of MODEL. --column says what to ask it for: upos "
+        "(the default) and upos+feats of its morphologizer, xpos or a number of its tagger.",
+    ),
+    column("that of training; else upos, or 2"),
+    click.option(
+        "--cluster",
+        type=click.Choice(["sentence", "document"]),
+        default="sentence",
+        show_default=True,
+        help="What is dependent: intervals take it as one unit.",
+    ),
+)
+
+
+def tagging(function: Function) -> Function:
+    """Add the model, the text, and how they are read."""
+    return added(function, _TAGGING)
+
+
+def tagger_and_file(sources: Sequence[str], spacy: str | None, column: str | None) -> tuple[Any, str, str]:
+    """Return the model (a path, or a loaded pipeline), its name, and the file."""
+    if spacy is None:
+        if len(sources) != 2:
+            raise click.UsageError("Give MODEL and FILE, or --spacy PIPELINE and FILE.")
+        return sources[0], sources[0], sources[1]
+    if len(sources) != 1:
+        raise click.UsageError("Give either MODEL or --spacy PIPELINE, then one FILE.")
+    from calibrant.structures.models.spacy_tagger import SpacyTagger
+
+    kind: Any = column or "upos"
+    if kind not in SPACY_COLUMNS and kind.isdecimal():
+        kind = "xpos"
+    return SpacyTagger(spacy, column=kind), spacy, sources[0]
+
+
+def training_lines(found: TrainedTagger) -> list[str]:
+    """Word how a tagger was trained."""
+    model = shlex.quote(found.output or "MODEL")
+    return text.printed(
+        found, steps=[f"calibrant tag eval {model} FILE    accuracy and calibration on another text"]
+    )
+
+
+def writing_lines(found: WrittenPredictions) -> list[str]:
+    """Word what was written."""
+    table = shlex.quote(found.output)
+    steps = [
+        f"calibrant measure {table} --event pooled    calibration of all tags together",
+        f"calibrant report {table} --event pooled -o report.html    the same to look at",
+    ]
+    return text.printed(found, steps=() if found.output == STDOUT else steps)
+
+
+def evaluation_lines(
+    found: TagEvaluation, spacy: bool, column: str | None, events: Sequence[str]
+) -> list[str]:
+    """Word an evaluation: accuracy, then the measurement."""
+    recipe = found.measured.recipe
+    model = f"--spacy {shlex.quote(found.model)}" if spacy else shlex.quote(found.model)
+    file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)
+    chosen = "" if column is None else f" --column {shlex.quote(column)}"
+    chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
+    asked = "".join(f" --event {shlex.quote(event)}" for event in events or ["pooled"])
+    return text.printed(
+        found,
+        steps=[
+            f"calibrant tag predict {model} {file}{chosen} -o pred.parquet",
+            f"calibrant report pred.parquet{asked} -o report.html    the same to look at",
+        ],
+    )

@@ -1,0 +1,69 @@
+"""`calibrant tag eval`: accuracy of a tagger, and how far its probabilities can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import click
+
+from calibrant.cli.options import (
+    EXECUTOR,
+    MEASURING,
+    SMOOTH,
+    WORKERS,
+    Printing,
+    added,
+    command_line,
+    printing,
+)
+from calibrant.cli.progress import Progress
+from calibrant.structures.cli._tagging import tagging
+
+EVENT = click.option(
+    "--event",
+    "events",
+    multiple=True,
+    metavar="EVENT",
+    help="pooled (all tags together), top (is the most probable tag right?), class:TAG or classwise (each "
+    "tag, then their mean); may be repeated.  [default: pooled]",
+)
+
+
+@click.command(
+    "eval",
+    short_help="Accuracy of a tagger, and calibration errors of its probabilities.",
+    epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
+)
+@tagging
+@lambda function: added(function, (EVENT, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@printing
+def command(
+    sources: tuple[str, ...],
+    spacy: str | None,
+    column: str | None,
+    cluster: Literal["sentence", "document"],
+    events: tuple[str, ...],
+    printing: Printing,
+    **options: Any,
+) -> None:
+    """Measure a tagger on FILE, a text with gold tags: accuracy, then what `calibrant measure` gives.
+
+    The numbers are those of the table that `calibrant tag predict` writes.
+    """
+    from calibrant.structures.cli._tagging import evaluation_lines, tagger_and_file
+    from calibrant.structures.verbs.tagging import evaluate_tagger
+
+    model, name, file = tagger_and_file(sources, spacy, column)
+    with Progress() as progress:
+        found = evaluate_tagger(
+            model,
+            file,
+            name=name,
+            column=column,
+            cluster=cluster,
+            event=list(events) or None,
+            progress=progress,
+            command=command_line(),
+            **options,
+        )
+    printing.show(found, lambda: evaluation_lines(found, spacy is not None, column, events))

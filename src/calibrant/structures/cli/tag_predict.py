@@ -1,0 +1,70 @@
+"""`calibrant tag predict`: write a tagger's probabilities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from calibrant.cli.options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
+from calibrant.cli.progress import Progress
+from calibrant.structures.cli._tagging import tagging
+
+
+@click.command(
+    "predict",
+    short_help="Write a tagger's probability of every tag of every word.",
+    epilog="Example: calibrant tag predict pos.model test.conllu -o test.parquet",
+)
+@tagging
+@click.option(
+    "-o",
+    "--output",
+    metavar="PRED",
+    required=True,
+    help=WRITES_OR_PRINTS,
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Leave out scores below it; the table says so. In [0, 1).",
+)
+@WORKERS
+@EXECUTOR
+@printing
+def command(
+    sources: tuple[str, ...],
+    spacy: str | None,
+    column: str | None,
+    cluster: Literal["sentence", "document"],
+    output: str,
+    threshold: float,
+    workers: int,
+    executor: str | None,
+    printing: Printing,
+) -> None:
+    """Write the probability of every tag of every word of FILE to a long prediction table.
+
+    Its columns are score, label (is it the gold tag?), class (the tag), cluster (the sentence), token (its
+    place there) and item (its place in FILE). FILE has gold tags: labels come from them.
+    """
+    from calibrant.structures.cli._tagging import STDOUT, tagger_and_file, writing_lines
+    from calibrant.structures.verbs.tagging import predict_tags
+
+    model, _, file = tagger_and_file(sources, spacy, column)
+    with Progress() as progress:
+        found = predict_tags(
+            model,
+            file,
+            output,
+            column=column,
+            threshold=threshold,
+            cluster=cluster,
+            workers=workers,
+            executor=executor,
+            progress=progress,
+        )
+
+    printing.show(found, lambda: writing_lines(found), err=output == STDOUT)

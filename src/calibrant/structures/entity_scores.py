@@ -1,0 +1,306 @@
+"""Coreference scores: MUC, B-cubed, CEAF-e, LEA, BLANC, pairs, and the mean that CoNLL reports."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import proportion, sample_count
+from calibrant.exceptions import InputError
+from calibrant.metrics.resampling import expanded
+from calibrant.records import Quantity
+from calibrant.seeds import Seed, generator
+from calibrant.structures.entity_counts import COUNTED, Overlap, counts, overlap
+from calibrant.structures.results.coreference import (
+    HEADINGS,
+    METRICS,
+    CoreferenceScores,
+    DocumentCoreference,
+    PrecisionRecall,
+)
+
+Floats = NDArray[np.float64]
+Mentions = Sequence[Hashable]
+Clusters = Sequence[Hashable | None]
+
+PARTS = ("precision", "recall", "f1")
+CONLL = ("muc", "b_cubed", "ceaf_e")
+UNITS = {
+    "mentions": "mentions",
+    "muc": "entities of two or more mentions",
+    "b_cubed": "mentions",
+    "ceaf_e": "entities",
+    "lea": "mentions",
+    "pairwise": "entities of two or more mentions",
+}
+WHO = {"precision": "the prediction has no", "recall": "gold has no", "f1": "neither side has"}
+NO_LINKS = "gold has no two mentions in one document"
+UNDEFINED_CONLL = "MUC, B-cubed or CEAF-e is undefined"
+ONE_DOCUMENT = "there is one document, so the spread between documents is unknown"
+SOMETIMES = "undefined in some resamples of the documents"
+
+
+def coreference_scores(
+    gold_mentions: Sequence[Mentions],
+    gold_clusters: Sequence[Clusters],
+    predicted_mentions: Sequence[Mentions] | None,
+    predicted_clusters: Sequence[Clusters],
+    *,
+    names: Sequence[str] | None = None,
+    singletons: bool = True,
+    level: float = 0.95,
+    samples: int = 2000,
+    seed: Seed = 0,
+) -> CoreferenceScores:
+    """Compare predicted entities with gold entities, over some documents.
+
+    Parameters
+    ----------
+    gold_mentions
+        For each document its mentions: anything that can be a key of a dictionary, such as
+        `calibrant.structures.documents.Mention`. Mentions are the same if they are equal.
+    gold_clusters
+        For each document the entity of each mention; None: it is in no entity, as if it were not there.
+    predicted_mentions
+        The same of the prediction; None: the gold mentions.
+    predicted_clusters
+        The same of the prediction. Names of entities need not be those of gold.
+    names
+        Names of the documents; their numbers if not given.
+    singletons
+        False: entities of one mention are left out on both sides, as in corpora that do not annotate them.
+    level
+        Nominal coverage of the intervals.
+    samples
+        Resamples of the documents.
+    seed
+        Seed of the resamples.
+
+    Returns
+    -------
+    CoreferenceScores
+        Precision, recall and F1 in [0, 1], summed over documents, and those of each document.
+
+    Raises
+    ------
+    InputError
+        If the arguments differ in length, a mention is repeated, or there are no documents.
+
+    Notes
+    -----
+    A ratio without denominator is None, where the reference scorer says 0; an F1 is 0 where only one side has
+    what it counts. BLANC is the mean over coreferent and other pairs, or the one of them that gold has; by
+    its definition a precision is 0 where the prediction has no such pair. Mentions of one side alone count
+    for its denominators, as in the reference scorer since version 8.
+
+    Intervals are percentiles of resampled documents, widened for few documents by quantiles of Student's t
+    (Hesterberg's expanded percentiles).
+
+    References
+    ----------
+    .. [1] Vilain et al. (1995). A model-theoretic coreference scoring scheme. MUC-6.
+    .. [2] Bagga and Baldwin (1998). Algorithms for scoring coreference chains. LREC workshop.
+    .. [3] Luo (2005). On coreference resolution performance metrics. HLT-EMNLP.
+    .. [4] Moosavi and Strube (2016). Which coreference evaluation metric do you trust? ACL. (LEA)
+    .. [5] Luo, Pradhan, Recasens and Hovy (2014). An extension of BLANC to system mentions. ACL.
+    .. [6] Pradhan et al. (2014). Scoring coreference partitions of predicted mentions: a reference
+       implementation. ACL.
+    .. [7] Hesterberg (2015). What teachers should know about the bootstrap. The American Statistician 69,
+       371-386.
+
+    Examples
+    --------
+    >>> found = coreference_scores([["a", "b", "c"]], [[1, 1, 2]], None, [["x", "y", "y"]])
+    >>> round(found["b_cubed"].f1.estimate, 3), found["muc"].f1.estimate
+    (0.667, 0.0)
+    """
+    share, times = proportion(level, "level"), sample_count(samples)
+    compared = _compared(
+        gold_mentions, gold_clusters, predicted_mentions, predicted_clusters, names, singletons
+    )
+    table = np.array([counts(found) for _, found in compared])
+    estimates = _Estimates(table, times, generator(seed), share)
+    return CoreferenceScores(
+        metrics=tuple(estimates.of_metric(name) for name in METRICS),
+        conll_f1=estimates.conll(),
+        gold_mentions=sum(int(found.gold.sum()) for _, found in compared),
+        predicted_mentions=sum(int(found.predicted.sum()) for _, found in compared),
+        gold_entities=sum(len(found.gold) for _, found in compared),
+        predicted_entities=sum(len(found.predicted) for _, found in compared),
+        singletons=singletons,
+        level=share,
+        samples=times,
+        seed=None if seed is None or isinstance(seed, np.random.Generator) else int(seed),
+        documents=tuple(
+            _document(name, found, row) for (name, found), row in zip(compared, table, strict=True)
+        ),
+    )
+
+
+class _Estimates:
+    """The scores of all documents together, with their intervals.
+
+    Parameters
+    ----------
+    table
+        (D, counted, 4) numerators and denominators of each document.
+    samples, rng
+        How often documents are drawn anew, and by what.
+    level
+        Nominal coverage.
+    """
+
+    def __init__(self, table: Floats, samples: int, rng: np.random.Generator, level: float) -> None:
+        self._level, self._documents = level, len(table)
+        self._value = scores_of(table.sum(axis=0))
+        # Documents in an order of their own, so that theirs in the input does not change what is drawn.
+        ordered = table[np.lexsort(table.reshape(len(table), -1).T)]
+        copies = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), samples)
+        self._drawn = scores_of(np.tensordot(copies.astype(np.float64), ordered, 1))
+
+    def of_metric(self, metric: str) -> PrecisionRecall:
+        """Precision, recall and F1 of a metric."""
+        row, found = METRICS.index(metric), {}
+        for place, part in enumerate(PARTS):
+            why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
+            found[part] = self._estimate(self._value[row, place], self._drawn[:, row, place], why)
+        return PrecisionRecall(metric=HEADINGS[metric], **found)
+
+    def conll(self) -> Quantity:
+        """The mean F1 that CoNLL reports."""
+        return self._estimate(conll(self._value), conll(self._drawn), UNDEFINED_CONLL)
+
+    def _estimate(self, value: np.floating[Any], drawn: Floats, why: str) -> Quantity:
+        """A number with the interval of its resamples."""
+        if np.isnan(value):
+            return Quantity(None, reason=why)
+        if self._documents == 1 or np.isnan(drawn).any():
+            return Quantity(float(value), reason=ONE_DOCUMENT if self._documents == 1 else SOMETIMES)
+        low, high = np.quantile(drawn, expanded(self._level, self._documents))
+        return Quantity(float(value), float(low), float(high), float(drawn.std()))
+
+
+def scores_of(sums: Floats) -> Floats:
+    """Turn (..., counted, 4) sums into (..., metrics, 3) precision, recall and F1; NaN where undefined."""
+    rows = [
+        _blanc(sums) if metric == "blanc" else _precision_recall(sums[..., COUNTED.index(metric), :])
+        for metric in METRICS
+    ]
+    return np.stack(rows, axis=-2)
+
+
+def conll(scores: Floats) -> Any:
+    """Mean F1 of MUC, B-cubed and CEAF-e; NaN where one of them is undefined."""
+    return np.mean([scores[..., METRICS.index(metric), PARTS.index("f1")] for metric in CONLL], axis=0)
+
+
+def _precision_recall(sums: Floats) -> Floats:
+    recall, precision = _ratio(sums[..., 0], sums[..., 1]), _ratio(sums[..., 2], sums[..., 3])
+    product, total = (
+        np.nan_to_num(recall) * np.nan_to_num(precision),
+        np.nan_to_num(recall) + np.nan_to_num(precision),
+    )
+    f1 = np.divide(2 * product, total, out=np.zeros_like(total), where=total > 0)
+    f1 = np.where(np.isnan(recall) & np.isnan(precision), np.nan, f1)
+    return np.stack([precision, recall, f1], axis=-1)
+
+
+def _blanc(sums: Floats) -> Floats:
+    """Mean over coreferent and other pairs, where gold has both."""
+    kinds = sums[..., [COUNTED.index("pairwise"), COUNTED.index("apart")], :]
+    there = kinds[..., 1] > 0
+    parts = np.nan_to_num(_precision_recall(kinds)) * there[..., np.newaxis]
+    return _ratio(parts.sum(axis=-2), there.sum(axis=-1)[..., np.newaxis].astype(np.float64))
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    whole = np.broadcast_to(denominator, numerator.shape)
+    ratio: Floats = np.divide(numerator, whole, out=np.full(numerator.shape, np.nan), where=whole > 0)
+    return ratio
+
+
+def _document(name: str, found: Overlap, row: Floats) -> DocumentCoreference:
+    scores = scores_of(row)
+    mean = _known(conll(scores))
+    return DocumentCoreference(
+        name=name,
+        gold_mentions=int(found.gold.sum()),
+        predicted_mentions=int(found.predicted.sum()),
+        shared_mentions=int(found.shared.sum()),
+        gold_entities=len(found.gold),
+        predicted_entities=len(found.predicted),
+        scores={
+            metric: {part: _known(value) for part, value in zip(PARTS, values, strict=True)}
+            for metric, values in zip(METRICS, scores, strict=True)
+        },
+        conll_f1=mean,
+        reason=UNDEFINED_CONLL if mean is None else None,
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _compared(
+    gold_mentions: Sequence[Mentions],
+    gold_clusters: Sequence[Clusters],
+    predicted_mentions: Sequence[Mentions] | None,
+    predicted_clusters: Sequence[Clusters],
+    names: Sequence[str] | None,
+    singletons: bool,
+) -> list[tuple[str, Overlap]]:
+    """Check the arguments; return the name of each document and how its entities overlap."""
+    mentions = gold_mentions if predicted_mentions is None else predicted_mentions
+    count = len(gold_mentions)
+    known = [str(number) for number in range(count)] if names is None else [str(name) for name in names]
+    for what, values in (
+        ("gold_clusters", gold_clusters),
+        ("predicted_mentions", mentions),
+        ("predicted_clusters", predicted_clusters),
+        ("names", known),
+    ):
+        if len(values) != count:
+            message = f"{what} has {len(values)} documents and gold_mentions has {count}"
+            raise InputError(message, "give one entry a document", code="length")
+    if not count:
+        raise InputError("there are no documents", "give at least one", code="empty")
+    found = []
+    for name, *document in zip(
+        known, gold_mentions, gold_clusters, mentions, predicted_clusters, strict=True
+    ):
+        gold = _clustering(document[0], document[1], f"document {name!r}, gold", singletons)
+        predicted = _clustering(document[2], document[3], f"document {name!r}, predicted", singletons)
+        found.append((name, overlap(gold, predicted)))
+    return found
+
+
+def _clustering(
+    mentions: Mentions, clusters: Clusters, place: str, singletons: bool
+) -> dict[Hashable, Hashable]:
+    """The entity of each mention that has one."""
+    if len(mentions) != len(clusters):
+        message = f"{place}: {len(clusters)} clusters for {len(mentions)} mentions"
+        raise InputError(message, "give one for each, or None", code="length")
+    found: dict[Hashable, Hashable] = {}
+    seen: set[Hashable] = set()
+    for number, (mention, cluster) in enumerate(zip(mentions, clusters, strict=True)):
+        if mention in seen:
+            message = f"{place}: mention {number} {_shown(mention)} is there twice"
+            raise InputError(message, "name each mention once")
+        seen.add(mention)
+        if cluster is not None:
+            found[mention] = cluster
+    if singletons:
+        return found
+    sizes = Counter(found.values())
+    return {mention: cluster for mention, cluster in found.items() if sizes[cluster] > 1}
+
+
+def _shown(mention: Hashable) -> str:
+    return str(list(mention)) if isinstance(mention, tuple) else repr(mention)

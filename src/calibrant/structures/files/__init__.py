@@ -1,0 +1,1 @@
+"""Tagged text, documents with entities, posteriors and models in files."""

@@ -1,0 +1,171 @@
+"""Mentions from the brackets that coreference formats put at words: what opens at one closes at another."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from calibrant.exceptions import FormatError
+from calibrant.structures.documents import Mention
+
+ZERO, DISCONTINUOUS, REPEATED = "zero", "discontinuous", "repeated"
+BALANCE = "give every opening bracket one closing bracket, in the same sentence"
+
+PART = re.compile("([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
+
+Broken = Callable[[int, str, str], FormatError]
+
+
+class Place(NamedTuple):
+    """Where a bracket stands.
+
+    Attributes
+    ----------
+    line
+        Of the file.
+    start
+        The number of words before it in its sentence: where a mention starts that opens here.
+    end
+        The number of words up to it: where a mention ends that closes here. Of what is no word the same.
+    node
+        The number of words and empty nodes before it, by which heads are counted.
+    """
+
+    line: int
+    start: int
+    end: int
+    node: int
+
+
+class Opening(NamedTuple):
+    """An opening bracket, and which it is in its document.
+
+    ``part`` is "1/2" in a mention of two parts; ``head`` counts from 1, 0 is unknown.
+    """
+
+    number: int
+    sentence: int
+    place: Place
+    part: str
+    head: int
+
+
+class Part(NamedTuple):
+    """A stretch of words of a mention in parts, and the number of its nodes, empty ones too."""
+
+    start: int
+    end: int
+    nodes: int
+
+
+@dataclass
+class Pieces:
+    """A mention in parts of which some have been read."""
+
+    opening: Opening
+    entity: str
+    count: int
+    parts: list[Part]
+
+    def chosen(self) -> Part:
+        """Return the part with the head; the longest where the head is unknown or no word."""
+        rest = self.opening.head
+        for part in self.parts:
+            if 0 < rest <= part.nodes and part.end > part.start:
+                return part
+            rest -= part.nodes
+        return max(self.parts, key=lambda part: part.end - part.start)
+
+
+class Brackets:
+    """The mentions of a document, bracket by bracket.
+
+    Brackets of one entity nest: a closing bracket ends what opened last.
+
+    Parameters
+    ----------
+    broken
+        Makes an error of a line, a message and a hint.
+    changed
+        A counter for what is left out or changed; see `read_documents`.
+    """
+
+    def __init__(self, broken: Broken, changed: Counter[str]) -> None:
+        self._broken, self._changed = broken, changed
+        self._open: dict[str, list[Opening]] = {}
+        self._pieces: list[Pieces] = []
+        self._entities: dict[Mention, tuple[int, str]] = {}
+        self._openings = 0
+
+    def open(self, sentence: int, place: Place, entity: str, part: str = "", head: int = 0) -> None:
+        """Take an opening bracket."""
+        opening = Opening(self._openings, sentence, place, part, head)
+        self._openings += 1
+        self._open.setdefault(entity, []).append(opening)
+
+    def close(self, sentence: int, place: Place, entity: str, part: str = "") -> None:
+        """Take a closing bracket."""
+        waiting = self._open.get(entity, [])
+        last = next((at for at in reversed(range(len(waiting))) if waiting[at].part == part), None)
+        if last is None:
+            raise self._broken(place.line, f"entity {entity!r} is closed and was not opened", BALANCE)
+        opening = waiting.pop(last)
+        if opening.sentence != sentence:
+            message = (
+                f"a mention of entity {entity!r}, opened in line {opening.place.line}, crosses a sentence"
+            )
+            raise self._broken(place.line, message, "close it in the sentence where it opens")
+        if part:
+            nodes = place.node + 1 - opening.place.node
+            self._join(opening, entity, Part(opening.place.start, place.end, nodes), place.line)
+        else:
+            self._add(opening, opening.place.start, place.end, entity)
+
+    def finish(self) -> tuple[list[Mention], list[str]]:
+        """Return the mentions in the order of the text, and the entity of each."""
+        left = [(each[0].place.line, entity) for entity, each in self._open.items() if each]
+        for line, entity in sorted(left):
+            raise self._broken(line, f"entity {entity!r} is opened and never closed", BALANCE)
+        for pieces in self._pieces:
+            message = f"a mention of entity {pieces.entity!r} has {len(pieces.parts)} of {pieces.count} parts"
+            raise self._broken(pieces.opening.place.line, message, "write all parts in one sentence")
+        mentions = sorted(self._entities)
+        return mentions, [self._entities[mention][1] for mention in mentions]
+
+    def _join(self, opening: Opening, entity: str, part: Part, line: int) -> None:
+        """Add a part to its mention; a mention with all its parts becomes the chosen one."""
+        match = PART.fullmatch(opening.part)
+        number, count = map(int, match.groups()) if match else (1, 0)
+        if number > count:
+            message = f"entity {entity!r} has the part [{opening.part}]"
+            raise self._broken(line, message, "number the parts [1/2], [2/2]")
+        if number == 1:
+            self._pieces.append(Pieces(opening, entity, count, []))
+        wanted = (entity, opening.sentence, count, number - 1)
+        for pieces in reversed(self._pieces):
+            if (pieces.entity, pieces.opening.sentence, pieces.count, len(pieces.parts)) == wanted:
+                break
+        else:
+            message = f"part [{opening.part}] of entity {entity!r} follows no part [{number - 1}/{count}]"
+            raise self._broken(line, message, "write all parts in one sentence, in order")
+        pieces.parts.append(part)
+        if len(pieces.parts) == pieces.count:
+            self._pieces.remove(pieces)
+            if pieces.count > 1:
+                self._changed[DISCONTINUOUS] += 1
+            chosen = pieces.chosen()
+            self._add(pieces.opening, chosen.start, chosen.end, entity)
+
+    def _add(self, opening: Opening, start: int, end: int, entity: str) -> None:
+        """Add a mention; of several with the same words the one whose bracket opens first stays."""
+        if start == end:
+            self._changed[ZERO] += 1
+            return
+        mention = Mention(opening.sentence, start, end)
+        if mention in self._entities:
+            self._changed[REPEATED] += 1
+        named = (opening.number, entity)
+        self._entities[mention] = min(self._entities.get(mention, named), named)

@@ -1,0 +1,197 @@
+"""Documents with mentions and entities: CoNLL-U (GUM, CorefUD) and the columns of CoNLL-2012 (LitBank)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io.text import open_lines, read_lines
+from calibrant.structures.documents import Document
+from calibrant.structures.files._conll_documents import START, ColumnDocuments
+from calibrant.structures.files.conllu_documents import ConlluDocuments
+from calibrant.structures.files.sentences import is_conllu
+
+Progress = Callable[[str, int, int | None], None]
+REPORT_EVERY = 1 << 14
+FOLDS = "document\ttest_fold"
+
+
+def read_documents(
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    changed: Counter[str] | None = None,
+) -> list[Document]:
+    r"""Read documents with their mentions and gold entities, and their trees where the file has them.
+
+    *CoNLL-U* is known by its name (``.conllu``) or by its first word, as in `read_tagged`. Multiword tokens
+    and empty nodes are no words. ``# newdoc id`` begins a document; a file without it is one document,
+    called like the file. Trees come from the columns LEMMA, UPOS, FEATS, HEAD and DEPREL; where every HEAD
+    of a document is ``_``, it has none. Comments give ``date`` (also ``meta::dateCreated``; only whole days
+    count), ``genre`` (also ``meta::genre``) and the sentence's ``speaker``. Entities are those of
+    ``Entity=`` in MISC, with the order of fields that ``# global.Entity`` states, ``GRP`` (or ``eid``) first
+    without it. A document has mentions, if only an empty list, where either stands in it or before it; else
+    they are not known.
+
+    *Columns*, as in CoNLL-2012 and LitBank, are known by a first line ``#begin document (NAME); part 000``,
+    and each document ends with ``#end document``. A line is a word: document, part, number, word, further
+    columns, and brackets in the last one, ``(1|(2)`` or ``1)``; nothing, ``-``, ``_`` or ``*`` is none.
+    Columns stand between tabs or blanks, 5 or more, as many throughout a sentence; of 12 or more, the tenth
+    is the speaker. Each part is a document of its own: part 0 has the name of the whole, others
+    ``NAME; part 1``. The names of OntoNotes say the genre (``nw/...``). Parts of speech and parse bits are
+    not read.
+
+    In both, a closing bracket ends the mention of its entity that opened last.
+
+    Parameters
+    ----------
+    path
+        The file, packed by gzip or not; ``-`` for standard input.
+    progress
+        Called now and then with a stage, the lines read, and None.
+    changed
+        A counter, to which is added how many mentions could not be kept as they are:
+
+        - ``"discontinuous"``: of a mention in parts (``(e1[1/2]``) the part with its head was kept; the
+          longest part, the first of equals, where the head is not stated or is no word;
+        - ``"zero"``: a mention without words, of empty nodes only, was left out;
+        - ``"repeated"``: of several mentions with the same words, the one whose bracket opens first was kept.
+
+    Returns
+    -------
+    list of Document
+        In the order of the file; mentions in the order of the text.
+
+    Raises
+    ------
+    InputError
+        The file is missing or empty.
+    FormatError
+        The file is neither format, cut short or no UTF-8, or a line breaks the rules: brackets do not
+        balance, a mention crosses the end of a sentence, heads are out of range or form a circle, a sentence
+        has no tree where others have, two documents have one name. The error names file and line.
+
+    References
+    ----------
+    CoNLL-U: https://universaldependencies.org/format.html. ``Entity=``: https://ufal.mff.cuni.cz/corefud.
+    CoNLL-2012: Pradhan et al. (2012), https://aclanthology.org/W12-4501.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> lines = [
+    ...     "#begin document (tale); part 0",
+    ...     "tale 0 0 The (1",
+    ...     "tale 0 1 king 1)",
+    ...     "tale 0 2 left -",
+    ...     "",
+    ...     "tale 0 0 He (1)",
+    ...     "#end document",
+    ... ]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "tale.conll")
+    ...     _ = file.write_text("\n".join(lines))
+    ...     (document,) = read_documents(file)
+    >>> document.mentions, document.clusters
+    ([Mention(sentence=0, start=0, end=2), Mention(sentence=1, start=0, end=1)], ['1', '1'])
+    """
+    return list(iter_documents(path, progress=progress, changed=changed))
+
+
+def iter_documents(
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    changed: Counter[str] | None = None,
+) -> Iterator[Document]:
+    r"""As `read_documents`, one document after another, for files that need not fit into memory.
+
+    Errors are raised where they are come to, so those of the last document after all others.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> word = "\t".join(["1", "Yes", "yes", "INTJ", "_", "_", "0", "root", "_", "_"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "answers.conllu")
+    ...     _ = file.write_text(f"# newdoc id = one\n{word}\n\n# newdoc id = two\n{word}\n")
+    ...     [document.name for document in iter_documents(file)]
+    ['one', 'two']
+    """
+    with open_lines(path) as (name, lines):
+        head = []
+        for line in lines:
+            head.append(line)
+            if line.strip() and (not line.startswith("#") or line.startswith(START)):
+                break
+        reader = reader_of(name, head, Counter() if changed is None else changed)
+        for number, line in enumerate(chain(head, lines), 1):
+            if progress is not None and number % REPORT_EVERY == 0:
+                progress("reading", number, None)
+            reader.add(number, line)
+            if reader.shelf.documents:
+                yield from reader.shelf.take()
+        reader.finish()
+        yield from reader.shelf.take()
+
+
+def read_folds(path: str | os.PathLike[str]) -> dict[str, int]:
+    r"""Read the test fold of each document: a line ``document<tab>test_fold``, then a line a document.
+
+    Returns
+    -------
+    dict
+        From the document's name to its fold.
+
+    Raises
+    ------
+    FormatError
+        A line has no document and number, or names a document again; the error names the line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "folds.tsv")
+    ...     _ = file.write_text("document\ttest_fold\nemma\t0\nulysses\t1\n")
+    ...     read_folds(file)
+    {'emma': 0, 'ulysses': 1}
+    """
+    name, lines = read_lines(path)
+    folds: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        document, _, fold = line.partition("\t")
+        if number == 1 and line != FOLDS:
+            raise FormatError(f"the first line is {line!r}", f"write {FOLDS!r}", file=name, line=number)
+        if number == 1 or not line:
+            continue
+        if not document or not (fold.isascii() and fold.isdecimal() and len(fold) < 10):
+            message, hint = "this is no document and its fold", "write the name, a tab and a number from 0"
+            raise FormatError(message, hint, code="file-row", file=name, line=number)
+        if document in folds:
+            message = f"document {document!r} is there twice"
+            raise FormatError(message, "name it once", code="file-row", file=name, line=number)
+        folds[document] = int(fold)
+    return folds
+
+
+def reader_of(name: str, head: list[str], changed: Counter[str]) -> ConlluDocuments | ColumnDocuments:
+    """Choose the reader by the first lines."""
+    if head[-1].startswith(START):
+        return ColumnDocuments(name, changed)
+    if head[-1].startswith("#") or not head[-1].strip():
+        raise InputError("the file has no sentence", "write it again", code="empty", file=name)
+    if not is_conllu(name, head):
+        message = "this is neither CoNLL-U nor columns of CoNLL-2012"
+        hint = f"begin each document by '{START} (NAME); part 000', or give CoNLL-U"
+        raise FormatError(message, hint, code="file-mislabelled", file=name, line=len(head))
+    return ConlluDocuments(name, head, titled(name), changed)
+
+
+def titled(name: str) -> str:
+    """What the document of a CoNLL-U file without names is called."""
+    return Path(name).name.removesuffix(".gz").removesuffix(".conllu")

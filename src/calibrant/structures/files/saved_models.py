@@ -1,0 +1,311 @@
+"""Trained models in files: an .npz archive with a versioned header, without pickle.
+
+The archive holds ``state.json``, which is the model's state (`to_state`) with a name in the place of each
+array, and each array under its name; so `numpy.load` can look into it. Every member carries a checksum, the
+table of members comes last, and times are left out: a damaged or cut file is noticed, and equal models
+give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io.atomic import check_place, writing
+from calibrant.io.envelope import Envelope, Version, file_bytes
+from calibrant.io.origin import reading, truncated
+from calibrant.io.packed import array_of, members
+
+if TYPE_CHECKING:
+    from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
+    from calibrant.structures.models.features import FeatureFunction
+
+    Tagger = CRFTagger | HMMTagger
+    Model = Tagger | CoreferenceModel
+
+FORMAT = "calibrant model"
+HEADER = "state.json"
+ARRAY = "array in"  # the only key of an object that stands for an array
+COREFERENCE = "coreference"
+KINDS = ("hmm", "crf", COREFERENCE)
+EPOCH = (1980, 1, 1, 0, 0, 0)
+ZIP = b"PK\x03\x04"
+PLAIN = (str, int, float, bool, type(None))
+AGAIN = "save the model again"
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError)  # of a damaged archive
+
+
+class _Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag=FORMAT):
+    """The content of ``state.json``."""
+
+    version: Version
+    state: dict[str, Any]
+    column: str | int | None = None
+
+
+ENVELOPE = Envelope(
+    _Header, 1, "model", "make one with calibrant tag train or calibrant coref train", AGAIN, key="version"
+)
+
+
+def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int | None = None) -> None:
+    """Write a trained model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model
+        A trained `HMMTagger`, `CRFTagger` or `CoreferenceModel`.
+    path
+        Any name but one that ends in ``.gz``: the file is compressed as it is.
+    column
+        Which column of a text a tagger's tags are, to be noted for those who tag others with it.
+
+    Raises
+    ------
+    InputError
+        If the model has not been trained, is of another kind, or the place cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> model = HMMTagger().fit([["I", "see"], ["you", "see"]], [["PRON", "VERB"], ["PRON", "VERB"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     load_model(f"{folder}/small.model").predict([["you", "see"]])
+    [['PRON', 'VERB']]
+    """
+    name = os.fspath(path)
+    _check_name(name)
+    to_state = getattr(model, "to_state", None)
+    state = to_state() if callable(to_state) else {}
+    kind = state.get("kind")
+    if kind not in KINDS:
+        found = f"what is to be saved is no model but of type {type(model).__name__}"
+        message = found if kind is None else f"models of kind {kind!r} are not saved"
+        raise InputError(
+            message, "save an HMMTagger, a CRFTagger or a CoreferenceModel", code="parameter", file=name
+        )
+    arrays: dict[str, NDArray[Any]] = {}
+    header = {"format": FORMAT, "version": ENVELOPE.version, "state": _without_arrays(state, "", arrays)}
+    if column is not None:
+        header["column"] = column
+    with writing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _add(archive, HEADER, json.dumps(header, separators=(",", ":")).encode())
+        for member, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, array, allow_pickle=False)
+            _add(archive, member, buffer.getbuffer())
+
+
+def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Model:
+    """Read a model that `save_model` wrote, in this version of calibrant or an older one.
+
+    Nothing in the file is executed, whoever wrote it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    features
+        The function that a CRF was trained with, if it was one: functions are code and are not saved.
+
+    Returns
+    -------
+    HMMTagger, CRFTagger or CoreferenceModel
+        As the file says; `load_tagger` and `load_coreference_model` read only what their names say.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or a function is given for a model that was trained without one.
+    FormatError
+        The file is no model, is damaged or cut short, or was written by a newer calibrant.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> model = HMMTagger().fit([["I", "see"], ["you", "see"]], [["PRON", "VERB"], ["PRON", "VERB"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/small.model")
+    ...     load_model(f"{folder}/small.model").tags
+    ('PRON', 'VERB')
+    """
+    name = os.fspath(path)
+    state = _state(name)
+    kind = state.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        hint = "install a newer calibrant"
+        raise FormatError(f"models of kind {kind!r} are unknown", hint, code="file-newer", file=name)
+    if features is not None and (kind != "crf" or state.get("features") is not None):
+        message = "the model was not trained with a function of features"
+        raise InputError(message, "leave the function out", code="parameter", file=name)
+    from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger
+
+    with ENVELOPE.reviving(name):
+        if kind == "crf":
+            return CRFTagger.from_state(state, features=features)
+        return (HMMTagger if kind == "hmm" else CoreferenceModel).from_state(state)
+
+
+def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
+    """As `load_model`, for taggers alone.
+
+    Raises
+    ------
+    InputError
+        As `load_model`, or the model is no tagger.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model")
+    ...     load_tagger(f"{folder}/small.model").tags
+    ('PRP',)
+    """
+    from calibrant.structures.models import CoreferenceModel
+
+    model = load_model(path, features=features)
+    if isinstance(model, CoreferenceModel):
+        raise _other(path, "a model of coreference", "a tagger", "calibrant tag train")
+    return model
+
+
+def load_coreference_model(path: str | os.PathLike[str]) -> CoreferenceModel:
+    """As `load_model`, for models of coreference alone.
+
+    Raises
+    ------
+    InputError
+        As `load_model`, or the model is a tagger.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model")
+    ...     load_coreference_model(f"{folder}/small.model")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: ...small.model: this is a tagger, not a model of coreference: ...
+    """
+    from calibrant.structures.models import CoreferenceModel
+
+    model = load_model(path)
+    if not isinstance(model, CoreferenceModel):
+        raise _other(path, "a tagger", "a model of coreference", "calibrant coref train")
+    return model
+
+
+def check_model_place(path: str | os.PathLike[str]) -> None:
+    """Raise at once if `save_model` could not write there: before training that takes minutes."""
+    _check_name(os.fspath(path))
+    check_place(path)
+
+
+def _check_name(name: str) -> None:
+    if name.endswith(".gz"):
+        hint = "leave .gz out of the name"
+        raise InputError("a model is compressed as it is", hint, code="file-kind", file=name)
+
+
+def model_column(path: str | os.PathLike[str]) -> str | int | None:
+    """Return the column that was noted with a sound model, or None.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(HMMTagger().fit([["I"]], [["PRP"]]), f"{folder}/small.model", column="xpos")
+    ...     model_column(f"{folder}/small.model")
+    'xpos'
+    """
+    with zipfile.ZipFile(path) as archive:
+        return ENVELOPE.checked(json.loads(archive.read(HEADER)), os.fspath(path)).column
+
+
+def _without_arrays(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Copy a state with each array put into ``arrays`` and named in its place."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biuf":
+            raise InputError(f"{place} has dtype {value.dtype}", "keep numbers in arrays", code="dtype")
+        arrays[f"{place}.npy"] = value
+        return {ARRAY: f"{place}.npy"}
+    if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError(f"{place} has keys that are no text", "keep pairs in lists", code="dtype")
+        inner = f"{place}." if place else ""
+        return {key: _without_arrays(part, f"{inner}{key}", arrays) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        if all(isinstance(part, PLAIN) for part in value):
+            return list(value)
+        return [_without_arrays(part, f"{place}.{index}", arrays) for index, part in enumerate(value)]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
+    member = zipfile.ZipInfo(name, EPOCH)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # else the bytes depend on the system
+    archive.writestr(member, data, compresslevel=1)
+
+
+def _state(name: str) -> dict[str, Any]:
+    """Read the state, arrays in place."""
+    data = file_bytes(name)
+    if not data:
+        raise InputError("the file is empty", AGAIN, code="empty", file=name)
+    if not data.startswith(ZIP):
+        raise ENVELOPE.foreign(name)
+    if b"PK\x05\x06" not in data[-(1 << 16) :]:
+        raise truncated(name)
+    try:
+        with reading(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _content(archive, len(data), name)
+    except InputError:
+        raise
+    # RuntimeError: what no model has and a made-up archive may, such as a password.
+    except (ValueError, KeyError, TypeError, MemoryError, RuntimeError) as error:
+        raise ENVELOPE.damaged(name) from error
+
+
+def _content(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, Any]:
+    names = archive.namelist()
+    if names[:1] != [HEADER]:
+        raise ENVELOPE.foreign(name)
+    try:
+        unpacked = members(archive, names, size, name)
+        # Python's JSON reads what else may be in a vocabulary: half of a character, or infinity.
+        state = ENVELOPE.checked(json.loads(next(unpacked)[1]), name).state
+        return dict(_with_arrays(state, {member: array_of(content) for member, content in unpacked}))
+    except BROKEN as error:
+        raise ENVELOPE.damaged(name) from error
+
+
+def _with_arrays(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Copy a state with each array in its place again."""
+    if isinstance(value, dict):
+        if value.keys() == {ARRAY}:
+            return arrays[value[ARRAY]]
+        return {key: _with_arrays(part, arrays) for key, part in value.items()}
+    if isinstance(value, list) and any(isinstance(part, dict | list) for part in value):
+        return [_with_arrays(part, arrays) for part in value]
+    return value
+
+
+def _other(path: str | os.PathLike[str], found: str, wanted: str, command: str) -> InputError:
+    message, hint = f"this is {found}, not {wanted}", f"make one with {command}"
+    return InputError(message, hint, code="parameter", file=os.fspath(path))

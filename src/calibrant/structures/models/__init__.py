@@ -1,0 +1,61 @@
+"""Reference models that train and predict, so that every measurement can be tried on a real model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant.lazy import lazily
+
+if TYPE_CHECKING:
+    from calibrant.structures.models.coreference import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
+    from calibrant.structures.models.coreference_baseline import rule_antecedents
+    from calibrant.structures.models.crf import L2_PENALTIES, CRFTagger
+    from calibrant.structures.models.features import (
+        FEATURE_GROUPS,
+        FEATURE_SETS,
+        Template,
+        Words,
+        attribute_lists,
+        feature_groups,
+    )
+    from calibrant.structures.models.hmm import HMMTagger
+    from calibrant.structures.models.mentions import (
+        MentionRecall,
+        Traits,
+        detect_mentions,
+        mention_recall,
+        traits,
+    )
+    from calibrant.structures.models.parsing import parse
+    from calibrant.structures.models.spacy_tagger import SpacyTagger
+    from calibrant.structures.models.tuning import PSEUDOCOUNTS, Candidate, Choice, choose, token_accuracy
+
+__all__ = [
+    "COREFERENCE_GROUPS",
+    "FEATURE_GROUPS",
+    "FEATURE_SETS",
+    "L2_PENALTIES",
+    "PAPER_COSTS",
+    "PSEUDOCOUNTS",
+    "CRFTagger",
+    "Candidate",
+    "Choice",
+    "CoreferenceModel",
+    "HMMTagger",
+    "MentionRecall",
+    "SpacyTagger",
+    "Template",
+    "Traits",
+    "Words",
+    "attribute_lists",
+    "choose",
+    "detect_mentions",
+    "feature_groups",
+    "mention_recall",
+    "parse",
+    "rule_antecedents",
+    "token_accuracy",
+    "traits",
+]
+
+__getattr__, __dir__ = lazily(__name__)

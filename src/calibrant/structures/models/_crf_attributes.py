@@ -1,0 +1,186 @@
+"""Attributes as numbers: learned from training text, looked up in other text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import is_list
+from calibrant.exceptions import InputError
+from calibrant.structures.models._vocabulary import Integers, Sentences
+from calibrant.structures.models.features import OUTSIDE, FeatureFunction, Words, merged_templates
+
+Vocabulary = Mapping[str, Sequence[str]]
+NONE = -1  # the code of a template that a word has no value of, or one that training has not seen
+GIVEN = "given"  # the only template of a user's function
+
+
+class WordAttributes:
+    """Attributes that are functions of one word at an offset.
+
+    A word has one value at most of each template. A value's code is the same at every offset; its row of
+    weights at the o-th offset is ``o * value_count + code``.
+
+    Parameters
+    ----------
+    groups
+        Names of feature groups.
+    values
+        The values of each template that training has seen.
+    """
+
+    def __init__(self, groups: Sequence[str], values: Vocabulary) -> None:
+        self.groups = tuple(groups)
+        self.templates = merged_templates(groups)
+        self.offsets = np.array(sorted({o for template in self.templates for o in template.offsets}))
+        self.values = {template.name: list(values[template.name]) for template in self.templates}
+        columns = list(self.values.values())
+        edges = [0, *accumulate(map(len, columns))]
+        self.value_count = edges[-1]
+        self.row_count = len(self.offsets) * self.value_count
+        self.shifts: Integers = np.arange(len(self.offsets)) * self.value_count
+        self._code: list[dict[str | None, int]] = [
+            {value: first + place for place, value in enumerate(column)}
+            for first, column in zip(edges[:-1], columns, strict=True)
+        ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.groups, self.values)  # templates hold functions, which cannot be pickled
+
+    @classmethod
+    def learn(cls, groups: Sequence[str], sentences: Sentences) -> WordAttributes:
+        """Return the attributes of all words of the training text."""
+        words = Words(list(dict.fromkeys(chain.from_iterable(sentences))))
+        values: dict[str, list[str]] = {}
+        for template in merged_templates(groups):
+            seen = (value for value in template.values(words) if value is not None)
+            values[template.name] = [""] if template.name == OUTSIDE else list(dict.fromkeys(seen))
+        return cls(groups, values)
+
+    def codes(self, text: Sequence[str]) -> Integers:
+        """Return the code of each word's value of each template, (words, templates)."""
+        words = Words(text)
+        codes = np.empty((len(text), len(self.templates)), np.int64)
+        for column, (code, template) in enumerate(zip(self._code, self.templates, strict=True)):
+            found = map(code.get, template.values(words), repeat(NONE))
+            codes[:, column] = np.fromiter(found, np.int64, len(text))
+        return codes
+
+    def outside(self) -> Integers:
+        """Return the same for a place outside the sentence, (1, templates)."""
+        pairs = zip(self._code, self.templates, strict=True)
+        codes = [code.get("", NONE) if template.name == OUTSIDE else NONE for code, template in pairs]
+        return np.array([codes])
+
+    def rows(self, codes: Integers) -> Iterator[Integers]:
+        """Yield, for each offset, the rows that words of these codes use there, (words, templates used)."""
+        for offset, shift in zip(self.offsets.tolist(), self.shifts.tolist(), strict=True):
+            used = [column for column, template in enumerate(self.templates) if offset in template.offsets]
+            here = codes[:, used]
+            yield np.where(here == NONE, NONE, here + shift)
+
+    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
+        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+        words = list(dict.fromkeys(chain.from_iterable(sentences)))
+        number = {word: place for place, word in enumerate(words, 1)}
+        codes = np.concatenate([self.outside(), self.codes(words)])
+        names = [_decimals(rows) for rows in self.rows(codes)]  # of each offset, of each word
+        steps = list(zip(self.offsets.tolist(), names, strict=True))
+        for sentence in sentences:
+            places, last = [number[word] for word in sentence], len(sentence) - 1
+            yield [
+                [name for o, of in steps for name in of[places[t + o] if 0 <= t + o <= last else 0]]
+                for t in range(len(sentence))
+            ]
+
+    def only(self, used: NDArray[np.bool_]) -> tuple[WordAttributes, Integers]:
+        """Return the attributes with a used row at some offset, and the old row of each of their rows."""
+        kept = np.logical_or.reduce(used.reshape(len(self.offsets), self.value_count))
+        flags = iter(kept.tolist())
+        values = {name: [value for value in column if next(flags)] for name, column in self.values.items()}
+        rows: Integers = (self.shifts[:, None] + np.flatnonzero(kept)).ravel()
+        return WordAttributes(self.groups, values), rows
+
+
+class FunctionAttributes:
+    """Attributes that a user's function finds in a whole sentence; each has one row of weights.
+
+    Parameters
+    ----------
+    function
+        Takes a sentence, returns the attributes of each token; None: not known any more.
+    values
+        The attributes that training has seen, under `GIVEN`.
+    """
+
+    def __init__(self, function: FeatureFunction | None, values: Vocabulary) -> None:
+        self.function = function
+        self.values = {GIVEN: list(values[GIVEN])}
+        self.row_count = len(self.values[GIVEN])
+        self._code = {value: row for row, value in enumerate(self.values[GIVEN])}
+
+    @classmethod
+    def learn(cls, function: FeatureFunction, sentences: Sentences) -> FunctionAttributes:
+        """Return the attributes of the training text."""
+        reader = cls(function, {GIVEN: []})
+        tokens = chain.from_iterable(reader.lists(sentences))
+        return cls(function, {GIVEN: list(dict.fromkeys(chain.from_iterable(tokens)))})
+
+    def lists(self, sentences: Sentences) -> Iterator[Sequence[Sequence[str]]]:
+        """Yield the attributes of each token of each sentence, checked."""
+        function = known(self.function)
+        for row, sentence in enumerate(sentences):
+            found = function(sentence)
+            _check_lists(found, row, len(sentence))
+            yield found
+
+    def codes(self, sentences: Sentences) -> Iterator[list[int]]:
+        """Yield the rows of each token's attributes, `NONE` for those that training has not seen."""
+        for attributes in chain.from_iterable(self.lists(sentences)):
+            yield [self._code.get(name, NONE) for name in attributes]
+
+    def training_items(self, sentences: Sentences) -> Iterator[list[list[str]]]:
+        """Yield, for each sentence, the rows (as decimal strings) of each token's attributes."""
+        codes = self.codes(sentences)
+        for sentence in sentences:
+            yield [[str(row) for row in next(codes) if row != NONE] for _ in sentence]
+
+    def only(self, used: NDArray[np.bool_]) -> tuple[FunctionAttributes, Integers]:
+        """Return the attributes with a used row, and the old row of each of their rows."""
+        rows: Integers = np.flatnonzero(used)
+        column = self.values[GIVEN]
+        return FunctionAttributes(self.function, {GIVEN: [column[row] for row in rows.tolist()]}), rows
+
+
+def _decimals(rows: Integers) -> list[list[str]]:
+    return [[str(row) for row in of if row != NONE] for of in rows.tolist()]
+
+
+def known(function: FeatureFunction | None) -> FeatureFunction:
+    """Return a feature function, or raise if the model was loaded without it."""
+    if function is None:
+        hint = "give it when the model is loaded: load_model(path, features=function)"
+        raise InputError("the model was trained with a feature function", hint, code="parameter")
+    return function
+
+
+def _check_lists(found: Any, row: int, tokens: int) -> None:
+    """Raise unless a feature function returned a list of strings for each token of a sentence."""
+    if not is_list(found):
+        message = f"the feature function returned {found!r:.60} for sentences[{row}]"
+        raise InputError(message, "return a list of attributes for each token", code="dtype", row=row)
+    if len(found) != tokens:
+        message = (
+            f"the feature function returned {len(found)} lists for the {tokens} tokens of sentences[{row}]"
+        )
+        raise InputError(message, "return a list of attributes for each token", code="length", row=row)
+    for place, attributes in enumerate(found):
+        if not (is_list(attributes) and all(map(isinstance, attributes, repeat(str)))):
+            message = (
+                f"the feature function returned {attributes!r:.60} for token {place} of sentences[{row}]"
+            )
+            raise InputError(message, "return a list of strings for each token", code="dtype", row=row)

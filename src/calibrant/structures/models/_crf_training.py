@@ -1,0 +1,143 @@
+"""Train with CRFsuite, and bring back the weights."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import CalibrantError
+from calibrant.structures.models._crf_file import ModelFile, parse_model
+from calibrant.structures.models._vocabulary import Integers
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+Setting = float | int | str
+
+_ITERATION = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}")
+# What the algorithms say at the end, if it was not the largest number of iterations or an error.
+_CONVERGED = re.compile("L-BFGS resulted in convergence|.*[Tt]erminated with the stopping criteri")
+_one_at_a_time = Lock()  # CRFsuite shuffles with the C library's one generator
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training found.
+
+    Attributes
+    ----------
+    row, tag, weight
+        Weights of (attribute, tag) that are not 0, in no particular order.
+    transition
+        (K, K) weights ``[from, to]``.
+    iterations
+        How many iterations there were.
+    converged
+        Whether training ended because it had converged.
+    """
+
+    row: Integers
+    tag: Integers
+    weight: Floats
+    transition: Floats
+    iterations: int
+    converged: bool
+
+
+def train(
+    items: Iterable[list[list[str]]],
+    tags: Iterable[Integers],
+    tag_count: int,
+    *,
+    algorithm: str,
+    settings: Mapping[str, Setting],
+    seed: int,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a chain CRF on attributes and tags that are decimal numbers.
+
+    Names made of digits keep CRFsuite apart from what tokens and tags look like.
+
+    Parameters
+    ----------
+    items
+        Attributes of each token of each sentence.
+    tags
+        Codes of each sentence's tags.
+    tag_count
+        K.
+    algorithm, settings
+        CRFsuite's names.
+    seed
+        For algorithms that shuffle the sentences.
+    progress
+        Called with ``"train"``, the iteration, and the largest number of iterations.
+
+    Returns
+    -------
+    Trained
+
+    Raises
+    ------
+    CalibrantError
+        If CRFsuite fails.
+    """
+    import pycrfsuite
+
+    iterations, converged = 0, False
+
+    def message(line: str) -> None:
+        nonlocal iterations, converged
+        converged = converged or _CONVERGED.match(line) is not None
+        found = _ITERATION.match(line)
+        if found:
+            iterations = int(found.group(1))
+            if progress is not None:
+                progress("train", iterations, int(settings["max_iterations"]))
+
+    trainer = pycrfsuite.Trainer(algorithm, settings, verbose=False)
+    trainer.message = message
+    names = [str(code) for code in range(tag_count)]
+    for sentence, codes in zip(items, tags, strict=True):
+        trainer.append(sentence, [names[code] for code in codes.tolist()])
+    with tempfile.TemporaryDirectory(prefix="calibrant-") as folder, _one_at_a_time:
+        path = Path(folder) / "model"
+        _seed_shuffling(seed)
+        try:
+            trainer.train(str(path))
+        except pycrfsuite.CRFSuiteError as error:
+            raise CalibrantError(f"CRFsuite failed: {error}", "try other settings") from error
+        model = parse_model(path.read_bytes())
+    return _weights(model, tag_count, iterations, converged)
+
+
+def _weights(model: ModelFile, tag_count: int, iterations: int, converged: bool) -> Trained:
+    """Return weights by row and tag instead of by CRFsuite's numbers."""
+    row, tag = _numbers(model.attributes), _numbers(model.labels)
+    transition = np.zeros((tag_count, tag_count))
+    edges = model.transition
+    transition[tag[edges["source"]], tag[edges["target"]]] = edges["weight"]
+    weight = model.state["weight"].astype(np.float64)
+    if not (np.isfinite(weight).all() and np.isfinite(transition).all()):
+        hint = "change the settings, or use lbfgs"
+        raise CalibrantError("training diverged: CRFsuite returned weights that are not finite", hint)
+    return Trained(
+        row[model.state["source"]], tag[model.state["target"]], weight, transition, iterations, converged
+    )
+
+
+def _numbers(names: Sequence[str]) -> Integers:
+    return np.fromiter(map(int, names), np.int64, len(names))
+
+
+def _seed_shuffling(seed: int) -> None:
+    """Seed the generator of the C library, which CRFsuite shuffles sentences with."""
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).srand(ctypes.c_uint(seed))

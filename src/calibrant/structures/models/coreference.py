@@ -1,0 +1,392 @@
+"""An antecedent model of coreference with hashed surface features, after Durrett and Klein (2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import is_list, non_negative, one_of, positive_integer
+from calibrant.exceptions import InputError
+from calibrant.structures._kernels.coreference_features import HEAD_WORD, score_document
+from calibrant.structures.documents import Document
+from calibrant.structures.models._coreference_state import KIND, VERSION, read_state
+from calibrant.structures.models._coreference_training import (
+    Coded,
+    Features,
+    Objective,
+    Progress,
+    Weights,
+    train,
+)
+from calibrant.structures.models._state import reading_state
+from calibrant.structures.models._tagger import untrained
+from calibrant.structures.models.coreference_encoding import GROUPS, Encoded, Lexicon, chosen_groups, encode
+from calibrant.structures.posterior.antecedent import AntecedentPosterior
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+FeatureSet = Literal["surface", "syntax"]
+FEATURE_SETS: tuple[FeatureSet, ...] = ("surface", "syntax")
+COREFERENCE_GROUPS: tuple[str, ...] = tuple(GROUPS)
+PAPER_COSTS = (0.1, 3.0, 1.0)
+FEWEST_BITS, MOST_BITS = 8, 26
+
+
+class CoreferenceModel:
+    """A locally normalised log-linear model of each mention's antecedent.
+
+    Mention i picks an earlier mention of its window, or "new", with P(a_i = j | x) proportional to
+    exp(w . f(i, j, x)), independently of all others. Features are those of Durrett and Klein: of the mention
+    and of the candidate type, length, head, first and last word, the words before and after, the whole
+    string; of both distance in mentions and in sentences, exact and head match, containment, nesting, gender,
+    number, speaker, pair of heads, and (which is new here) quotations. Each is there alone, with the form of
+    the mention (its type or, of a pronoun, the pronoun), and with the forms of both. They are hashed to
+    2^bits weights.
+
+    Training maximizes the likelihood of the gold antecedents together (all earlier mentions of the entity in
+    the window, else "new") with AdaGrad. With ``costs`` wrong candidates get their cost added to their score
+    in training (softmax-margin), which can serve F1, and distorts the probabilities.
+
+    Parameters
+    ----------
+    features
+        ``"surface"``: words and mentions are enough; heads are found by rules. ``"syntax"``: documents need
+        trees, which give heads and traits, the relation of each mention to its governor, the governor, and
+        the arcs between mentions (of appositions, of predicate nouns).
+    without
+        Feature groups to leave out, of `COREFERENCE_GROUPS`.
+    bits
+        From 8 to 26. Fewer weights: a smaller model, in which more features share a weight.
+    window
+        How many earlier mentions are candidates.
+    least
+        Words and strings that are rarer than this in training share weights with others that look alike (with
+        trees: governors of one part of speech).
+    costs
+        Of linking a mention that is new, of calling new one that is not, and of a wrong antecedent. The paper
+        has `PAPER_COSTS`; zero is maximum likelihood.
+    l1, l2
+        0 or more: ``l1`` times the sum of absolute weights and ``l2 / 2`` times that of squared weights are
+        added to the mean loss of a mention. With ``l1`` above 0 most weights are 0.
+    rate
+        AdaGrad's step.
+    epochs
+        How often training sees each document.
+    batch
+        Mentions a step; a batch lies in one document.
+    seed
+        0 or more: the order of batches.
+
+    Attributes
+    ----------
+    losses : list of float
+        The mean loss of a mention in each epoch; set by `fit`.
+
+    Raises
+    ------
+    InputError
+        If an argument is unknown or out of its range.
+
+    References
+    ----------
+    Durrett and Klein (2013), "Easy victories and uphill battles in coreference resolution", sections 3 and 4;
+    Duchi, Hazan and Singer (2011), "Adaptive subgradient methods", for AdaGrad with penalties; Nguyen and
+    O'Connor (2015), section 5.
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Mention
+    >>> words = [["Ann", "sleeps"], ["She", "snores"]]
+    >>> document = Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])
+    >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit([document])
+    >>> model.posterior([document]).best_antecedents().tolist()
+    [-1, 0]
+    """
+
+    def __init__(
+        self,
+        *,
+        features: FeatureSet = "surface",
+        without: Collection[str] = (),
+        bits: int = 20,
+        window: int = 150,
+        least: int = 20,
+        costs: tuple[float, float, float] = (0.0, 0.0, 0.0),
+        l1: float = 3e-5,
+        l2: float = 0.0,
+        rate: float = 0.05,
+        epochs: int = 8,
+        batch: int = 64,
+        seed: int = 0,
+    ) -> None:
+        one_of(features, FEATURE_SETS, "features")
+        self.features: FeatureSet = features
+        self.groups = chosen_groups(features, without)
+        self.least = positive_integer(least, "least")
+        self._features = Features.of(self.groups, _bits(bits), positive_integer(window, "window"))
+        self._objective = Objective(
+            costs=_costs(costs),
+            l1=non_negative(l1, "l1"),
+            l2=non_negative(l2, "l2"),
+            rate=non_negative(rate, "rate"),
+            epochs=positive_integer(epochs, "epochs"),
+            batch=positive_integer(batch, "batch"),
+            seed=_seed(seed),
+        )
+        self.losses: list[float] = []
+        self._lexicon: Lexicon | None = None
+        self._weight: Weights | None = None
+
+    @property
+    def window(self) -> int:
+        """How many earlier mentions are candidates."""
+        return self._features.window
+
+    @property
+    def weight_count(self) -> int:
+        """How many weights are not 0."""
+        return int(np.count_nonzero(self._trained()[1]))
+
+    def _trained(self) -> tuple[Lexicon, Weights]:
+        if self._lexicon is None or self._weight is None:
+            raise untrained()
+        return self._lexicon, self._weight
+
+    def fit(self, documents: Sequence[Document], *, progress: Progress | None = None) -> CoreferenceModel:
+        """Train on documents with mentions and their gold entities.
+
+        Parameters
+        ----------
+        documents
+            With ``mentions`` and ``clusters``, and ``trees`` for ``"syntax"``. A mention whose cluster is
+            None is an entity of its own.
+        progress
+            Called with ``"train"``, the epoch, and ``epochs``. An exception that it raises ends training.
+
+        Returns
+        -------
+        CoreferenceModel
+            This model, trained.
+
+        Raises
+        ------
+        InputError
+            If there is no document, none has mentions, or one lacks what is needed; it names the document.
+
+        Examples
+        --------
+        >>> from calibrant.structures.documents import Mention
+        >>> document = Document("d", [["He", "runs"]], [Mention(0, 0, 1)], ["1"])
+        >>> len(CoreferenceModel(bits=10, epochs=2).fit([document]).losses)
+        2
+        """
+        encoded = self._encoded(documents)
+        for document in documents:
+            if document.clusters is None:
+                found, hint = f"document {document.name!r} has no gold entities", "give clusters to train on"
+                raise InputError(found, hint, code="empty")
+        if not any(len(document.mentions) for document in encoded):
+            raise InputError("there are no mentions", "train on documents with mentions", code="empty")
+        lexicon = Lexicon.learn(encoded, self.least)
+        coded = [self._coded(document, lexicon) for document in encoded]
+        entities = list(map(_entities, documents))
+        weight, self.losses = train(coded, entities, self._features, self._objective, progress)
+        self._lexicon, self._weight = lexicon, weight
+        return self
+
+    def _encoded(self, documents: Sequence[Document]) -> list[Encoded]:
+        if not is_list(documents) or not all(isinstance(document, Document) for document in documents):
+            raise InputError(f"documents is {documents!r:.40}", "pass a list of documents", code="dtype")
+        if len(documents) == 0:
+            raise InputError("there are no documents", "pass at least one", code="empty")
+        for document in documents:
+            if document.mentions is None:
+                hint = "give them, or find them with detect_mentions"
+                raise InputError(f"document {document.name!r} has no mentions", hint, code="empty")
+            if self.features == "syntax" and document.trees is None:
+                hint = "parse it, or use a model with surface features"
+                raise InputError(f"document {document.name!r} has no trees", hint, code="empty")
+        trees, quotations = self.features == "syntax", "quotation" in self.groups
+        return [encode(document, trees=trees, quotations=quotations) for document in documents]
+
+    def _coded(self, document: Encoded, lexicon: Lexicon) -> Coded:
+        own, frequent_head = lexicon.own_codes(document, self._features.own)
+        mentions = document.mentions.copy()
+        mentions[:, HEAD_WORD] = frequent_head
+        return Coded(mentions, own, document.tokens)
+
+    def scores(self, documents: Sequence[Document]) -> tuple[Floats, Integers]:
+        """Score each candidate of each mention.
+
+        Parameters
+        ----------
+        documents
+            With ``mentions``, and ``trees`` for ``"syntax"``.
+
+        Returns
+        -------
+        scores : ndarray of float64
+            For each mention a row: its candidates in the order of the text, then "new"; of all documents, one
+            after another.
+        mention_counts : ndarray of int64, shape (D,)
+            Mentions a document.
+
+        Raises
+        ------
+        InputError
+            If the model has not been trained, there is no document, or one lacks what is needed.
+
+        Examples
+        --------
+        >>> from calibrant.structures.documents import Mention
+        >>> mentions = [Mention(0, 0, 1), Mention(0, 2, 3)]
+        >>> document = Document("d", [["He", "hurt", "himself"]], mentions, ["1", "1"])
+        >>> model = CoreferenceModel(bits=10, epochs=2).fit([document])
+        >>> scores, counts = model.scores([document])
+        >>> len(scores), counts.tolist()
+        (3, [2])
+        """
+        lexicon, weight = self._trained()
+        counts, parts = [], []
+        for document in self._encoded(documents):
+            coded = self._coded(document, lexicon)
+            count, window = len(coded.mentions), self.window
+            score = np.empty(int(np.minimum(np.arange(count), window).sum()) + count)
+            score_document(
+                coded.mentions,
+                coded.own,
+                coded.tokens,
+                window,
+                self._features.pairs,
+                self._features.bits,
+                weight,
+                score,
+            )
+            counts.append(count)
+            parts.append(score)
+        return np.concatenate(parts), np.array(counts, dtype=np.int64)
+
+    def posterior(self, documents: Sequence[Document]) -> AntecedentPosterior:
+        """Return the distribution over antecedents of the mentions of some documents.
+
+        Parameters
+        ----------
+        documents
+            As in `scores`. A document without mentions is legal. Memory grows with the candidates of all of
+            them: pass large corpora in batches, or one document at a time.
+
+        Returns
+        -------
+        AntecedentPosterior
+
+        Raises
+        ------
+        InputError
+            As `scores`.
+
+        Examples
+        --------
+        >>> from calibrant.structures.documents import Mention
+        >>> mentions = [Mention(0, 0, 1), Mention(0, 2, 3)]
+        >>> document = Document("d", [["He", "hurt", "himself"]], mentions, ["1", "1"])
+        >>> posterior = CoreferenceModel(bits=10, epochs=9).fit([document]).posterior([document])
+        >>> bool(posterior.pair_probabilities()[0, 1] > 0.9)
+        True
+        """
+        scores, counts = self.scores(documents)
+        names = [document.name for document in documents]
+        return AntecedentPosterior(scores, counts, window=self.window, names=names)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the trained model as plain values and arrays.
+
+        Returns
+        -------
+        dict
+            ``kind`` and ``version``; the arguments; ``frequent`` (codes of frequent words of each kind);
+            ``place`` and ``weight`` of the weights that are not 0; ``losses``.
+
+        Raises
+        ------
+        InputError
+            If the model has not been trained.
+
+        Examples
+        --------
+        >>> from calibrant.structures.documents import Mention
+        >>> document = Document("d", [["He", "runs"]], [Mention(0, 0, 1)], ["1"])
+        >>> model = CoreferenceModel(bits=10, epochs=2).fit([document])
+        >>> CoreferenceModel.from_state(model.to_state()).weight_count == model.weight_count
+        True
+        """
+        lexicon, weight = self._trained()
+        place = np.flatnonzero(weight)
+        objective = self._objective
+        return {
+            "kind": KIND,
+            "version": VERSION,
+            "features": self.features,
+            "without": [name for name in chosen_groups(self.features, ()) if name not in self.groups],
+            "bits": self._features.bits,
+            "window": self.window,
+            "least": self.least,
+            "costs": list(objective.costs),
+            **{name: getattr(objective, name) for name in ("l1", "l2", "rate", "epochs", "batch", "seed")},
+            "frequent": [codes.astype(np.uint32) for codes in lexicon.frequent],
+            "place": place.astype(np.uint32),
+            "weight": weight[place],
+            "losses": list(self.losses),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> CoreferenceModel:
+        """Make a model from what `to_state` returned.
+
+        Raises
+        ------
+        FormatError
+            If the state is of another kind or version, lacks something, or does not hold together.
+
+        Examples
+        --------
+        >>> CoreferenceModel.from_state({"kind": "coreference", "version": 99})
+        Traceback (most recent call last):
+        calibrant.exceptions.FormatError: the model's state has version 99: this release reads version 1
+        """
+        saved = read_state(state)
+        with reading_state():
+            model = cls(**saved.arguments)
+        model._lexicon, model.losses = Lexicon(saved.frequent), saved.losses
+        model._weight = saved.weights(1 << model._features.bits)
+        return model
+
+
+def _entities(document: Document) -> Integers:
+    """Return a number for each mention's entity; a mention without one is alone."""
+    number: dict[str | int, int] = {}
+    clusters = document.clusters or ()
+    keys = (row if cluster is None else cluster for row, cluster in enumerate(clusters))
+    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+
+
+def _bits(bits: object) -> int:
+    if not FEWEST_BITS <= positive_integer(bits, "bits") <= MOST_BITS:
+        raise InputError(f"bits is {bits}", f"give {FEWEST_BITS} to {MOST_BITS}", code="parameter")
+    return positive_integer(bits, "bits")
+
+
+def _costs(costs: Sequence[float]) -> tuple[float, float, float]:
+    if not is_list(costs) or len(costs) != 3:
+        hint = "give three: of a false link, a false new entity, and a wrong link"
+        raise InputError(f"costs is {costs!r:.40}", hint, code="parameter")
+    false_link, false_new, wrong_link = (non_negative(cost, "costs") for cost in costs)
+    return false_link, false_new, wrong_link
+
+
+def _seed(seed: object) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed is {seed!r}", "give a whole number of at least 0", code="parameter")
+    return int(seed)

@@ -1,0 +1,272 @@
+"""Documents as integers: what the kernels of coreference read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.structures._kernels import coreference_features as kernel
+from calibrant.structures.documents import Document
+from calibrant.structures.models._mention_words import PRONOUN_FORMS
+from calibrant.structures.models.mentions import GENDERS, MENTION_TYPES, NUMBERS, Traits, traits
+
+Integers = NDArray[np.int64]
+
+# What is known of a mention by itself. Lexical ones that are rare in training stand for their class.
+LEXICAL = ("head", "first", "last", "before", "after", "string", "governor")
+OWN = (*LEXICAL, "length", "gender", "number", "quoted", "relation")
+# What each group has: features of one mention, and templates of pairs.
+GROUPS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...]]] = MappingProxyType(
+    {
+        "head": (("head",), ()),
+        "edges": (("first", "last"), ()),
+        "context": (("before", "after"), ()),
+        "string": (("string",), ()),
+        "length": (("length",), ()),
+        "gender": (("gender",), (kernel.GENDERS,)),
+        "number": (("number",), (kernel.NUMBERS,)),
+        "distance": ((), (kernel.MENTION_DISTANCE, kernel.SENTENCE_DISTANCE)),
+        "match": ((), (kernel.STRING_MATCH, kernel.HEAD_MATCH)),
+        "containment": (
+            (),
+            (kernel.CONTAINED, kernel.CONTAINS, kernel.HEAD_CONTAINED, kernel.CONTAINS_HEAD),
+        ),
+        "nesting": ((), (kernel.NESTING,)),
+        "speaker": ((), (kernel.SPEAKERS,)),
+        "quotation": (("quoted",), (kernel.QUOTATIONS,)),
+        "head pairs": ((), (kernel.HEAD_WORDS,)),
+        "relation": (("relation",), (kernel.RELATIONS,)),
+        "arc": ((), (kernel.ARC,)),
+        "governor": (("governor",), ()),
+    }
+)
+NEED_TREES = ("relation", "arc", "governor")
+LONGEST_QUOTATION = 300  # words; a quotation mark that is not closed ends here
+LONGEST = 20  # words; longer mentions count as this long
+LARGEST_CODE = (1 << 32) - 1
+NOTHING = -1
+OPENING, CLOSING = frozenset(["``", "\u201c", '"']), frozenset(["''", "\u201d", '"'])
+
+
+@lru_cache(maxsize=1 << 16)
+def code_of(text: str) -> int:
+    """Return a number for a text, the same on every machine, from 0 to `LARGEST_CODE`."""
+    return crc32(text.encode(errors="replace"))
+
+
+@lru_cache(maxsize=1 << 16)
+def class_of_rare(word: str) -> int:
+    """Return a number for what a rare word looks like: capital or digit, and its last two letters."""
+    shape = "X" if word[:1].isupper() else "d" if any(map(str.isdigit, word)) else "x"
+    return code_of(f"rare {shape} {word[-2:].lower()}")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A document as integers.
+
+    Attributes
+    ----------
+    mentions
+        (M, columns) what pairs are compared by.
+    tokens
+        (T,) the words of all sentences.
+    own
+        (M, kinds of OWN) what each mention has by itself; NOTHING where it has none.
+    rare
+        (M, kinds of LEXICAL) what stands for a word that is rare.
+    """
+
+    mentions: Integers
+    tokens: Integers
+    own: Integers
+    rare: Integers
+
+
+def encode(document: Document, *, trees: bool, quotations: bool = True) -> Encoded:
+    """Turn a document with mentions into integers, with its trees or by its words alone.
+
+    With quotations, what is said is told apart from what is told: *I* and *you* have other forms there.
+    """
+    mentions = document.mentions or ()
+    words = list(chain.from_iterable(document.sentences))
+    tokens = np.fromiter((code_of(word.lower()) for word in words), np.int64, len(words))
+    sentence_start = np.cumsum([0, *map(len, document.sentences)])
+    spans = np.array(mentions, dtype=np.int64).reshape(-1, 3)
+    found = traits(document, trees=trees)
+    base = sentence_start[spans[:, 0]]
+    table = np.full((len(spans), kernel.COLUMN_COUNT), NOTHING)
+    start, end = base + spans[:, 1], base + spans[:, 2]
+    head = base + np.array([of.head for of in found], dtype=np.int64)
+    quoted = quotations_of(words)[start] if quotations else np.zeros(len(spans), np.int64)
+    strings = np.empty(len(spans), np.int64)
+    kernel.span_codes(tokens, start, end, strings)
+    for column, values in (
+        (kernel.SENTENCE, spans[:, 0]),
+        (kernel.START, start),
+        (kernel.END, end),
+        (kernel.HEAD_PLACE, head),
+        (kernel.TYPE, [MENTION_TYPES.index(of.type) for of in found]),
+        (kernel.FORM, [_form(of, inside) for of, inside in zip(found, quoted.tolist(), strict=True)]),
+        (kernel.GENDER, [GENDERS.index(of.gender) for of in found]),
+        (kernel.NUMBER, [NUMBERS.index(of.number) for of in found]),
+        (kernel.SPEAKER, _speakers(document)[spans[:, 0]]),
+        (kernel.QUOTATION, quoted),
+        (kernel.STRING, strings),
+        (kernel.HEAD, tokens[head]),
+    ):
+        table[:, column] = values
+    own, rare = _own(words, tokens, table, base, sentence_start[spans[:, 0] + 1])
+    if trees:
+        _add_syntax(document, spans, found, table, own, rare, base)
+    return Encoded(table, tokens, own, rare)
+
+
+def _form(of: Traits, quotation: int) -> int:
+    """Return a number for the pronoun's form, or for the type.
+
+    Reflexive pronouns are apart, and so are first and second persons in quotations.
+    """
+    if of.pronoun is None:
+        return MENTION_TYPES.index(of.type)
+    quoted = quotation > 0 and of.person in (1, 2)
+    form = 4 * PRONOUN_FORMS.index(of.pronoun.form) + 2 * quoted + of.pronoun.reflexive
+    return len(MENTION_TYPES) + form
+
+
+def quotations_of(words: Sequence[str]) -> Integers:
+    """Return the number of the quotation that each word is in, from 1, or 0; closing marks are inside."""
+    numbers = np.zeros(len(words), np.int64)
+    number, length = 0, 0
+    for place, word in enumerate(words):
+        if length:
+            numbers[place] = number
+            length = 0 if word in CLOSING or length == LONGEST_QUOTATION else length + 1
+        elif word in OPENING:
+            number, length = number + 1, 1
+            numbers[place] = number
+    return numbers
+
+
+def _speakers(document: Document) -> Integers:
+    speakers: Iterable[str] = document.speakers or [""] * len(document.sentences)
+    return np.array([code_of(speaker) if speaker else NOTHING for speaker in speakers], dtype=np.int64)
+
+
+def _own(
+    words: Sequence[str], tokens: Integers, table: Integers, sentence_start: Integers, sentence_end: Integers
+) -> tuple[Integers, Integers]:
+    """Return what each mention has by itself, and what stands for its words if they are rare."""
+    outside = code_of("outside the sentence")
+    token = np.append(tokens, outside)
+    of_rare = np.append(np.fromiter(map(class_of_rare, words), np.int64, len(words)), outside)
+    start, end = table[:, kernel.START], table[:, kernel.END]
+    own = np.full((len(table), len(OWN)), NOTHING)
+    rare = np.full((len(table), len(LEXICAL)), NOTHING)
+    for name, place in (
+        ("head", table[:, kernel.HEAD_PLACE]),
+        ("first", start),
+        ("last", end - 1),
+        ("before", np.where(start == sentence_start, len(tokens), start - 1)),
+        ("after", np.where(end == sentence_end, len(tokens), end)),
+    ):
+        column = OWN.index(name)
+        own[:, column], rare[:, column] = token[place], of_rare[place]
+    own[:, OWN.index("string")] = table[:, kernel.STRING] & LARGEST_CODE
+    pronoun = table[:, kernel.TYPE] == kernel.PRONOUN
+    for name, without in (
+        ("first", pronoun),
+        ("last", pronoun | (table[:, kernel.HEAD_PLACE] == end - 1)),
+        ("string", pronoun),
+    ):
+        column = OWN.index(name)
+        own[without, column] = rare[without, column] = NOTHING
+    own[:, OWN.index("length")] = np.minimum(end - start, LONGEST)
+    own[:, OWN.index("quoted")] = table[:, kernel.QUOTATION] > 0
+    own[:, OWN.index("gender")] = table[:, kernel.GENDER]
+    own[:, OWN.index("number")] = table[:, kernel.NUMBER]
+    return own, rare
+
+
+def _add_syntax(
+    document: Document,
+    spans: Integers,
+    found: Sequence[Traits],
+    table: Integers,
+    own: Integers,
+    rare: Integers,
+    base: Integers,
+) -> None:
+    """Fill in the relation of each mention to its governor, the governor's word and part of speech."""
+    trees = document.trees or ()
+    for row, ((sentence, start, end), of) in enumerate(zip(spans.tolist(), found, strict=True)):
+        tree = trees[sentence]
+        top = of.head
+        while start <= tree.heads[top] - 1 < end:
+            top = tree.heads[top] - 1
+        governor = tree.heads[top] - 1
+        table[row, kernel.TOP_PLACE] = base[row] + top
+        table[row, kernel.GOVERNOR_PLACE] = base[row] + governor if governor >= 0 else NOTHING
+        table[row, kernel.RELATION] = own[row, OWN.index("relation")] = code_of(tree.relations[top])
+        word, tag = "", ""
+        if governor >= 0:
+            word, tag = document.sentences[sentence][governor].lower(), tree.tags[governor]
+        side = "before" if governor < start else "after"
+        own[row, OWN.index("governor")] = code_of(f"{side} {word}")
+        rare[row, LEXICAL.index("governor")] = code_of(f"rare {side} {tag}")
+
+
+class Lexicon:
+    """Which words (and strings) training has seen often enough to have weights of their own.
+
+    Parameters
+    ----------
+    frequent
+        For each kind of LEXICAL, sorted codes.
+    """
+
+    def __init__(self, frequent: Sequence[Integers]) -> None:
+        self.frequent = tuple(frequent)
+
+    @classmethod
+    def learn(cls, documents: Iterable[Encoded], least: int) -> Lexicon:
+        """Keep what occurs at least so often in some documents."""
+        own = np.concatenate([document.own for document in documents])
+        frequent = []
+        for column in range(len(LEXICAL)):
+            codes, counts = np.unique(own[:, column], return_counts=True)
+            frequent.append(codes[(counts >= least) & (codes != NOTHING)])
+        return cls(frequent)
+
+    def own_codes(self, document: Encoded, kinds: Sequence[int]) -> tuple[Integers, Integers]:
+        """Return codes of the mentions' own features, (M, kinds), and those of frequent heads (else 0)."""
+        own = document.own.copy()
+        known = np.zeros(document.rare.shape, bool)
+        for column, frequent in enumerate(self.frequent):
+            if len(frequent):
+                place = np.searchsorted(frequent, own[:, column])
+                known[:, column] = frequent.take(place, mode="clip") == own[:, column]
+        lexical = own[:, : len(LEXICAL)]
+        lexical[~known] = document.rare[~known]
+        code = np.empty((len(own), len(kinds)), np.int64)
+        kernel.own_codes(np.ascontiguousarray(own[:, list(kinds)]), np.array(kinds, dtype=np.int64), code)
+        head = LEXICAL.index("head")
+        return code, np.where(known[:, head], document.own[:, head], 0)
+
+
+def chosen_groups(features: str, without: Collection[str]) -> tuple[str, ...]:
+    """Names of the feature groups of a set that are not left out; refuse unknown ones."""
+    available = [name for name in GROUPS if features == "syntax" or name not in NEED_TREES]
+    unknown = [name for name in without if name not in available]
+    if unknown:
+        hint = f"{features!r} has {', '.join(available)}"
+        raise InputError(f"there are no features {unknown[0]!r} to leave out", hint, code="parameter")
+    return tuple(name for name in available if name not in without)

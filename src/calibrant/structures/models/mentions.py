@@ -1,0 +1,366 @@
+"""Mentions: what their words and trees say of them, and where they are in a parsed text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from calibrant.exceptions import InputError
+from calibrant.structures.documents import Document, Mention, Tree
+from calibrant.structures.models import _mention_words as lists
+from calibrant.structures.models._mention_detection import Sentence
+from calibrant.structures.models._mention_rules import gender_of, is_plural, number_of
+from calibrant.structures.models._mention_words import PRONOUN_FORMS, PRONOUNS, Gender, Number, Pronoun
+
+__all__ = [
+    "GENDERS",
+    "MENTION_TYPES",
+    "NUMBERS",
+    "PRONOUNS",
+    "PRONOUN_FORMS",
+    "Gender",
+    "MentionRecall",
+    "MentionType",
+    "Number",
+    "Pronoun",
+    "Traits",
+    "agree",
+    "detect_mentions",
+    "head_by_rule",
+    "head_of",
+    "mention_recall",
+    "traits",
+]
+
+MentionType = Literal["pronoun", "proper", "nominal"]
+MENTION_TYPES: tuple[MentionType, ...] = ("pronoun", "proper", "nominal")
+GENDERS: tuple[Gender, ...] = ("masculine", "feminine", "neuter", "person", "unknown")
+NUMBERS: tuple[Number, ...] = ("singular", "plural", "unknown")
+
+_NAME_PARTS = ("flat", "goeswith")
+_QUOTES = frozenset("\"'`“”‘’([{-–—") | {"``", "''", "--"}
+
+
+class Traits(NamedTuple):
+    """What the words, and the tree where there is one, say of a mention.
+
+    Attributes
+    ----------
+    head
+        The place of the head word in the mention's sentence, from 0. Of a name in several parts, the last
+        part: *Sawyer* of *Tom Sawyer* and of *Mr. Sawyer*.
+    type
+        ``pronoun``, ``proper`` or ``nominal``.
+    gender
+        ``person``: a person, and not known whether man or woman.
+    number
+        ``singular``, ``plural`` or ``unknown``.
+    person
+        1, 2 or 3 of personal pronouns, 3 of names and nominals, 0 of other pronouns.
+    pronoun
+        What the pronoun's form says; None for names and nominals.
+    """
+
+    head: int
+    type: MentionType
+    gender: Gender
+    number: Number
+    person: int
+    pronoun: Pronoun | None
+
+
+def traits(document: Document, *, trees: bool = True) -> list[Traits]:
+    """Describe each mention of a document.
+
+    With trees the head is the word whose own head lies outside the mention, and parts of speech and features
+    come before word lists. Without, rules over words, capitals and suffixes decide.
+
+    Parameters
+    ----------
+    document
+        With mentions.
+    trees
+        Whether to use its trees, if it has them.
+
+    Returns
+    -------
+    list of Traits
+        One a mention.
+
+    Examples
+    --------
+    >>> words = ["The", "old", "queen", "of", "Spain", "loved", "her", "ships"]
+    >>> document = Document("d", [words], [Mention(0, 0, 5), Mention(0, 6, 7), Mention(0, 6, 8)])
+    >>> for of in traits(document):
+    ...     print(words[of.head], of.type, of.gender, of.number)
+    queen nominal feminine singular
+    her pronoun feminine singular
+    ships nominal unknown plural
+    """
+    use = document.trees if trees else None
+    return [
+        _traits(document.sentences[mention.sentence], mention, use[mention.sentence] if use else None)
+        for mention in document.mentions or ()
+    ]
+
+
+def _traits(sentence: Sequence[str], mention: Mention, tree: Tree | None) -> Traits:
+    words = [word.lower() for word in sentence[mention.start : mention.end]]
+    if tree is None:
+        head = mention.start + head_by_rule(sentence[mention.start : mention.end])
+    else:
+        head = _last_name(tree, head_of(tree, mention), mention)
+    pronoun = _pronoun(words)
+    if pronoun is not None and not (tree and tree.tags[head] in ("PROPN", "NOUN", "NUM", "VERB")):
+        return Traits(head, "pronoun", pronoun.gender, pronoun.number, pronoun.person, pronoun)
+    of: MentionType = "proper" if _is_proper(sentence, head, tree) else "nominal"
+    features = _features(tree, head)
+    gender = gender_of(words, head - mention.start, of == "proper", features)
+    number = number_of(words, head - mention.start, of == "proper", features)
+    return Traits(head, of, gender, number, 3, None)
+
+
+def head_of(tree: Tree, mention: Mention) -> int:
+    """Find the head word of a mention: the first whose own head lies outside.
+
+    Punctuation, conjunctions and prepositions are heads only where there is nothing else: *, the king* has
+    the head *king*, however a parser attached the comma.
+
+    Parameters
+    ----------
+    tree
+        Of the mention's sentence.
+    mention
+        The stretch of words.
+
+    Returns
+    -------
+    int
+        The word's place in the sentence, from 0.
+
+    Examples
+    --------
+    >>> tree = Tree([2, 3, 0], ["det", "nsubj", "root"], [""] * 3, ["DET", "NOUN", "VERB"], [""] * 3)
+    >>> head_of(tree, Mention(0, 0, 2))
+    1
+    """
+    outside = [
+        place
+        for place in range(mention.start, mention.end)
+        if not mention.start < tree.heads[place] <= mention.end
+    ]
+    for place in outside:
+        if tree.tags[place] not in ("PUNCT", "CCONJ", "ADP", "SCONJ", "PART"):
+            return place
+    return outside[0] if outside else mention.end - 1
+
+
+def _last_name(tree: Tree, head: int, mention: Mention) -> int:
+    """The last part of a name whose first part is the head."""
+    for place in range(mention.end - 1, head, -1):
+        if tree.heads[place] == head + 1 and tree.relations[place].partition(":")[0] in _NAME_PARTS:
+            return place
+    return head
+
+
+def head_by_rule(words: Sequence[str]) -> int:
+    """Guess the head word of an English noun phrase from its words alone.
+
+    It is the last word before the first preposition, relative pronoun, verb form of *be*, *have* or *do*,
+    or punctuation; before a conjunction, if a new noun phrase follows it. A final *'s* is left out.
+
+    Parameters
+    ----------
+    words
+        Of the mention.
+
+    Returns
+    -------
+    int
+        The word's place in the mention, from 0.
+
+    Examples
+    --------
+    >>> head_by_rule(["the", "old", "queen", "of", "Spain"])
+    2
+    >>> head_by_rule(["Tom", "Sawyer", "and", "his", "aunt"])
+    1
+    """
+    lower = [word.lower() for word in words]
+    end = len(words)
+    for place in range(1, len(words)):
+        word = lower[place]
+        if word in lists.PREPOSITIONS or word in lists.BREAKS:
+            if lower[place - 1] in ("the", "a", "an") and place + 1 < len(words):
+                continue  # "the above mentioned man", "the, uh, faculty"
+            end = place
+            break
+        if word in lists.CONJUNCTIONS and place + 1 < len(words) and _starts_phrase(words[place + 1]):
+            end = place
+            break
+    while end > 1 and lower[end - 1] in ("'s", "’s", "'", "’"):
+        end -= 1
+    return end - 1
+
+
+def _starts_phrase(word: str) -> bool:
+    lower = word.lower()
+    return lower in lists.DETERMINERS or lower in PRONOUNS or word[:1].isupper()
+
+
+def _pronoun(lower: Sequence[str]) -> Pronoun | None:
+    if len(lower) == 1:
+        return PRONOUNS.get(lower[0].replace("’", "'"))
+    return lists.RECIPROCAL if tuple(lower) in lists.RECIPROCALS else None
+
+
+def _is_proper(sentence: Sequence[str], head: int, tree: Tree | None) -> bool:
+    if tree is not None and tree.tags[head]:
+        return tree.tags[head] == "PROPN"
+    word = sentence[head]
+    if not word[:1].isupper():
+        return False
+    lower = word.lower()
+    if lower in lists.PERSON_NOUNS and lower not in lists.PERSON_TITLES:
+        return False
+    if head > 0 and sentence[head - 1] not in _QUOTES:
+        return True
+    # The first word of a sentence has a capital anyway: a lone one that no list knows passes as a name.
+    return lower not in lists.MALE_NOUNS | lists.FEMALE_NOUNS | lists.DETERMINERS and not is_plural(lower)
+
+
+def _features(tree: Tree | None, head: int) -> dict[str, str]:
+    if tree is None or "=" not in tree.features[head]:
+        return {}
+    return dict(part.split("=", 1) for part in tree.features[head].split("|") if "=" in part)
+
+
+def agree(first: Traits, second: Traits) -> bool:
+    """Whether gender, number and person let two mentions be the same; what is not known agrees with all.
+
+    Parameters
+    ----------
+    first, second
+        As `traits` gives them.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> words = ["The", "king", "sent", "his", "sister", "home"]
+    >>> mentions = [Mention(0, 0, 2), Mention(0, 3, 4), Mention(0, 3, 5)]
+    >>> king, his, sister = traits(Document("d", [words], mentions))
+    >>> agree(king, his), agree(his, sister)
+    (True, False)
+    """
+    numbers = {first.number, second.number}
+    if len(numbers - {"unknown"}) > 1:
+        return False
+    genders = {first.gender, second.gender} - {"unknown"}
+    if "person" in genders and "neuter" not in genders:
+        genders = set()
+    persons = {first.person, second.person} - {0}
+    return len(genders) <= 1 and len(persons) <= 1
+
+
+def detect_mentions(document: Document, *, possessive_endings: bool = True) -> list[Mention]:
+    """Find the mentions of a parsed document.
+
+    A noun phrase is what hangs on a noun, name, pronoun, number, or a verb or adjective that stands for a
+    noun, in a tree with the labels of Universal Dependencies (subtypes may be there or not), without
+    prepositions, the clause around a predicate noun, appositions, parentheses, and punctuation at the ends;
+    relative clauses belong to it. Names, possessives and nouns inside compounds count, *here* and *there*
+    too, relative pronouns and the *it* and *there* that stand for nothing do not. Of coordinated phrases,
+    each is a mention, and all together.
+
+    Parameters
+    ----------
+    document
+        With trees.
+    possessive_endings
+        Whether *'s* belongs to the mention, as in GUM; LitBank leaves it out.
+
+    Returns
+    -------
+    list of Mention
+        In order.
+
+    Raises
+    ------
+    InputError
+        If the document has no trees.
+
+    Examples
+    --------
+    >>> words = ["The", "old", "queen", "slept"]
+    >>> relations, tags = ["det", "amod", "nsubj", "root"], ["DET", "ADJ", "NOUN", "VERB"]
+    >>> tree = Tree([3, 3, 4, 0], relations, words, tags, [""] * 4)
+    >>> detect_mentions(Document("d", [words], trees=[tree]))
+    [Mention(sentence=0, start=0, end=3)]
+    """
+    if document.trees is None:
+        hint = "parse it: calibrant.structures.models.parsing.parse"
+        raise InputError(f"document {document.name!r} has no trees", hint, code="parameter")
+    return [
+        Mention(number, start, end)
+        for number, (words, tree) in enumerate(zip(document.sentences, document.trees, strict=True))
+        for start, end in Sentence(words, tree, possessive_endings=possessive_endings).mentions()
+    ]
+
+
+class MentionRecall(NamedTuple):
+    """How many gold mentions were found, word for word.
+
+    Attributes
+    ----------
+    gold, detected, both
+        Numbers of mentions.
+    """
+
+    gold: int
+    detected: int
+    both: int
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the gold mentions that were detected; None without gold mentions."""
+        return self.both / self.gold if self.gold else None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the detected mentions that are gold; None without detected ones."""
+        return self.both / self.detected if self.detected else None
+
+
+def mention_recall(gold: Sequence[Document], detected: Sequence[Sequence[Mention]]) -> MentionRecall:
+    """Compare detected mentions with the gold mentions of documents.
+
+    Parameters
+    ----------
+    gold
+        Documents with mentions.
+    detected
+        The mentions found in each.
+
+    Returns
+    -------
+    MentionRecall
+
+    Raises
+    ------
+    InputError
+        If the two differ in length.
+
+    Examples
+    --------
+    >>> gold = [Document("d", [["We", "saw", "them"]], [Mention(0, 0, 1), Mention(0, 2, 3)])]
+    >>> mention_recall(gold, [[Mention(0, 0, 1)]]).recall
+    0.5
+    """
+    if len(gold) != len(detected):
+        message = f"there are {len(gold)} documents and mentions of {len(detected)}"
+        raise InputError(message, "give the mentions of each document", code="length")
+    both = sum(len(set(of.mentions or ()) & set(found)) for of, found in zip(gold, detected, strict=True))
+    return MentionRecall(sum(len(of.mentions or ()) for of in gold), sum(map(len, detected)), both)

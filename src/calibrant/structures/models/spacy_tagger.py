@@ -1,0 +1,290 @@
+"""A trained spaCy pipeline as a tagger whose probabilities can be checked."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.exceptions import FormatError, InputError, MissingExtraError
+from calibrant.structures.models._vocabulary import (
+    Sentences,
+    codes_of,
+    refuse_other_than_text,
+    sentence_lengths,
+    split,
+)
+from calibrant.structures.posterior import ChainPosterior
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+Floats = NDArray[np.float64]
+Column = Literal["xpos", "upos", "upos+feats"]
+BATCH = 64  # sentences; as fast as any, and the vectors of their words stay in a processor's cache
+EMPTY = "_"  # of CoNLL-U and of spaCy: no features; of CoNLL-U: no part of speech
+
+
+class SpacyTagger:
+    """The tagger or the morphologizer of a trained spaCy pipeline, on given tokens.
+
+    Probabilities are the softmax over whole tags that the component was trained with. The pipeline's
+    tokenizer is not used; of its components, those before the one asked for run, as they do in spaCy, and
+    none after it: a parser or an attribute ruler that comes later has no say. Each sentence is a document
+    of its own, and every token counts as followed by a space.
+
+    Parameters
+    ----------
+    path_or_pipeline
+        A folder that spaCy has written, the name of an installed pipeline, or a loaded pipeline.
+    column
+        ``"xpos"``: the tags of the tagger. ``"upos+feats"``: those of the morphologizer, written as
+        CoNLL-U has them (``NOUN|Number=Sing``; plain ``ADP`` where there are no features). ``"upos"``: the
+        same, summed over features. A token without part of speech has ``_`` in its place.
+
+    Attributes
+    ----------
+    tags : tuple of str
+        Every tag that the component can give, sorted.
+
+    Raises
+    ------
+    MissingExtraError
+        If spaCy is not installed.
+    InputError
+        If there is no such pipeline, it lacks the component or is not trained, or the column is unknown.
+    FormatError
+        If spaCy cannot load the pipeline.
+
+    References
+    ----------
+    spaCy's tagger and morphologizer: https://spacy.io/api/tagger, https://spacy.io/api/morphologizer
+
+    Examples
+    --------
+    A pipeline that knows its tags, and nothing else yet:
+
+    >>> import spacy
+    >>> from spacy.training import Example
+    >>> nlp = spacy.blank("en")
+    >>> component = nlp.add_pipe("tagger")
+    >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
+    >>> optimizer = nlp.initialize(lambda: [example])
+    >>> tagger = SpacyTagger(nlp)
+    >>> tagger.tags, tagger.posterior([["I", "see"]]).marginals().tolist()
+    (('PRP', 'VBP'), [[0.5, 0.5], [0.5, 0.5]])
+    """
+
+    def __init__(
+        self, path_or_pipeline: str | os.PathLike[str] | Language, *, column: Column = "xpos"
+    ) -> None:
+        if column not in get_args(Column):
+            hint = f"use one of {', '.join(get_args(Column))}"
+            raise InputError(f"column is {column!r}", hint, code="parameter")
+        self.column: Column = column
+        self.path: str | None = None
+        if isinstance(path_or_pipeline, (str, os.PathLike)):
+            self.path = os.fspath(path_or_pipeline)
+        self._nlp, file = load_pipeline(path_or_pipeline)
+        name = _component_name(self._nlp, column, file)
+        place = self._nlp.pipe_names.index(name)
+        self._not_run = self._nlp.pipe_names[place:]
+        component: Any = self._nlp.get_pipe(name)
+        self._model = component.model
+        _check_upstream(self._nlp, name, self._model, file)
+        self._softmax = _softmax(self._model, name, file)
+        names = [_tag(label, column) for label in component.labels]
+        if not self._softmax.has_param("W") or self._softmax.get_dim("nO") != len(names):
+            message = f"the pipeline's {name} has not been trained on its {len(names)} tags"
+            raise InputError(message, "train it first", code="undefined", file=file)
+        self.tags = tuple(sorted(set(names)))
+        if column == "upos" and self.tags == (EMPTY,):
+            message = f"the pipeline's {name} gives features only, no parts of speech"
+            raise InputError(message, "use column='upos+feats'", code="parameter", file=file)
+        code = codes_of(self.tags)
+        codes = np.array([code[tag] for tag in names])
+        self._order = np.argsort(codes, kind="stable")
+        self._groups = np.searchsorted(codes[self._order], np.arange(len(self.tags)))
+
+    def posterior(self, sentences: Sentences) -> ChainPosterior:
+        """Distribution over the tags of sentences; tags are independent given the text.
+
+        Parameters
+        ----------
+        sentences
+            Tokens of each sentence.
+
+        Returns
+        -------
+        ChainPosterior
+            Without transitions; its potentials are logarithms of probabilities. They do not depend on
+            which sentences are passed together, but for rounding in spaCy's single precision.
+
+        Raises
+        ------
+        InputError
+            If there are no sentences, one has no tokens, or a token is empty or no text.
+
+        Examples
+        --------
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> nlp = spacy.blank("en")
+        >>> component = nlp.add_pipe("tagger")
+        >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
+        >>> optimizer = nlp.initialize(lambda: [example])
+        >>> SpacyTagger(nlp).posterior([["I", "see"]]).marginals().tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
+        """
+        lengths = sentence_lengths(sentences)
+        refuse_other_than_text(sentences)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        unary = np.empty((int(offsets[-1]), len(self.tags)))
+        for first in range(0, len(sentences), BATCH):
+            last = min(first + BATCH, len(sentences))
+            docs = [self._document(sentences[row], row) for row in range(first, last)]
+            unary[offsets[first] : offsets[last]] = self._of_documents(docs)
+        return ChainPosterior(unary, lengths=lengths, tags=self.tags)
+
+    def predict(self, sentences: Sentences) -> list[list[str]]:
+        """Most probable tag of each token.
+
+        These are spaCy's own for ``"xpos"`` and ``"upos+feats"``. For ``"upos"`` the sum over features
+        decides, while spaCy takes the part of speech of the best whole tag.
+
+        Parameters
+        ----------
+        sentences
+            Tokens of each sentence.
+
+        Returns
+        -------
+        list of list of str
+            One tag a token.
+
+        Raises
+        ------
+        InputError
+            As for `posterior`.
+
+        Examples
+        --------
+        >>> import spacy
+        >>> from spacy.training import Example
+        >>> nlp = spacy.blank("en")
+        >>> component = nlp.add_pipe("tagger")
+        >>> example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["PRP", "VBP"]})
+        >>> optimizer = nlp.initialize(lambda: [example])
+        >>> _ = nlp.update([example], sgd=optimizer)
+        >>> SpacyTagger(nlp).predict([["I", "see"]])
+        [['PRP', 'VBP']]
+        """
+        posterior = self.posterior(sentences)
+        return split([self.tags[code] for code in posterior.viterbi().tolist()], posterior.lengths)
+
+    def _document(self, sentence: Sequence[str], row: int) -> Doc:
+        from spacy.tokens import Doc
+
+        try:
+            return Doc(self._nlp.vocab, words=list(sentence))
+        except ValueError as error:  # spaCy refuses "", and surrogates, which are no text in UTF-8
+            what = "an empty token" if "" in sentence else "a token that is no Unicode text"
+            message = f"sentences[{row}] has {what}"
+            raise InputError(message, "correct or drop it", code="missing-value", row=row) from error
+
+    def _of_documents(self, docs: list[Doc]) -> Floats:
+        """Logarithms of probabilities of tags, (tokens, tags)."""
+        from scipy.special import log_softmax
+
+        docs = list(self._nlp.pipe(docs, batch_size=len(docs), disable=self._not_run))
+        ops = self._model.ops
+        scores: Floats = ops.to_numpy(ops.xp.concatenate(self._model.predict(docs))).astype(np.float64)
+        if self._softmax.attrs["softmax_normalize"]:
+            with np.errstate(divide="ignore"):  # a probability may have been rounded to 0
+                scores = np.log(scores)
+        else:  # the default: spaCy leaves the softmax out when it predicts, as the best tag is the same
+            scores /= self._softmax.attrs["softmax_temperature"]
+        whole = log_softmax(scores, axis=1)
+        summed: Floats = np.logaddexp.reduceat(whole[:, self._order], self._groups, axis=1)
+        return summed
+
+
+def load_pipeline(source: object) -> tuple[Language, str | None]:
+    """Return a pipeline, and the file's name where it was loaded."""
+    # What spaCy warns of here is that pipeline and library differ in version; it loads what it can.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            import spacy
+        except ImportError as error:
+            hint = "pip install 'calibrant[spacy]'"
+            raise MissingExtraError("pipelines of spaCy need spaCy", hint) from error
+        if isinstance(source, spacy.language.Language):
+            return source, None
+        if not isinstance(source, str | os.PathLike):
+            message = f"path_or_pipeline is of type {type(source).__name__}"
+            raise InputError(message, "pass a folder, a name or a pipeline", code="source")
+        name = os.fspath(source)
+        hint = "pass a folder that spaCy has written, or the name of an installed pipeline"
+        if not name or not (Path(name).exists() or spacy.util.is_package(name)):
+            raise InputError("there is no such spaCy pipeline", hint, code="file-missing", file=name)
+        try:
+            return spacy.load(source if isinstance(source, str) else Path(source)), name
+        except Exception as error:  # whatever the code of components raises on files that do not fit
+            reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
+            message = f"spaCy cannot load it ({reason[0].partition('. ')[0]})"
+            raise FormatError(message, hint, code="file-broken", file=name) from error
+
+
+def _component_name(nlp: Language, column: Column, file: str | None) -> str:
+    """Name of the first component that gives such tags."""
+    wanted, other = ("tagger", "morphologizer") if column == "xpos" else ("morphologizer", "tagger")
+    factories = {nlp.get_pipe_meta(name).factory: name for name in reversed(nlp.pipe_names)}
+    if wanted in factories:
+        return factories[wanted]
+    message = f"the pipeline has no {wanted}, which column {column!r} needs"
+    hint = f"its components are {', '.join(nlp.pipe_names) or 'none'}"
+    if other in factories:
+        hint = f"it has a {other}: use column={'upos' if column == 'xpos' else 'xpos'!r}"
+    raise InputError(message, hint, code="parameter", file=file)
+
+
+def _check_upstream(nlp: Language, name: str, model: Any, file: str | None) -> None:
+    """Refuse a component whose source of vectors is switched off: spaCy would feed it zeros."""
+    from spacy.ty import ListenedToComponent
+
+    before: list[tuple[str, Any]] = nlp.pipeline[: nlp.pipe_names.index(name)]
+    sources = {source for source, component in before if isinstance(component, ListenedToComponent)}
+    for layer in model.walk():
+        upstream = getattr(layer, "upstream_name", None)
+        if upstream is not None and not (sources if upstream == "*" else sources & {upstream}):
+            wanted = "a component with vectors" if upstream == "*" else upstream
+            message = f"the pipeline's {name} needs {wanted} before it, and none runs"
+            raise InputError(message, "enable it, or load the whole pipeline", code="parameter", file=file)
+
+
+def _softmax(model: Any, name: str, file: str | None) -> Any:
+    """Return the layer of a model that makes probabilities of scores."""
+    layers = [layer for layer in model.walk() if "softmax_normalize" in layer.attrs]
+    if len(layers) != 1:
+        message = f"the pipeline's {name} does not end in one softmax"
+        hint = "use a pipeline with spaCy's own architecture, spacy.Tagger"
+        raise InputError(message, hint, code="undefined", file=file)
+    return layers[0]
+
+
+def _tag(label: str, column: Column) -> str:
+    """Return a component's label as CoNLL-U writes it: features sorted, whatever their case."""
+    if column == "xpos":
+        return label
+    features = dict(part.split("=", 1) for part in label.split("|")) if label != EMPTY else {}
+    part_of_speech = features.pop("POS", EMPTY)
+    if column == "upos":
+        return part_of_speech
+    return "|".join([part_of_speech, *(f"{key}={features[key]}" for key in sorted(features, key=str.lower))])

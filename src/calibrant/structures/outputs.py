@@ -1,0 +1,20 @@
+"""The records that the commands print as JSON."""
+
+from calibrant.records import Record
+from calibrant.structures.results.coreference import (
+    CoreferenceEvaluation,
+    TrainedCoreference,
+    WrittenPairs,
+    WrittenPosteriors,
+)
+from calibrant.structures.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
+
+OUTPUTS: dict[str, type[Record]] = {
+    "coref eval": CoreferenceEvaluation,
+    "coref pairs": WrittenPairs,
+    "coref predict": WrittenPosteriors,
+    "coref train": TrainedCoreference,
+    "tag eval": TagEvaluation,
+    "tag predict": WrittenPredictions,
+    "tag train": TrainedTagger,
+}

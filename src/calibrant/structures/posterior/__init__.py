@@ -1,0 +1,26 @@
+"""Posteriors over structures: probabilities of parts, samples, and the best structure."""
+
+from __future__ import annotations
+
+from calibrant.structures.posterior._paths import BestSequences
+from calibrant.structures.posterior.antecedent import AntecedentPosterior
+from calibrant.structures.posterior.antecedent_tempering import antecedent_losses, fit_antecedent_temperature
+from calibrant.structures.posterior.chain import ChainPosterior
+from calibrant.structures.posterior.probable_entities import probable_entities
+from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
+from calibrant.structures.posterior.tempering import fit_temperature, tempered
+
+__all__ = [
+    "AntecedentPosterior",
+    "BestSequences",
+    "ChainPosterior",
+    "Spans",
+    "antecedent_losses",
+    "fit_antecedent_temperature",
+    "fit_temperature",
+    "gold_spans",
+    "likely_spans",
+    "probable_entities",
+    "span_probabilities",
+    "tempered",
+]

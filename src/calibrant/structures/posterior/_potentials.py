@@ -1,0 +1,206 @@
+"""Log-potentials of a batch of sentences, checked, and the messages that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.exceptions import InputError
+from calibrant.structures._kernels import chain as kernels
+from calibrant.structures._kernels.messages import BlockMessages
+from calibrant.structures.posterior._blocks import Block
+from calibrant.structures.posterior._messages import Messages, Steps, messages
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class ChainPotentials:
+    """Checked log-potentials of the sentences of a batch; `ChainPosterior` says what they are."""
+
+    def __init__(
+        self,
+        unary: ArrayLike | Sequence[ArrayLike],
+        transition: ArrayLike | None = None,
+        *,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> None:
+        self.unary, self.offsets = _batch(unary, lengths)
+        count = self.unary.shape[1]
+        self.tags = _names(tags, count)
+        self.transition = (
+            None if transition is None else _potentials(transition, "transition", (count, count))
+        )
+        if start is not None or end is not None:
+            values = self.unary.copy()
+            for given, name, at in ((start, "start", self.offsets[:-1]), (end, "end", self.offsets[1:] - 1)):
+                if given is not None:
+                    values[at] += _potentials(given, name, (count,))
+            self.unary = frozen(values)
+        self.steps = Steps.of(self.transition, count)
+
+    @property
+    def tag_count(self) -> int:
+        """K, the number of tags."""
+        return int(self.unary.shape[1])
+
+    @property
+    def token_count(self) -> int:
+        """N, the number of tokens of all sentences."""
+        return int(self.unary.shape[0])
+
+    @property
+    def sentence_count(self) -> int:
+        """S, the number of sentences."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Integers:
+        """(S,) tokens a sentence."""
+        return np.diff(self.offsets)
+
+    def sentence_tokens(self, sentence: object) -> tuple[int, int]:
+        """The first token of a sentence and the one after its last, or raise if there is no such sentence."""
+        number = -1 if isinstance(sentence, bool) or not isinstance(sentence, (int, np.integer)) else sentence
+        if not 0 <= number < self.sentence_count:
+            message = f"there is no sentence {sentence!r:.40}"
+            raise InputError(message, f"give 0 to {self.sentence_count - 1}", code="parameter")
+        return int(self.offsets[number]), int(self.offsets[number + 1])
+
+    def messages(self, block: Block, marginal: Floats | None = None) -> Messages:
+        """Forward and backward messages of some sentences, for sums over parts of structures.
+
+        Parameters
+        ----------
+        block
+            Which sentences; from `calibrant.structures.posterior._messages.blocks`.
+        marginal
+            Where to write the marginals; a new array if not given.
+
+        Returns
+        -------
+        Messages
+
+        Raises
+        ------
+        InputError
+            If every tag sequence of a sentence is forbidden.
+        """
+        found = messages(self.unary, self.steps, block, marginal)
+        forbidden = np.flatnonzero(found.state == kernels.FORBIDDEN)
+        if len(forbidden):
+            raise no_path(block.first + int(forbidden[0]))
+        return found
+
+    def block_messages(self, block: Block) -> BlockMessages:
+        """Those of `messages`, and the transitions, as kernels take them."""
+        return self.as_block(self.messages(block))
+
+    def as_block(self, found: Messages) -> BlockMessages:
+        """Messages, and the transitions, as kernels take them."""
+        return BlockMessages(
+            found.alpha,
+            found.future,
+            found.marginal,
+            self.steps.plain,
+            self.steps.logarithm,
+            found.state,
+            found.block.offsets,
+        )
+
+    def transitions(self) -> Floats:
+        count = self.tag_count
+        return frozen(np.zeros((count, count))) if self.transition is None else self.transition
+
+
+def frozen(array: Floats) -> Floats:
+    """Return an array of one's own as one that cannot be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def _names(tags: object, count: int) -> tuple[str, ...]:
+    """Return a name a column."""
+    if tags is None:
+        return tuple(str(code) for code in range(count))
+    names = tuple(tags) if isinstance(tags, Iterable) and not isinstance(tags, str) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"tags are {tags!r:.60}", "give a list of strings", code="dtype")
+    if len(names) != count or len(set(names)) != count:
+        message = f"there are {len(set(names))} different tags for {count} columns of potentials"
+        raise InputError(message, "name each column once", code="length")
+    return tuple(map(str, names))
+
+
+def _batch(unary: ArrayLike | Sequence[ArrayLike], lengths: ArrayLike | None) -> tuple[Floats, Integers]:
+    """One array of all sentences' potentials, and where each sentence begins."""
+    listed = list(unary) if lengths is None and isinstance(unary, (list, tuple)) else []
+    if listed and _array(listed[0], "sentence 0").ndim == 2:
+        parts = [_array(part, f"sentence {sentence}") for sentence, part in enumerate(listed)]
+        for sentence, part in enumerate(parts):
+            if part.ndim != 2 or part.shape[1] != parts[0].shape[1]:
+                message = f"the potentials of sentence {sentence} have shape {part.shape}"
+                raise InputError(message, f"expected (n, {parts[0].shape[1]})", code="shape")
+        sizes = np.array([len(part) for part in parts])
+        values = frozen(np.concatenate(parts))
+    else:
+        values = _array(unary, "unary")
+        sizes = np.array(values.shape[:1]) if lengths is None else _array(lengths, "lengths")
+    if values.ndim != 2 or not values.shape[1]:
+        message = f"unary potentials have shape {values.shape}"
+        raise InputError(message, "expected (tokens, tags)", code="shape")
+    if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iu":
+        raise InputError("lengths are no list of integers", "give the tokens of each sentence", code="shape")
+    if (sizes < 1).any():
+        message = f"sentence {int(np.flatnonzero(sizes < 1)[0])} has no tokens"
+        raise InputError(message, "drop empty sentences", code="empty")
+    if sizes.sum() != len(values):
+        message = f"the lengths sum to {int(sizes.sum())} and there are {len(values)} rows of potentials"
+        raise InputError(message, "give one row a token", code="length")
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return _potentials(values, "unary", values.shape, offsets), offsets
+
+
+def _array(values: ArrayLike | Sequence[ArrayLike], name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        message = f"{name}: the rows are ragged, of different lengths"
+        raise InputError(message, "give each row one potential a tag", code="shape") from error
+
+
+def _potentials(
+    values: ArrayLike, name: str, shape: tuple[int, ...], offsets: Integers | None = None
+) -> Floats:
+    """Return log-potentials as float64, or say where one is NaN or plus infinity.
+
+    They are copied unless nobody else can change them: read-only, and no view of another array.
+    """
+    array = _array(values, name)
+    if array.dtype.kind not in "fiu" or array.shape != shape:
+        message = f"{name} has shape {array.shape} and dtype {array.dtype}"
+        raise InputError(message, f"expected numbers of shape {shape}", code="shape")
+    kept = array.dtype == np.float64 and array.flags.c_contiguous and array.flags.owndata
+    if not kept or array.flags.writeable:
+        array = frozen(np.array(array, np.float64, order="C"))
+    wrong = kernels.first_not_potential(array.ravel())
+    if wrong >= 0:
+        place = np.unravel_index(wrong, shape)
+        where = f"{name}[{', '.join(str(int(index)) for index in place)}]"
+        if offsets is not None:
+            sentence = int(np.searchsorted(offsets, place[0], side="right")) - 1
+            where += f" (sentence {sentence}, token {int(place[0] - offsets[sentence])})"
+        message = f"{where} is {array[place]}"
+        raise InputError(message, "a potential is a finite number, or -inf to forbid", code="potential")
+    return array
+
+
+def no_path(sentence: int) -> InputError:
+    message = f"sentence {sentence}: every tag sequence is forbidden"
+    return InputError(message, "allow some transition or tag in it", code="no-path", row=sentence)

@@ -1,0 +1,277 @@
+"""Pairs of a question about parts of structures: in batches, all at once, or in a tally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant._checks import Pairs
+from calibrant._parallel import check_threads, fold
+from calibrant.exceptions import InputError
+from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.tally import LARGEST_EXACT, Tally
+from calibrant.structures.posterior._blocks import Block
+from calibrant.structures.posterior._query_sources import ListedSource, Source
+from calibrant.structures.posterior._query_tally import SentenceSums, tally_by_cluster
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LARGEST_PAIRS = 1 << 26  # more than these are not listed: they take a gigabyte, and twice that to measure
+
+
+class Batch(NamedTuple):
+    """Some pairs of a query.
+
+    Attributes
+    ----------
+    score
+        (n,) probability that the model gives.
+    label
+        (n,) bool: whether gold has it.
+    class_code
+        (n,) index into the query's ``classes``.
+    cluster
+        (n,) index into the query's ``clusters``.
+    """
+
+    score: Floats
+    label: NDArray[np.bool_]
+    class_code: Integers
+    cluster: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Pairs of a question about sentences or documents, in their order.
+
+    Attributes
+    ----------
+    event
+        What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"``, ``"spans"``,
+        ``"mention pairs"``, ``"is new"`` or ``"is singleton"``.
+    classes
+        Names of the classes; that of a pair of tags is ``"DT NN"``.
+    clusters
+        (C,) names of the clusters, sorted.
+    unseen
+        Gold tokens (gold spans) by tags (types) that the model has never seen, and can only miss: no pair
+        is positive for them.
+    missed
+        Gold spans by type, or gold pairs of mentions, whose probability lies below the threshold: no pair
+        stands for them.
+    threshold
+        Scores below it were left out; None: none were.
+
+    Notes
+    -----
+    `calibrant.verbs.measure` takes a query as it takes a table, with its clusters. From ``tally()`` it
+    takes every pair as independent: clusters are not in it.
+
+    Examples
+    --------
+    >>> from calibrant.structures.posterior import ChainPosterior
+    >>> from calibrant.structures.posterior.queries import all_tags
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> query = all_tags(posterior, [["N", "V"]])
+    >>> [batch.score.round(3).tolist() for batch in query]
+    [[0.9, 0.1, 0.4, 0.6]]
+    >>> query.tally().total_positives
+    2
+    """
+
+    event: str
+    classes: tuple[str, ...]
+    clusters: NDArray[Any]
+    unseen: dict[str, int]
+    missed: dict[str, int] = field(default_factory=dict)
+    threshold: float | None = None
+    _source: Source = field(kw_only=True, repr=False)
+    _cluster: Integers = field(kw_only=True, repr=False)
+
+    @classmethod
+    def of_parts(
+        cls,
+        event: str,
+        score: ArrayLike,
+        label: ArrayLike,
+        structure: ArrayLike,
+        *,
+        count: int,
+        clusters: ArrayLike | None = None,
+        classes: tuple[str, ...] = (),
+        class_code: ArrayLike | None = None,
+        unseen: dict[str, int] | None = None,
+        missed: dict[str, int] | None = None,
+        threshold: float | None = None,
+    ) -> Query:
+        """Make a query of pairs at hand, of parts of whatever structure.
+
+        Parameters
+        ----------
+        event, classes, unseen, missed, threshold
+            As the attributes; without classes there is one, called like the event.
+        score
+            (n,) probability of each part, in [0, 1].
+        label
+            (n,) whether gold has it.
+        structure
+            (n,) number of the sentence or document that a part is of, from 0, in order.
+        count
+            How many sentences or documents there are.
+        clusters
+            (count,) a name for each of what depends on each other. None: its number.
+        class_code
+            (n,) index into ``classes``; None: all are of the first.
+
+        Raises
+        ------
+        InputError
+            If lengths differ, a score is not in [0, 1] or a label not 0 or 1, or structures are out of order.
+
+        Examples
+        --------
+        >>> heads = np.array([[0.9, 0.1], [0.3, 0.7]])  # P(the head of a word is this one), a row a word
+        >>> gold = np.array([[True, False], [True, False]])
+        >>> query = Query.of_parts("head", heads.ravel(), gold.ravel(), [0, 0, 0, 0], count=1)
+        >>> query.tally().total_positives
+        2
+        """
+        given, true = np.asarray(score, np.float64), np.asarray(label)
+        if given.size:
+            pairs = _checks.pairs(true, given, label_name="label", score_name="score")
+            true = pairs.label
+        place = np.asarray(structure)
+        if not place.shape == given.shape == true.shape:
+            raise InputError("structure has not one number a score", "give as many", code="length")
+        if len(place) and (place.dtype.kind not in "iu" or place[0] < 0 or place[-1] >= count):
+            raise InputError("a structure is no number below count", f"count is {count}", code="parameter")
+        if (np.diff(place) < 0).any():
+            raise InputError("structures are out of order", "sort pairs by structure", code="parameter")
+        names: NDArray[Any] = np.arange(count)
+        cluster = np.arange(count)
+        if clusters is not None:
+            cluster, names = _checks.cluster_codes(clusters)
+        if len(cluster) != count:
+            message = f"clusters has {len(cluster)} names and there are {count} structures"
+            raise InputError(message, "name the cluster of each", code="length")
+        code = np.zeros(len(place), np.int64) if class_code is None else np.asarray(class_code, np.int64)
+        start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
+        source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
+        found = (dict(unseen or {}), dict(missed or {}), threshold)
+        return cls(event, classes or (event,), names, *found, _source=source, _cluster=cluster)
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return self._source.size
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Yield the pairs in batches of about 2^20, or of one sentence or row of mentions if it has more."""
+        for block in self._source.blocks():
+            for score, label, start in self._source.pieces(block):
+                cluster = np.repeat(self._cluster[block.first : block.last], np.diff(start))
+                yield Batch(score, label, self._source.class_codes(block, len(score)), cluster)
+
+    def pairs(self) -> Pairs:
+        """Return all pairs at once, with clusters: for intervals and comparisons of models.
+
+        Raises
+        ------
+        InputError
+            If there are none, or more than 2^26: tally those.
+        """
+        if len(self) > LARGEST_PAIRS:
+            message = f"{self.event}: {len(self):,} pairs are too many to hold at once"
+            raise InputError(
+                message, "take their tally, some of the classes, or fewer sentences or documents"
+            )
+        self._not_empty()
+        score, cluster = np.empty(len(self)), np.empty(len(self), np.int64)
+        label = np.empty(len(self), np.bool_)
+        filled = 0
+        for batch in self:
+            place = slice(filled, filled + len(batch.score))
+            score[place], label[place], cluster[place] = batch.score, batch.label, batch.cluster
+            filled = place.stop
+        return Pairs(score, label, None, cluster, len(self.clusters))
+
+    def pairs_of(self, name: str) -> Pairs:
+        """Return the pairs of one class; clusters keep their codes.
+
+        Parameters
+        ----------
+        name
+            One of ``classes``.
+
+        Raises
+        ------
+        InputError
+            If there is no such class, or it has no pairs.
+        """
+        if name not in self.classes:
+            known = ", ".join(self.classes[:20])
+            message = f"{self.event}: there is no class {name!r}"
+            raise InputError(message, f"classes are {known}", code="class-unknown")
+        code = self.classes.index(name)
+        scores, labels, clusters = [], [], []
+        for batch in self:
+            kept = batch.class_code == code
+            scores.append(batch.score[kept])
+            labels.append(batch.label[kept])
+            clusters.append(batch.cluster[kept])
+        if not sum(map(len, scores)):
+            raise InputError(f"{self.event}: {name} has no pairs", "ask about another class", code="empty")
+        score, label, cluster = np.concatenate(scores), np.concatenate(labels), np.concatenate(clusters)
+        return Pairs(score, label, None, cluster, len(self.clusters))
+
+    def tally(
+        self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
+    ) -> Tally:
+        """Sum the pairs by score, or by score and cluster, in memory that does not grow with them.
+
+        Parameters
+        ----------
+        by_cluster
+            Keep clusters apart, as intervals and tests need it: without, every pair counts as independent
+            of all others. A compressed tally by cluster has the grid's
+            rows only where min(q, 1 - q) is at least 2^-11, and wider ones below; there are still ends
+            of rows at those of 10, 15 and 20 equal-width bins. Take adaptive bins and scores other than the
+            Brier score from the tally without clusters.
+        exact
+            True: a row a distinct score. False: fixed rows. None: exact up to 2^20 pairs.
+        threads
+            Threads to use; all processors if not given. Counts do not depend on it, nor do sums to 1e-12.
+
+        Raises
+        ------
+        InputError
+            If there are no pairs.
+        """
+        self._not_empty()
+        if len(self) <= LARGEST_EXACT if exact is None else exact:
+            pairs = self.pairs()
+            kept = pairs if by_cluster else replace(pairs, cluster=None, cluster_count=0)
+            return Tally.from_pairs(kept, exact=True, names=self.clusters if by_cluster else None)
+        used = check_threads(threads)
+        chunks = self._source.blocks(used)
+        if by_cluster:
+            return tally_by_cluster(chunks, self._add_by_sentence, self._cluster, self.clusters, used)
+        first, *others = fold(chunks, GridSums, self._source.add, used)
+        for other in others:
+            first.absorb(other)
+        return Tally("compressed", **first.columns())
+
+    def _add_by_sentence(self, sums: SentenceSums, block: Block) -> None:
+        for piece in self._source.pieces(block):
+            sums.add(block.first, *piece)
+
+    def _not_empty(self) -> None:
+        if not len(self):
+            raise InputError(
+                f"{self.event}: there are no pairs", "give longer sentences or documents", code="empty"
+            )

@@ -1,0 +1,353 @@
+"""Queries about entities: pairs of a probability and whether gold says yes, with documents as clusters.
+
+A query yields its pairs in batches, or sums them into a tally without ever holding all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import is_list, sample_count
+from calibrant.exceptions import InputError
+from calibrant.seeds import Seed
+from calibrant.structures.posterior._blocks import Block, blocks
+from calibrant.structures.posterior._mention_pairs import MentionPairs, PairStream
+from calibrant.structures.posterior._query import Query
+from calibrant.structures.posterior._query_sources import BATCH, ListedSource, Scored, Source
+from calibrant.structures.posterior.antecedent import AntecedentPosterior
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+GoldClusters = Sequence[Sequence[str | None]]
+
+__all__ = ["MentionPairs", "each_pair", "is_new", "is_singleton", "mention_pairs", "sampling_noise"]
+
+NONE = -1  # the code of a mention without a gold entity
+
+
+def mention_pairs(
+    posterior: AntecedentPosterior,
+    clusters: GoldClusters,
+    *,
+    window: int | None = None,
+    samples: int | None = None,
+    seed: Seed = None,
+    threshold: float | None = None,
+) -> Query:
+    """Do these two mentions belong to one entity: the probability of each pair, and whether gold says so.
+
+    Parameters
+    ----------
+    posterior
+        D documents.
+    clusters
+        For each document the gold entity of each mention. Pairs with a mention that has none (None) are left
+        out.
+    window
+        Only pairs at most so many mentions apart: 1 are neighbours. None: all of a document.
+    samples
+        Score a pair by the share of so many sampled clusterings that join it, as the paper does. None:
+        exactly. Shares are noisier than probabilities (`sampling_noise`), which makes a calibrated posterior
+        look overconfident.
+    seed
+        Of the samples.
+    threshold
+        Leave out pairs that score less; gold pairs among them are counted in ``missed``.
+
+    Returns
+    -------
+    Query
+        Pairs in order of the document, the second mention and the first one.
+
+    Raises
+    ------
+    InputError
+        If clusters are not one a mention, or the threshold is not in [0, 1].
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 5.3.
+
+    Examples
+    --------
+    >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5, 0.2, 0.6, 0.2]), [3])
+    >>> pairs = mention_pairs(posterior, [["she", "she", "it"]]).pairs()
+    >>> pairs.score.round(2).tolist(), pairs.label.tolist()
+    ([0.5, 0.5, 0.7], [True, False, False])
+    """
+    gold = _codes(posterior, clusters)
+    stream = PairStream(posterior, window, samples, seed)
+    source: Source = PairsSource(stream, gold, _starts(stream, gold))
+    missed = {}
+    if threshold is not None:
+        source, count = _above(source, posterior.document_count, _checked(threshold))
+        missed = {"same entity": count} if count else {}
+    return _query(posterior, "mention pairs", "same entity", source, missed, threshold)
+
+
+def is_new(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
+    """Does this mention start an entity: the probability, and whether it is the first of its gold entity.
+
+    Parameters
+    ----------
+    posterior
+        D documents.
+    clusters
+        As in `mention_pairs`; mentions without a gold entity are left out.
+
+    Raises
+    ------
+    InputError
+        If clusters are not one a mention.
+
+    Examples
+    --------
+    >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5, 0.2, 0.6, 0.2]), [3])
+    >>> pairs = is_new(posterior, [["she", "she", "it"]]).pairs()
+    >>> pairs.score.round(2).tolist(), pairs.label.tolist()
+    ([1.0, 0.5, 0.2], [True, False, True])
+    """
+    gold = _codes(posterior, clusters)
+    return _of_mentions(
+        posterior, "is new", "new", posterior.new_probabilities(), gold, _first(posterior, gold)
+    )
+
+
+def is_singleton(posterior: AntecedentPosterior, clusters: GoldClusters) -> Query:
+    """Is this mention alone in its entity: the exact probability, and whether gold says so.
+
+    Parameters
+    ----------
+    posterior
+        D documents.
+    clusters
+        As in `mention_pairs`; mentions without a gold entity are left out.
+
+    Raises
+    ------
+    InputError
+        If clusters are not one a mention.
+
+    Examples
+    --------
+    >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5, 0.2, 0.6, 0.2]), [3])
+    >>> pairs = is_singleton(posterior, [["she", "she", "it"]]).pairs()
+    >>> pairs.score.round(2).tolist(), pairs.label.tolist()
+    ([0.4, 0.2, 0.2], [False, False, True])
+    """
+    gold = _codes(posterior, clusters)
+    key = _keys(posterior, gold)
+    _, code, size = np.unique(key, return_inverse=True, return_counts=True)
+    score = posterior.singleton_probabilities()
+    return _of_mentions(posterior, "is singleton", "singleton", score, gold, size[code] == 1)
+
+
+def each_pair(
+    posterior: AntecedentPosterior,
+    *,
+    window: int | None = None,
+    samples: int | None = None,
+    seed: Seed = None,
+) -> Iterator[MentionPairs]:
+    """Every pair of mentions with its probability, some 100,000 at a time, without gold.
+
+    Parameters
+    ----------
+    posterior, window, samples, seed
+        As in `mention_pairs`.
+
+    Yields
+    ------
+    MentionPairs
+        Of one document each, in order; a document with many mentions comes in parts.
+
+    Examples
+    --------
+    >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5, 0.2, 0.6, 0.2]), [3])
+    >>> for pairs in each_pair(posterior):
+    ...     list(zip(pairs.first.tolist(), pairs.second.tolist(), pairs.score.round(2).tolist()))
+    [(0, 1, 0.5), (0, 2, 0.5), (1, 2, 0.7)]
+    """
+    stream = PairStream(posterior, window, samples, seed)
+    for document in range(posterior.document_count):
+        yield from stream.pairs(document)
+
+
+def sampling_noise(query: Query, samples: int) -> float:
+    """How much sampled scores of mention pairs add to the Brier score of the exact ones, as expected.
+
+    The share of S samples that join a pair of probability q has the mean q and the variance q (1 - q) / S, so
+    the mean of that is added, whether or not the posterior is calibrated. It is the squared calibration error
+    that a calibrated posterior seems to have, up to what bins average out.
+
+    Parameters
+    ----------
+    query
+        Mention pairs scored exactly.
+    samples
+        S.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs.
+
+    Examples
+    --------
+    >>> posterior = AntecedentPosterior(np.log([1, 0.5, 0.5]), [2])
+    >>> sampling_noise(mention_pairs(posterior, [["she", "she"]]), 100)
+    0.0025
+    """
+    sample_count(samples)
+    if not len(query):
+        raise InputError(f"{query.event}: there are no pairs", "give longer documents", code="empty")
+    total = sum(float((batch.score * (1 - batch.score)).sum()) for batch in query)
+    return total / len(query) / samples
+
+
+@dataclass(frozen=True)
+class PairsSource(Source):
+    """Pairs of mentions with gold entities; ``start`` is where each document's begin."""
+
+    stream: PairStream
+    gold: Integers
+    start: Integers
+
+    @property
+    def size(self) -> int:
+        return int(self.start[-1])
+
+    def blocks(self, threads: int | None = None) -> Iterator[Block]:
+        return blocks(self.start, BATCH)
+
+    def pieces(self, block: Block) -> Iterator[Scored]:
+        if block.last == block.first + 1:
+            yield from (Scored(*kept, np.array([0, len(kept[0])])) for kept in self._of(block.first))
+        else:
+            yield self.scored(block)
+
+    def scored(self, block: Block) -> Scored:
+        parts = [part for document in range(block.first, block.last) for part in self._of(document)]
+        score = np.concatenate([part[0] for part in parts]) if parts else np.empty(0)
+        label = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, np.bool_)
+        return Scored(score, label, block.offsets)
+
+    def class_codes(self, block: Block, size: int) -> Integers:
+        return np.zeros(size, np.int64)
+
+    def _of(self, document: int) -> Iterator[tuple[Floats, Bools]]:
+        gold = self.gold[self.stream.posterior.mentions_of(document)]
+        for pairs in self.stream.pairs(document):
+            first, second = gold[pairs.first], gold[pairs.second]
+            known = (first != NONE) & (second != NONE)
+            yield pairs.score[known], (first == second)[known]
+
+
+def _starts(stream: PairStream, gold: Integers) -> Integers:
+    """Where the pairs of each document begin."""
+    start = np.zeros(stream.posterior.document_count + 1, np.int64)
+    for document in range(stream.posterior.document_count):
+        known = (gold[stream.posterior.mentions_of(document)] != NONE).astype(np.int64)
+        before = np.concatenate([[0], np.cumsum(known)])
+        number = np.arange(len(known))
+        low = 0 * number if stream.window is None else np.maximum(0, number - stream.window)
+        start[document + 1] = start[document] + int((known * (before[:-1] - before[low])).sum())
+    return start
+
+
+def _above(source: Source, documents: int, threshold: float) -> tuple[ListedSource, int]:
+    """The pairs that score at least the threshold, and how many gold ones do not."""
+    scores, labels, counts, missed = [], [], np.zeros(documents, np.int64), 0
+    for block in source.blocks():
+        document = block.first
+        for piece in source.pieces(block):
+            kept = piece.score >= threshold
+            scores.append(piece.score[kept])
+            labels.append(piece.label[kept])
+            missed += int(piece.label[~kept].sum())
+            total = np.concatenate([[0], np.cumsum(kept)])
+            counts[document : block.last] += np.diff(total[piece.start])
+    score = np.concatenate(scores) if scores else np.empty(0)
+    label = np.concatenate(labels) if labels else np.empty(0, np.bool_)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return ListedSource(score, label, np.zeros(len(score), np.int64), start), missed
+
+
+def _of_mentions(
+    posterior: AntecedentPosterior, event: str, name: str, score: Floats, gold: Integers, label: Bools
+) -> Query:
+    known = gold != NONE
+    return Query.of_parts(
+        event,
+        score[known],
+        label[known],
+        _documents(posterior)[known],
+        count=posterior.document_count,
+        clusters=posterior.names,
+        classes=(name,),
+    )
+
+
+def _documents(posterior: AntecedentPosterior) -> Integers:
+    """The number of each mention's document."""
+    return np.repeat(np.arange(posterior.document_count), posterior.mention_counts)
+
+
+def _query(
+    posterior: AntecedentPosterior,
+    event: str,
+    name: str,
+    source: Source,
+    missed: dict[str, int],
+    threshold: float | None,
+) -> Query:
+    names, code = np.unique(np.array(posterior.names), return_inverse=True)
+    cluster = code.astype(np.int64)
+    return Query(event, (name,), names, {}, missed, threshold, _source=source, _cluster=cluster)
+
+
+def _checked(threshold: object) -> float:
+    if not isinstance(threshold, (int, float)) or isinstance(threshold, bool) or not 0 <= threshold <= 1:
+        raise InputError(f"threshold is {threshold!r:.40}", "give a number in [0, 1]", code="parameter")
+    return float(threshold)
+
+
+def _codes(posterior: AntecedentPosterior, clusters: GoldClusters) -> Integers:
+    """A code a mention for its gold entity within its document."""
+    if not is_list(clusters) or len(clusters) != posterior.document_count:
+        found = f"are {len(clusters)}" if is_list(clusters) else f"is {clusters!r:.40}"
+        message = f"clusters of documents {found}, for {posterior.document_count} documents"
+        raise InputError(message, "give a list with the gold entity of each mention", code="length")
+    codes = np.empty(posterior.mention_count, np.int64)
+    for document, entities in enumerate(clusters):
+        mentions = posterior.mentions_of(document)
+        count = mentions.stop - mentions.start
+        if not is_list(entities) or len(entities) != count:
+            found = f"{len(entities)} clusters" if is_list(entities) else f"the clusters {entities!r:.40}"
+            message = f"document {posterior.names[document]!r} has {found} for {count} mentions"
+            raise InputError(
+                message, "give the gold entity of each mention, or None", code="length", row=document
+            )
+        known: dict[object, int] = {}
+        codes[mentions] = [
+            NONE if entity is None else known.setdefault(entity, len(known)) for entity in entities
+        ]
+    return codes
+
+
+def _keys(posterior: AntecedentPosterior, gold: Integers) -> Integers:
+    """A number for each gold entity, and for having none, that no other document's has."""
+    return _documents(posterior) * (posterior.mention_count + 1) + gold
+
+
+def _first(posterior: AntecedentPosterior, gold: Integers) -> Bools:
+    """Which mentions are the first of their gold entity."""
+    _, first = np.unique(_keys(posterior, gold), return_index=True)
+    found = np.zeros(len(gold), np.bool_)
+    found[first] = True
+    return found

@@ -1,0 +1,305 @@
+"""Queries: questions about parts of tag sequences, as pairs of a probability and whether gold says yes.
+
+A query yields its pairs in batches, or sums them into a tally without ever holding all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant._checks import is_list, positive_integer
+from calibrant.exceptions import InputError
+from calibrant.structures.posterior._chain_sources import AllPairsSource, PairSource, TagSource, TopSource
+from calibrant.structures.posterior._query import Batch, Query
+from calibrant.structures.posterior._query_gold import Gold, GoldTags, tag_code
+from calibrant.structures.posterior._query_sources import Source
+from calibrant.structures.posterior.chain import ChainPosterior
+from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans
+
+Integers = NDArray[np.int64]
+
+__all__ = ["Batch", "Query", "all_tags", "spans", "tag_is", "tag_pairs", "top_label"]
+
+
+def tag_is(
+    posterior: ChainPosterior, gold: GoldTags, tag: str, *, clusters: ArrayLike | None = None
+) -> Query:
+    """Is this word X: the probability of one tag at each token, and whether it is the gold tag.
+
+    Parameters
+    ----------
+    posterior
+        S sentences with N tokens.
+    gold
+        The gold tags of each sentence: names, or codes 0 to K - 1; also (N,) codes as `viterbi` returns
+        them. A tag that the model has never seen counts as a miss and is reported in ``unseen``.
+    tag
+        One of the model's tags.
+    clusters
+        (S,) a name a sentence of what depends on each other, such as its document. None: its number.
+
+    Returns
+    -------
+    Query
+        N pairs.
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences, or the model has no such tag.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 4.2.
+
+    Examples
+    --------
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> pairs = tag_is(posterior, [["N", "V"]], "V").pairs()
+    >>> pairs.score.round(3).tolist(), pairs.label.tolist()
+    ([0.1, 0.6], [False, True])
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    codes = np.array([tag_code(posterior, tag)])
+    return _query(f"tag:{tag}", (tag,), checked, TagSource(posterior, checked, codes))
+
+
+def all_tags(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
+    """All tags pooled: the probability of each tag at each token, and whether it is the gold tag.
+
+    Parameters
+    ----------
+    posterior, gold, clusters
+        As in `tag_is`.
+
+    Returns
+    -------
+    Query
+        N K pairs; the classes are the tags.
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 4.2.
+
+    Examples
+    --------
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> query = all_tags(posterior, [["N", "UH"]])
+    >>> query.tally().total_positives, query.unseen
+    (1, {'UH': 1})
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    source = TagSource(posterior, checked, np.arange(posterior.tag_count))
+    return _query("all tags", posterior.tags, checked, source)
+
+
+def top_label(posterior: ChainPosterior, gold: GoldTags, *, clusters: ArrayLike | None = None) -> Query:
+    """The most probable tag of each token: its probability, and whether it is the gold tag.
+
+    Parameters
+    ----------
+    posterior, gold, clusters
+        As in `tag_is`.
+
+    Returns
+    -------
+    Query
+        N pairs; the class of each is the tag that was most probable (the first of equally probable ones).
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences.
+
+    Examples
+    --------
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> pairs = top_label(posterior, [["N", "N"]]).pairs()
+    >>> pairs.score.round(3).tolist(), pairs.label.tolist()
+    ([0.9, 0.6], [True, False])
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    return _query("top label", posterior.tags, checked, TopSource(posterior, checked))
+
+
+def tag_pairs(
+    posterior: ChainPosterior,
+    gold: GoldTags,
+    *,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    top: int | None = None,
+    clusters: ArrayLike | None = None,
+) -> Query:
+    """Pairs of tags at consecutive tokens: the probability of each, and whether gold has it.
+
+    Parameters
+    ----------
+    posterior, gold, clusters
+        As in `tag_is`. A pair with a tag that the model has never seen is missed.
+    pairs
+        Which pairs of tags; all K^2 if neither this nor ``top`` is given.
+    top
+        The so many most frequent pairs of the gold tags (of equally frequent ones the first in the order of
+        the model's tags).
+
+    Returns
+    -------
+    Query
+        (N - S) pairs a pair of tags; classes are named like ``"DT NN"``. With all K^2 of them its
+        ``tally`` is made in the time of some single-tag tallies, and holds some thousand scores at a time.
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences, the model lacks a tag, a pair is given twice, both
+        ``pairs`` and ``top`` are given, or gold has fewer than ``top`` pairs.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 4.2.
+
+    Examples
+    --------
+    >>> posterior = ChainPosterior(np.log([[0.9, 0.1], [0.4, 0.6]]), tags=["N", "V"])
+    >>> query = tag_pairs(posterior, [["N", "V"]], top=1)
+    >>> query.classes, query.pairs().score.round(3).tolist()
+    (('N V',), [0.54])
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    count = posterior.tag_count
+    if pairs is not None and top is not None:
+        raise InputError("both pairs and top are given", "give one of them", code="parameter")
+    if pairs is not None:
+        codes = _pair_codes(posterior, pairs)
+    elif top is not None:
+        codes = _most_frequent(posterior, checked, positive_integer(top, "top"))
+    else:
+        codes = np.arange(count * count)
+    first, second = np.divmod(codes, count)
+    names = tuple(
+        f"{posterior.tags[i]} {posterior.tags[j]}"
+        for i, j in zip(first.tolist(), second.tolist(), strict=True)
+    )
+    kind = AllPairsSource if pairs is None and top is None else PairSource
+    return _query("tag pairs", names, checked, kind(posterior, checked, first, second))
+
+
+def spans(
+    posterior: ChainPosterior,
+    gold: GoldTags,
+    *,
+    scheme: str = "BIO",
+    strict: bool = False,
+    threshold: float = 0.01,
+    clusters: ArrayLike | None = None,
+) -> Query:
+    """Labelled spans: the probability of an entity of a type at exactly these tokens, and whether it is gold.
+
+    Spans less probable than the threshold yield no pairs, as in a prediction table with a threshold: every
+    number is one of the pairs above it. Gold spans among them are counted in ``missed`` by type.
+
+    Parameters
+    ----------
+    posterior, gold, clusters
+        As in `tag_is`; tags are named as in `calibrant.structures.posterior.spans.likely_spans`.
+    scheme, strict, threshold
+        As in `calibrant.structures.posterior.spans.likely_spans`; gold is read in the same way.
+
+    Returns
+    -------
+    Query
+        A pair a span; the classes are the types. Gold spans of types that no tag of the model has are counted
+        in ``unseen``.
+
+    Raises
+    ------
+    InputError
+        If gold differs in length from the sentences, or a tag is not of the scheme.
+
+    Examples
+    --------
+    >>> unary = np.log([[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]])
+    >>> posterior = ChainPosterior(unary, tags=["B-PER", "I-PER", "O"])
+    >>> pairs = spans(posterior, [["B-PER", "I-PER"]]).pairs()
+    >>> pairs.score.round(2).tolist(), pairs.label.tolist()
+    ([0.76, 0.19, 0.21], [False, True, False])
+    """
+    checked = Gold.of(posterior, gold, clusters)
+    found = likely_spans(posterior, scheme=scheme, strict=strict, threshold=threshold)
+    bounds = posterior.offsets.tolist()
+    tags = [checked.tags[first:last] for first, last in pairwise(bounds)]
+    true = gold_spans(tags, scheme=scheme, strict=strict, types=found.types)
+    keys, true_keys = (_span_keys(posterior, part, len(true.types)) for part in (found, true))
+    known = true.type < len(found.types)
+    missed = known & ~np.isin(true_keys, keys)
+    assert found.probability is not None
+    return Query.of_parts(
+        "spans",
+        np.minimum(found.probability, 1.0),
+        np.isin(keys, true_keys),
+        found.sentence,
+        count=posterior.sentence_count,
+        clusters=checked.clusters[checked.cluster],
+        classes=found.types,
+        class_code=found.type,
+        unseen=_count(true, ~known),
+        missed=_count(true, missed),
+        threshold=threshold,
+    )
+
+
+def _span_keys(posterior: ChainPosterior, found: Spans, types: int) -> Integers:
+    """One number a span that no other span has."""
+    width = int(posterior.lengths.max()) + 1
+    return ((found.sentence * width + found.first) * width + found.last) * types + found.type
+
+
+def _count(found: Spans, which: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of some spans there are of each type, the most frequent first."""
+    names = np.array(found.names, object)[which]
+    return dict(Counter(names.tolist()).most_common())
+
+
+def _pair_codes(posterior: ChainPosterior, pairs: Sequence[Any]) -> Integers:
+    """First tag times K plus second tag of each pair asked for."""
+    if not is_list(pairs):
+        message = f"pairs is {pairs!r:.40}"
+        raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="dtype")
+    if not len(pairs):
+        raise InputError("pairs are empty", "give pairs of tags like ('DT', 'NN')", code="empty")
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(tag, str) for tag in pair)):
+            message = f"pairs hold {pair!r}"
+            raise InputError(message, "give pairs of tags like ('DT', 'NN')", code="parameter")
+    if len(set(pairs)) < len(pairs):
+        raise InputError("a pair of tags is given twice", "give each once", code="parameter")
+    codes = [tag_code(posterior, i) * posterior.tag_count + tag_code(posterior, j) for i, j in pairs]
+    return np.array(codes, np.int64)
+
+
+def _most_frequent(posterior: ChainPosterior, gold: Gold, top: int) -> Integers:
+    """The most frequent pairs of gold tags that the model knows."""
+    before, after = gold.codes[:-1], gold.codes[1:]
+    kept = (before >= 0) & (after >= 0)
+    kept[posterior.offsets[1:-1] - 1] = False  # the next sentence's first tag comes after those
+    count = np.bincount(before[kept] * posterior.tag_count + after[kept])
+    found = int((count > 0).sum())
+    if top > found:
+        message = f"top is {top} and gold has {found} different pairs of tags"
+        raise InputError(message, f"give at most {found}", code="parameter")
+    return np.argsort(-count, kind="stable")[:top]
+
+
+def _query(event: str, classes: tuple[str, ...], gold: Gold, source: Source) -> Query:
+    return Query(event, classes, gold.clusters, gold.unseen, _source=source, _cluster=gold.cluster)

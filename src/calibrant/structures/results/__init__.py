@@ -1,0 +1,1 @@
+"""Records of taggers and of coreference."""

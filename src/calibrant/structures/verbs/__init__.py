@@ -1,0 +1,1 @@
+"""What is asked of taggers and coreference models: train, predict, evaluate."""

@@ -1,0 +1,70 @@
+"""What is sent to workers: batches of documents, their names, and where models are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from calibrant.exceptions import InputError
+from calibrant.verbs.executors import Workers
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Item = TypeVar("Item")
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+
+def batches_of(
+    items: Iterable[Item], most: int, *, size: Callable[[Item], int] | None = None, full: int = 0
+) -> Iterator[list[Item]]:
+    """Cut items into batches of at most ``most``; one is also closed when its sizes add up to ``full``."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += 0 if size is None else size(item)
+        if len(batch) == most or (size is not None and total >= full):
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def same_paths(settings: Settings, *names: str) -> Settings:
+    """Make paths absolute, where they are paths: workers may be in other folders."""
+    paths = {name: getattr(settings, name) for name in names}
+    there = {name: os.path.abspath(path) for name, path in paths.items() if path and os.path.exists(path)}
+    return replace(settings, **there)
+
+
+def named_source(source: Any, pool: Workers, what: str) -> Any:
+    """What workers load a model from: its path or name, or, in this process, the model itself.
+
+    Raises
+    ------
+    InputError
+        If others than this process would need a model that has no path.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        return os.path.abspath(name) if os.path.exists(name) else name
+    if pool.local or source is None:
+        return source
+    message = f"workers cannot load a {what} that has no path"
+    raise InputError(message, f"give the path of the {what}, or one worker", code="parameter")
+
+
+def span(names: Sequence[str]) -> str:
+    """Words for the documents of a batch, by the first and the last.
+
+    Examples
+    --------
+    >>> span(["a"]), span(["a", "b", "c"])
+    ("document 'a'", "the documents from 'a' to 'c'")
+    """
+    if len(names) == 1:
+        return f"document {names[0]!r}"
+    return f"the documents from {names[0]!r} to {names[-1]!r}"

@@ -1,0 +1,350 @@
+"""Find entities with a trained model: write its posteriors, and measure how far they can be trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any
+from uuid import uuid4
+
+from calibrant import __version__
+from calibrant._checks import one_of
+from calibrant._parallel import check_threads
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import check_place, keep_sources
+from calibrant.results.measured import Measured, Recipe
+from calibrant.seeds import Seed
+from calibrant.structures.documents import Document
+from calibrant.structures.entity_scores import coreference_scores
+from calibrant.structures.files.coreference_posteriors import PosteriorWriter
+from calibrant.structures.files.writing_coreference import write_coreference
+from calibrant.structures.posterior import AntecedentPosterior
+from calibrant.structures.posterior.coreference_queries import mention_pairs
+from calibrant.structures.results.coreference import CoreferenceEvaluation, WrittenPosteriors
+from calibrant.structures.verbs._coreference_batches import BATCH, Clustering, Predicting, entities_of, parsed
+from calibrant.structures.verbs._coreference_batches import predicted as predicted_batch
+from calibrant.structures.verbs.batches import batches_of, named_source, span
+from calibrant.structures.verbs.coreference_source import (
+    Mentions,
+    Prediction,
+    Progress,
+    is_posteriors,
+    open_model,
+    predicted,
+    read_prediction,
+    texts,
+)
+from calibrant.verbs.executors import Workers, workers_of
+from calibrant.verbs.measurement import IntervalMethod, Settings
+from calibrant.verbs.measuring import measured
+from calibrant.verbs.pair_streams import stream_source
+
+CLUSTERINGS = ("probable", "expected", "antecedents")
+NO_PAIRS = "no document has two mentions with gold entities"
+TRIVIAL = 0.01
+
+
+def predict_coreference(
+    model: Any,
+    text: Any,
+    output: str | os.PathLike[str],
+    *,
+    detect: bool = False,
+    possessive_endings: bool = True,
+    parser: str | os.PathLike[str] | None = None,
+    clusters: str | os.PathLike[str] | None = None,
+    clustering: Clustering = "probable",
+    seed: int = 0,
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    progress: Progress | None = None,
+) -> WrittenPosteriors:
+    """Write a model's distribution over the antecedents of each mention, document by document.
+
+    Parameters
+    ----------
+    model
+        Path of a model that `train_coreference` saved, the name of one that ships (``"litbank"``), or a
+        trained `calibrant.structures.models.CoreferenceModel`.
+    text
+        Path of a file that `calibrant.structures.read_documents` reads, or documents.
+    output
+        JSON lines, as `calibrant.structures.read_posteriors` reads them; ``-`` is standard output.
+    detect
+        Detect mentions in the trees, instead of taking those of the text.
+    possessive_endings
+        Whether *'s* belongs to a detected mention, as in GUM; in LitBank it does not.
+    parser
+        A spaCy pipeline that makes the trees.
+    clusters
+        Where to write the entities found too, in columns of CoNLL-2012.
+    clustering, seed
+        As in `evaluate_coreference`.
+    workers, executor
+        Who parses and predicts, as in `extract_events`; with more than one worker model and parser need a
+        path or a name. What is written is the same.
+    progress
+        Called now and then with a stage, the work done, and None.
+
+    Returns
+    -------
+    WrittenPosteriors
+
+    Raises
+    ------
+    InputError
+        The model or the text cannot be used, a document lacks mentions or trees that are needed, or a file
+        cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.documents import Mention
+    >>> from calibrant.structures.models import CoreferenceModel
+    >>> words = [["Ann", "sleeps"], ["She", "snores"]]
+    >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
+    >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = predict_coreference(model, text, f"{folder}/d.jsonl")
+    >>> written.documents, written.mentions, written.labelled
+    (1, 2, 2)
+    """
+    one_of(clustering, CLUSTERINGS, "clustering")
+    keep_sources(output, model, text)
+    if clusters is not None:
+        _check_clusters(clusters, output, model, text)
+    trained, _ = open_model(model)
+    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    mentions = labelled = gold = documents = 0
+    has_gold = False
+    kept: list[Document] = []
+    found: list[int] = []
+    with workers_of(executor, workers) as pool, PosteriorWriter(output) as writer:
+        settings = Predicting(
+            trained if pool.local else named_source(model, pool, "model"),
+            named_source(parser, pool, "parser"),
+            Mentions(detect, possessive_endings),
+            file,
+            None if clusters is None else clustering,
+            seed,
+        )
+        batches = batches_of(texts(text, None, progress), BATCH)
+        with closing(pool.map(partial(predicted_batch, settings), batches, document_span)) as results:
+            for each in chain.from_iterable(results):
+                writer.write_line(each.name, each.line)
+                documents += 1
+                mentions += each.mentions
+                labelled += each.labelled
+                has_gold = has_gold or each.gold is not None
+                gold += each.gold or 0
+                if each.document is not None:
+                    kept.append(each.document)
+                    found += each.entities
+                if progress is not None:
+                    progress("predicting", documents, None)
+    if clusters is not None:
+        write_coreference(clusters, kept, found)
+    return WrittenPosteriors(
+        output=os.fspath(output),
+        clusters=None if clusters is None else os.fspath(clusters),
+        documents=documents,
+        mentions=mentions,
+        detected=detect,
+        labelled=labelled,
+        gold_mentions=gold if has_gold else None,
+    )
+
+
+def evaluate_coreference(
+    model: Any,
+    text: Any = None,
+    *,
+    name: str | None = None,
+    detect: bool = False,
+    possessive_endings: bool = True,
+    parser: str | os.PathLike[str] | None = None,
+    clustering: Clustering = "probable",
+    singletons: bool = True,
+    threshold: float = TRIVIAL,
+    window: int | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    smooth: bool = False,
+    exact: bool = False,
+    threads: int | None = None,
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> CoreferenceEvaluation:
+    """Score the entities that a model finds, and measure its exact probabilities of pairs of mentions.
+
+    Parameters
+    ----------
+    model
+        As in `predict_coreference`; or the path of posteriors in JSON lines, of any system.
+    text
+        As there, with gold entities. None for posteriors that have them: gold then has only the mentions that
+        are there.
+    name
+        What to call the model in the record; None for its path.
+    detect, possessive_endings, parser
+        As in `predict_coreference`.
+    clustering
+        ``"probable"``: entities of high probability (`calibrant.structures.posterior.probable_entities`).
+        ``"expected"``: of high expected pairwise F
+        (`calibrant.structures.posterior.AntecedentPosterior.best_clustering`). ``"antecedents"``: those of
+        each mention's best antecedent.
+    singletons
+        False: entities of one mention are left out of the scores, on both sides.
+    threshold
+        Pairs with at least this score are measured apart too: most others are trivial.
+    window
+        Measure only pairs at most so many mentions apart; None: all.
+    bin_size, bin_count, ece_bins, interval, samples, smooth, exact, threads, progress, command
+        As in `measure`.
+    workers, executor
+        Who parses, as in `extract_events`; all else is quick.
+    level
+        Coverage of all intervals. Documents are their units.
+    seed
+        Of everything that is drawn.
+
+    Returns
+    -------
+    CoreferenceEvaluation
+
+    Raises
+    ------
+    InputError
+        The model, the text or a setting cannot be used, or there is no gold.
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Mention
+    >>> from calibrant.structures.models import CoreferenceModel
+    >>> words = [["Ann", "sleeps"], ["She", "snores"]]
+    >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
+    >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
+    >>> found = evaluate_coreference(model, text)
+    >>> found.scores["muc"].f1.estimate, found.pairs.events[0].n
+    (1.0, 1)
+    """
+    one_of(clustering, CLUSTERINGS, "clustering")
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    settings.check()
+    check_threads(threads)
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
+    how = Mentions(detect, possessive_endings)
+    asked = (executor, workers) if parser is not None else (None, 1)
+    with workers_of(*asked) as pool:
+        prediction, called = _prediction(model, text, how, parser, pool, progress)
+    posterior = prediction.posterior
+    if progress is not None:
+        progress("finding entities", 0, None)
+    scores = coreference_scores(
+        [gold.mentions for gold in prediction.gold],
+        [gold.clusters for gold in prediction.gold],
+        prediction.mentions,
+        entities_by_document(posterior, clustering, seed, threads),
+        names=posterior.names,
+        singletons=singletons,
+        level=level,
+        seed=seed,
+    )
+    file = called if text is None else _worded(text)
+
+    def of_pairs(least: float | None) -> Measured | None:
+        query = mention_pairs(posterior, prediction.clusters, window=window, threshold=least)
+        if not len(query):
+            return None
+        recipe = Recipe(file, "query", len(query), None, query.threshold, __version__, command)
+        source = stream_source(query, exact=exact, threads=threads)
+        return measured([source], recipe, None, settings, progress)
+
+    pairs, above = of_pairs(None), of_pairs(threshold)
+    reason = NO_PAIRS if pairs is None else f"no pair has a score of at least {threshold:g}"
+    return CoreferenceEvaluation(
+        model=name or called,
+        text=file,
+        documents=posterior.document_count,
+        mentions=posterior.mention_count,
+        detected=detect,
+        clustering=clustering,
+        left_out=_left_out(prediction, window),
+        scores=scores,
+        pairs=pairs,
+        threshold=threshold,
+        pairs_above=above,
+        reason=reason if above is None else None,
+    )
+
+
+def entities_by_document(
+    posterior: AntecedentPosterior, clustering: Clustering, seed: Seed = 0, threads: int | None = None
+) -> list[list[int]]:
+    """The entity of each mention, for each document."""
+    found = entities_of(posterior, clustering, seed, threads)
+    return [found[start:end] for start, end in pairwise(posterior.document_offsets.tolist())]
+
+
+def _prediction(
+    model: Any, text: Any, how: Mentions, parser: Any, pool: Workers, progress: Progress | None
+) -> tuple[Prediction, str]:
+    """What is to be measured, and what the model is called."""
+    if is_posteriors(model):
+        if how.detect or parser is not None:
+            message, hint = "posteriors have mentions already", "leave --detect and --parser out"
+            raise InputError(message, hint, code="parameter", file=os.fspath(model))
+        return read_prediction(os.fspath(model), text, progress), os.fspath(model)
+    trained, called = open_model(model)
+    if text is None:
+        message, hint = "a model needs a text to be measured on", "name a file with gold entities (FILE)"
+        raise InputError(message, hint, code="parameter", file=called)
+    file = os.fspath(text) if isinstance(text, (str, os.PathLike)) else None
+    documents = list(texts(text, None, progress))
+    if parser is not None:
+        parsing = partial(parsed, named_source(parser, pool, "parser"), uuid4().hex)
+        with closing(pool.map(parsing, batches_of(documents, BATCH), document_span)) as results:
+            documents = list(chain.from_iterable(results))
+    if progress is not None:
+        progress("predicting", 0, None)
+    return predicted(trained, documents, how, file), called
+
+
+def _left_out(prediction: Prediction, window: int | None) -> int:
+    """Pairs that have no label: of a mention without a gold entity."""
+    known = [[None if each is None else "" for each in document] for document in prediction.clusters]
+    every = [[""] * len(document) for document in known]
+    all_pairs, labelled = (
+        len(mention_pairs(prediction.posterior, each, window=window)) for each in (every, known)
+    )
+    return all_pairs - labelled
+
+
+def _worded(text: Any) -> str:
+    return os.fspath(text) if isinstance(text, (str, os.PathLike)) else "documents"
+
+
+def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:
+    """Raise at once if the entities could not be written there."""
+    if os.fspath(clusters) == "-" or os.path.realpath(clusters) == os.path.realpath(output):
+        message, hint = "the entities need a file of their own", "name another file (--clusters)"
+        raise InputError(message, hint, code="output", file=os.fspath(clusters))
+    keep_sources(clusters, *sources)
+    check_place(clusters)
+
+
+def document_span(batch: Sequence[Document]) -> str:
+    """Words for a batch of documents."""
+    return span([document.name for document in batch])

@@ -1,0 +1,151 @@
+"""Write the probabilities of pairs of mentions to a table."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import positive_integer, sample_count
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import keep_sources
+from calibrant.seeds import number
+from calibrant.structures.files.coreference_posteriors import PosteriorDocument, read_posteriors
+from calibrant.structures.files.writing_pairs import PairWriter
+from calibrant.structures.posterior.coreference_queries import each_pair
+from calibrant.structures.results.coreference import WrittenPairs
+from calibrant.structures.verbs.coreference_source import Progress
+
+NONE = -1  # the code of a mention without a gold entity
+
+
+def export_pairs(
+    posteriors: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    samples: int | None = None,
+    seed: int = 0,
+    window: int | None = None,
+    threshold: float = 0.0,
+    labels: bool = True,
+    progress: Progress | None = None,
+) -> WrittenPairs:
+    """Write the probability that two mentions are of one entity, for all pairs of each document.
+
+    The table's columns are ``score``, ``label`` (1 if gold has the two in one entity), ``cluster`` (the
+    document), ``first`` and ``second`` (the mentions' numbers in the document, from 0). Documents are read
+    and written one after another.
+
+    Parameters
+    ----------
+    posteriors
+        Path of JSON lines, as `calibrant.structures.read_posteriors` reads them; ``-`` for standard input.
+    output
+        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. ``-`` is CSV
+        on standard output.
+    samples
+        Scores are shares of so many sampled clusterings; None: exact probabilities.
+    seed
+        Of the samples.
+    window
+        Only pairs at most so many mentions apart; None: all.
+    threshold
+        Scores below it are left out, and the table says so; 0 writes all.
+    labels
+        Write labels where the posteriors have gold entities; pairs of a mention without one are left out.
+        False: no labels, all pairs.
+    progress
+        Called now and then with a stage, the documents done, and None.
+
+    Returns
+    -------
+    WrittenPairs
+
+    Raises
+    ------
+    InputError
+        The posteriors or an argument cannot be used, the table cannot be written, only some documents have
+        gold entities, or there are no pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.documents import Mention
+    >>> from calibrant.structures.files.coreference_posteriors import PosteriorDocument, PosteriorWriter
+    >>> from calibrant import measure
+    >>> mentions = [Mention(0, 0, 1), Mention(1, 0, 1), Mention(2, 0, 1)]
+    >>> rows = [[1], [0.75, 0.25], [0.5, 0.25, 0.25]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with PosteriorWriter(f"{folder}/a.jsonl") as writer:
+    ...         writer.write(PosteriorDocument("d1", mentions, rows, ["x", "x", "y"]))
+    ...     written = export_pairs(f"{folder}/a.jsonl", f"{folder}/a.csv")
+    ...     found = measure(f"{folder}/a.csv")["binary"]
+    >>> written.rows, found.n, found.positives
+    (3, 3, 1)
+    """
+    keep_sources(output, posteriors)
+    if window is not None:
+        positive_integer(window, "window")
+    if samples is not None:
+        sample_count(samples)
+    used_seed = number(seed)
+    documents = mentions = left_out = 0
+    with ExitStack() as stack:
+        writer: PairWriter | None = None
+        labelled = False
+        for document in read_posteriors(posteriors, progress=progress):
+            documents += 1
+            if not document.mentions:  # it has no pairs, whatever gold says
+                continue
+            if writer is None:
+                labelled = labels and document.clusters is not None
+                writer = stack.enter_context(PairWriter(output, labelled=labelled, threshold=threshold))
+            if labels and labelled != (document.clusters is not None):
+                raise _mixed(document, os.fspath(posteriors))
+            left_out += _write(writer, document, labelled, window=window, samples=samples, seed=used_seed)
+            mentions += len(document.mentions)
+    if writer is None:
+        message, hint = "no document has mentions", "pairs need documents with two or more"
+        raise InputError(message, hint, code="empty", file=os.fspath(posteriors))
+    return WrittenPairs(
+        source=os.fspath(posteriors),
+        output=os.fspath(output),
+        rows=writer.rows,
+        dropped=writer.dropped,
+        left_out=left_out,
+        threshold=threshold,
+        documents=documents,
+        mentions=mentions,
+        labelled=labelled,
+        window=window,
+        samples=samples,
+        seed=None if samples is None else used_seed,
+    )
+
+
+def _write(writer: PairWriter, document: PosteriorDocument, labelled: bool, **asked: Any) -> int:
+    """Write the pairs of a document; return how many are left out, since gold does not know a mention."""
+    entities = document.clusters if labelled and document.clusters is not None else ()
+    place: dict[str, int] = {}
+    codes = [NONE if each is None else place.setdefault(each, len(place)) for each in entities]
+    code = np.array(codes, np.int64)
+    left_out = 0
+    for _, first, second, score in each_pair(document.posterior(), **asked):
+        if not labelled:
+            writer.write(document.name, first, second, score)
+            continue
+        known = (code[first] != NONE) & (code[second] != NONE)
+        first, second, score = first[known], second[known], score[known]
+        writer.write(document.name, first, second, score, code[first] == code[second])
+        left_out += len(known) - len(first)
+    return left_out
+
+
+def _mixed(document: PosteriorDocument, file: str) -> InputError:
+    has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
+    message = f"document {document.name!r} has {has}, other than those before it"
+    return InputError(
+        message, "give them to all, or leave labels out (--no-labels)", code="missing-value", file=file
+    )

@@ -1,0 +1,331 @@
+"""Train a coreference model, with its settings chosen by CoNLL F1 on other documents."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._checks import one_of
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import keep_sources
+from calibrant.structures.documents import Document
+from calibrant.structures.entity_scores import coreference_scores
+from calibrant.structures.files.saved_models import check_model_place, save_model
+from calibrant.structures.models.coreference import CoreferenceModel, FeatureSet
+from calibrant.structures.posterior import antecedent_losses, fit_antecedent_temperature
+from calibrant.structures.results.coreference import CoreferenceCandidate, TrainedCoreference
+from calibrant.structures.verbs.coreference import entities_by_document
+from calibrant.structures.verbs.coreference_source import (
+    Mentions,
+    Prediction,
+    Progress,
+    asked_mentions,
+    check_trees,
+    gold_of,
+    predicted,
+    texts,
+)
+
+L1_PENALTIES = (1e-5, 3e-5, 1e-4)  # to choose from, where nothing else is asked for
+SETTINGS = ("l1", "l2", "epochs", "window")
+KINDS = ("gold", "detected")
+
+
+def train_coreference(
+    train: Any,
+    dev: Any = None,
+    *,
+    features: FeatureSet = "surface",
+    mentions: Literal["gold", "detected"] = "gold",
+    possessive_endings: bool = True,
+    parser: str | os.PathLike[str] | None = None,
+    l1: float | Sequence[float] | None = None,
+    l2: float | Sequence[float] | None = None,
+    epochs: int | None = None,
+    window: int | None = None,
+    temperature: bool = True,
+    output: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[CoreferenceModel, TrainedCoreference]:
+    """Train a coreference model; with development data, choose its penalties and its temperature there.
+
+    Parameters
+    ----------
+    train
+        Path or paths of files that `calibrant.structures.read_documents` reads, with gold entities; or
+        documents.
+    dev
+        A path, or documents. Without, penalties are the defaults, or those given.
+    features
+        ``"surface"``: words and mentions are enough. ``"syntax"``: documents need trees.
+    mentions
+        ``"gold"``: those of the files. ``"detected"``: those found in their trees.
+    possessive_endings
+        As in `predict_coreference`.
+    parser
+        A spaCy pipeline that makes the trees.
+    l1, l2
+        Penalties, or several of each to choose from: every combination is tried. Default: `L1_PENALTIES` (or
+        that of `calibrant.structures.models.CoreferenceModel` without ``dev``) and 0.
+    epochs, window
+        As in `calibrant.structures.models.CoreferenceModel`; its defaults if not given.
+    temperature
+        With ``dev``: divide log-scores by the temperature that suits its gold entities best; the weights of
+        the model are divided by it.
+    output
+        Where to save the model; None to save nothing.
+    seed
+        Of the order in which training sees mentions.
+    progress
+        Called now and then with a stage, the work done and the whole work.
+
+    Returns
+    -------
+    model : CoreferenceModel
+        Trained on ``train`` alone.
+    record : TrainedCoreference
+        What was tried and what was chosen.
+
+    Raises
+    ------
+    InputError
+        A file or a setting cannot be used, there are several penalties and no ``dev``, or the model cannot be
+        written there.
+
+    Examples
+    --------
+    >>> from calibrant.structures.documents import Mention
+    >>> words = [["Ann", "sleeps"], ["She", "snores"], ["Bob", "left"]]
+    >>> spans = [Mention(0, 0, 1), Mention(1, 0, 1), Mention(2, 0, 1)]
+    >>> text = [Document("d", words, spans, ["ann", "ann", "bob"])]
+    >>> model, record = train_coreference(text, text, l1=[1e-5, 1e-2], epochs=4)
+    >>> len(record.candidates), record.hyperparameters["l1"] in (1e-5, 1e-2)
+    (2, True)
+    """
+    start = time.perf_counter()
+    one_of(mentions, KINDS, "mentions")
+    sources = _sources(train)
+    if output is not None:
+        if os.fspath(output) == "-":
+            message, hint = "a model is not written to standard output", "name a file (--output)"
+            raise InputError(message, hint, code="output")
+        keep_sources(output, dev, *sources)
+        check_model_place(output)
+    given = (("epochs", epochs), ("window", window))
+    shared: dict[str, Any] = {name: value for name, value in given if value is not None}
+    settings = _settings(l1, l2, several=dev is not None)
+    models = [CoreferenceModel(features=features, seed=seed, **each, **shared) for each in settings]
+    how = Mentions(mentions == "detected", possessive_endings)
+    documents = _training_documents(sources, parser, progress, how, features)
+    held_out = None if dev is None else list(texts(dev, parser, progress))
+    attempts = []
+    for number, (model, values) in enumerate(zip(models, settings, strict=True), 1):
+        stage = f"training with {_worded(values)}" + (
+            f" ({number} of {len(models)})" if len(models) > 1 else ""
+        )
+        model.fit(documents, progress=_staged(progress, stage))
+        attempts.append(_Attempt.of(model, values, held_out, how, _file(dev)))
+    best = max(attempts, key=lambda attempt: attempt.rank)
+    chosen = best.tempered() if temperature and dev is not None else best
+    if output is not None:
+        save_model(chosen.model, output)
+    state = chosen.model.to_state()
+    record = TrainedCoreference(
+        features=features,
+        mentions=mentions,
+        train=[_file(source) or "documents" for source in sources],
+        dev=None if dev is None else _file(dev) or "documents",
+        documents=len(documents),
+        mention_count=sum(len(document.mentions or ()) for document in documents),
+        hyperparameters={name: state[name] for name in SETTINGS},
+        temperature=chosen.temperature,
+        conll_f1=chosen.conll_f1,
+        log_loss=chosen.log_loss,
+        log_loss_before=best.log_loss,
+        candidates=tuple(
+            CoreferenceCandidate(each.settings, each.conll_f1, each.log_loss, each.reason)
+            for each in attempts
+            if each.log_loss is not None
+        ),
+        output=None if output is None else os.fspath(output),
+        seconds=time.perf_counter() - start,
+        seed=seed,
+        version=__version__,
+        reason=chosen.reason,
+        temperature_warning=chosen.temperature_warning,
+        impossible_warning=chosen.impossible_warning,
+    )
+    return chosen.model, record
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A model with some settings, and how well it does on the development data.
+
+    Attributes
+    ----------
+    model, settings
+        The model, and what tells it from the others.
+    held_out
+        What it says of the development data; None without.
+    conll_f1, log_loss
+        There; None without, and where undefined.
+    temperature
+        What its weights were divided by.
+    reason
+        Why a number is None.
+    temperature_warning, impossible_warning
+        As in `TrainedCoreference`.
+    """
+
+    model: CoreferenceModel
+    settings: dict[str, Any]
+    held_out: Prediction | None
+    conll_f1: float | None
+    log_loss: float | None
+    temperature: float = 1.0
+    reason: str | None = None
+    temperature_warning: str | None = None
+    impossible_warning: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        model: CoreferenceModel,
+        settings: dict[str, Any],
+        documents: Sequence[Document] | None,
+        how: Mentions,
+        file: str | None,
+    ) -> _Attempt:
+        """Measure a model on the development data."""
+        if documents is None:
+            return cls(model, settings, None, None, None, reason="there is no development data")
+        prediction = predicted(model, documents, how, file)
+        scores = coreference_scores(
+            [gold.mentions for gold in prediction.gold],
+            [gold.clusters for gold in prediction.gold],
+            prediction.mentions,
+            entities_by_document(prediction.posterior, "probable"),
+            samples=1,
+        )
+        losses = antecedent_losses(prediction.posterior, prediction.clusters)
+        used = losses[np.isfinite(losses)]
+        if not len(used):
+            message, hint = "no mention has a gold entity, to choose settings by", "give another text (--dev)"
+            raise InputError(message, hint, code="empty", file=file)
+        impossible = int(np.isposinf(losses).sum())
+        return cls(
+            model,
+            settings,
+            prediction,
+            scores.conll_f1.estimate,
+            float(used.mean()),
+            reason=scores.conll_f1.reason if scores.conll_f1.estimate is None else None,
+            impossible_warning=f"{impossible} mentions whose antecedents have no probability are left out"
+            if impossible
+            else None,
+        )
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The higher the better: F1, and of equal ones the likelihood."""
+        f1 = -1.0 if self.conll_f1 is None else self.conll_f1
+        return f1, -np.inf if self.log_loss is None else -self.log_loss
+
+    def tempered(self) -> _Attempt:
+        """The same model with the temperature that suits the development data best, if there is one."""
+        assert self.held_out is not None
+        try:
+            found = fit_antecedent_temperature(self.held_out.posterior, self.held_out.clusters)
+        except InputError as error:
+            return replace(self, temperature_warning=error.message)
+        state = self.model.to_state()
+        # Log-scores are sums of weights: dividing these by the temperature divides all of them.
+        state["weight"] = (state["weight"] / found.temperature).astype(np.float32)
+        model = CoreferenceModel.from_state(state)
+        return replace(self, model=model, log_loss=found.after, temperature=found.temperature)
+
+
+def _sources(train: Any) -> list[Any]:
+    """What is read one after another: each file, or all documents at once."""
+    if isinstance(train, (str, os.PathLike)):
+        return [train]
+    given = list(train)
+    if given and all(isinstance(each, Document) for each in given):
+        return [given]
+    if not given or not all(isinstance(each, (str, os.PathLike)) for each in given):
+        raise InputError("there is nothing to train on", "give paths, or documents", code="parameter")
+    return given
+
+
+def _training_documents(
+    sources: Sequence[Any],
+    parser: Any,
+    progress: Progress | None,
+    how: Mentions,
+    features: FeatureSet,
+) -> list[Document]:
+    """All documents of all sources, each name once: a document given twice would weigh twice."""
+    found: dict[str, Document] = {}
+    for source in sources:
+        for document in texts(source, parser, progress):
+            if document.name in found:
+                message, hint = f"there is a document {document.name!r} before this one", "give each once"
+                raise InputError(message, hint, code="duplicate", file=_file(source))
+            found[document.name] = _with_gold(document, how, features, _file(source))
+    return list(found.values())
+
+
+def _settings(
+    l1: float | Sequence[float] | None, l2: float | Sequence[float] | None, several: bool
+) -> list[dict[str, Any]]:
+    """Every combination of penalties that is to be tried."""
+    first = _values(l1, L1_PENALTIES if several and l2 is None else None)
+    found = [
+        {name: value for name, value in (("l1", one), ("l2", two)) if value is not None}
+        for one, two in product(first, _values(l2, None))
+    ]
+    if len(found) > 1 and not several:
+        message = f"there are {len(found)} combinations of penalties and no development data to choose by"
+        raise InputError(message, "give one --l1 and one --l2, or --dev", code="parameter")
+    return found
+
+
+def _values(given: float | Sequence[float] | None, default: Sequence[float] | None) -> list[float | None]:
+    if given is None:
+        return [None] if default is None else list(default)
+    values: list[float | None] = [given] if isinstance(given, (int, float)) else list(dict.fromkeys(given))
+    return values or [None]
+
+
+def _with_gold(document: Document, how: Mentions, features: FeatureSet, file: str | None) -> Document:
+    gold_of(document, file)
+    check_trees(document, features, file)
+    return asked_mentions(document, how, file)
+
+
+def _file(source: Any) -> str | None:
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+
+
+def _worded(settings: dict[str, Any]) -> str:
+    return " and ".join(f"{name} {value:g}" for name, value in settings.items()) or "default penalties"
+
+
+def _staged(progress: Progress | None, stage: str) -> Progress | None:
+    """Report training under a name of ours."""
+    if progress is None:
+        return None
+
+    def report(_: str, done: int, total: int | None) -> None:
+        progress(stage, done, total)
+
+    return report

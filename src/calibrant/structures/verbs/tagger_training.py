@@ -1,0 +1,297 @@
+"""Train a tagger, with its hyperparameters chosen by accuracy on other sentences."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Literal
+
+from calibrant import __version__
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import keep_sources
+from calibrant.io.predictions import listed
+from calibrant.structures.files.saved_models import check_model_place, save_model
+from calibrant.structures.files.tagged import TaggedText
+from calibrant.structures.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
+from calibrant.structures.models.features import Features
+from calibrant.structures.models.hmm import Unseen
+from calibrant.structures.results.tagging import TaggerCandidate, TrainedTagger
+from calibrant.structures.verbs._tagger_rows import Progress
+from calibrant.structures.verbs.tagging import Column, read_gold
+
+Trained = CRFTagger | HMMTagger
+Sentences = Sequence[Sequence[str]]
+
+DEFAULT_FEATURES = "advanced"
+DEFAULT_PENALTY = 0.1
+DEFAULT_PSEUDOCOUNT = 0.01
+MOST_ITERATIONS = 200
+
+
+def train_tagger(
+    train: Any,
+    dev: Any = None,
+    *,
+    model: Literal["crf", "hmm"] = "crf",
+    features: Features | None = None,
+    column: Column | None = None,
+    output: str | os.PathLike[str] | None = None,
+    l2: float | Sequence[float] | None = None,
+    max_iterations: int | None = None,
+    pseudocount: float | Sequence[float] | None = None,
+    unseen: Unseen | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> tuple[Trained, TrainedTagger]:
+    """Train a tagger; with development data, choose its hyperparameters by accuracy there.
+
+    Parameters
+    ----------
+    train, dev
+        Paths of files with tags (see `calibrant.structures.read_tagged`), or `TaggedText`. Without ``dev``
+        the hyperparameters are the defaults, or those given.
+    model
+        ``"crf"`` (`CRFTagger`) or ``"hmm"`` (`HMMTagger`).
+    features
+        Of a CRF: ``"basic"``, ``"advanced"`` (the default), names of feature groups, or a function.
+    column
+        Which column of the files the tags are; None for the default of their kind.
+    output
+        Where to save the model; None to save nothing.
+    l2
+        Of a CRF: the penalty, or several to choose from. Default: `L2_PENALTIES`, or 0.1 without ``dev``.
+    max_iterations
+        Of a CRF: training ends here if it has not converged. Default: 200.
+    pseudocount
+        Of an HMM: the pseudocount, or several to choose from. Default: `PSEUDOCOUNTS`, or 0.01 without
+        ``dev``.
+    unseen
+        Of an HMM: ``"classes"`` (the default; unseen words by suffix and shape) or ``"uniform"``.
+    progress
+        Called now and then with a stage, the work done and the whole work.
+    executor
+        Where to try hyperparameters, several at a time, such as a ``ProcessPoolExecutor`` with two workers;
+        one after another if not given. The result does not depend on it.
+
+    Returns
+    -------
+    model : CRFTagger or HMMTagger
+        Trained on ``train`` alone.
+    record : TrainedTagger
+        What was tried and what was chosen.
+
+    Raises
+    ------
+    InputError
+        A file or a setting cannot be used, there are several settings and no ``dev``, or the model cannot be
+        written there.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), section 4.2: hyperparameters by accuracy on development data.
+
+    Examples
+    --------
+    >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "small")
+    >>> tagger, record = train_tagger(text, text, model="hmm", pseudocount=[1.0, 0.1])
+    >>> tagger.tags, record.hyperparameters, len(record.candidates)
+    (('N', 'V'), {'pseudocount': 1.0, 'unseen': 'classes'}, 2)
+    """
+    start = time.perf_counter()
+    if output is not None:
+        if os.fspath(output) == "-":
+            message, hint = "a model is not written to standard output", "name a file (--output)"
+            raise InputError(message, hint, code="output")
+        keep_sources(output, train, dev)
+        check_model_place(output)
+    family = _family(model, features, l2, max_iterations, pseudocount, unseen)
+    values = family.values(several=dev is not None)
+    text = read_gold(train, column, progress)
+    assert text.tags is not None
+    candidates: list[TaggerCandidate] = []
+    held_out: TaggedText | None = None
+    if dev is None:
+        trained = _Attempt(family, values[0], "", progress)
+        trained.fit(text.sentences, text.tags)
+    else:
+        held_out = read_gold(dev, column, progress)
+        _share_tags(text, held_out)
+        trained, candidates = _chosen(family, values, text, held_out, progress, executor)
+    if output is not None:
+        save_model(trained.tagger, output, column=column)
+    tagger = trained.tagger
+    record = TrainedTagger(
+        model=model,
+        features=_worded(features or DEFAULT_FEATURES) if isinstance(tagger, CRFTagger) else None,
+        column=column,
+        train=text.name,
+        dev=None if held_out is None else held_out.name,
+        sentences=len(text.sentences),
+        tokens=text.token_count,
+        words=len({token for sentence in text.sentences for token in sentence}),
+        tags=tagger.tags,
+        hyperparameters={family.name: trained.value, **family.shared},
+        accuracy=max((candidate.accuracy for candidate in candidates), default=None),
+        candidates=tuple(candidates),
+        iterations=tagger.iterations if isinstance(tagger, CRFTagger) else None,
+        output=None if output is None else os.fspath(output),
+        seconds=time.perf_counter() - start,
+        version=__version__,
+    )
+    return tagger, record
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Taggers that differ in one hyperparameter.
+
+    Attributes
+    ----------
+    name
+        The hyperparameter.
+    given
+        Its values that were asked for; None for the defaults.
+    default, several
+        Its value without development data, and those to choose from with them.
+    shared
+        Other hyperparameters.
+    make
+        Makes a tagger, given the hyperparameter.
+    """
+
+    name: str
+    given: float | Sequence[float] | None
+    default: float
+    several: tuple[float, ...]
+    shared: dict[str, Any]
+    make: Callable[..., Trained]
+
+    def values(self, several: bool) -> list[float]:
+        """The values to try: more than one only where there is something to choose by."""
+        if self.given is None:
+            return list(self.several) if several else [self.default]
+        given = [self.given] if isinstance(self.given, (int, float)) else self.given
+        values = list(dict.fromkeys(given))
+        if not values or (len(values) > 1 and not several):
+            message = f"there are {len(values)} values of {self.name} and no development data to choose by"
+            raise InputError(message, f"give one --{self.name}, or --dev", code="parameter")
+        for value in values:
+            self.tagger(value)  # one that is out of range is known before the first is trained
+        return values
+
+    def tagger(self, value: float) -> Trained:
+        """An untrained tagger with a value."""
+        return self.make(**{self.name: value})
+
+
+def _family(
+    model: str,
+    features: Features | None,
+    l2: float | Sequence[float] | None,
+    max_iterations: int | None,
+    pseudocount: float | Sequence[float] | None,
+    unseen: Unseen | None,
+) -> _Family:
+    if model == "crf":
+        _refuse("HMM", {"pseudocount": pseudocount, "unseen": unseen})
+        chosen, most = features or DEFAULT_FEATURES, max_iterations or MOST_ITERATIONS
+
+        crf = partial(CRFTagger, features=chosen, max_iterations=most)
+        return _Family("l2", l2, DEFAULT_PENALTY, L2_PENALTIES, {"max_iterations": most}, crf)
+    if model != "hmm":
+        raise InputError(f"model is {model!r}", "give crf or hmm", code="parameter")
+    _refuse("CRF", {"features": features, "l2": l2, "max_iterations": max_iterations})
+    kind: Unseen = unseen or "classes"
+
+    hmm = partial(HMMTagger, unseen=kind)
+    return _Family("pseudocount", pseudocount, DEFAULT_PSEUDOCOUNT, PSEUDOCOUNTS, {"unseen": kind}, hmm)
+
+
+def _refuse(model: str, options: dict[str, Any]) -> None:
+    """Raise if an option of the other model is given."""
+    for name, value in options.items():
+        if value is not None:
+            option = f"--{name.replace('_', '-')}"
+            message = f"{name} belongs to the {model}"
+            raise InputError(message, f"leave {option} out, or choose that model", code="parameter")
+
+
+class _Attempt:
+    """A tagger with one value of the hyperparameter, which says how far its training has come."""
+
+    def __init__(self, family: _Family, value: float, place: str, progress: Progress | None) -> None:
+        self.tagger, self.value = family.tagger(value), value
+        self._stage = f"training with {family.name} {value:g}{place}"
+        self._progress = progress
+
+    def fit(self, sentences: Sentences, tags: Sentences) -> object:
+        """Train."""
+        self._report("", 0, None)
+        if isinstance(self.tagger, CRFTagger):
+            return self.tagger.fit(sentences, tags, progress=self._report)
+        return self.tagger.fit(sentences, tags)
+
+    def predict(self, sentences: Sentences) -> list[list[str]]:
+        """Tag the development data."""
+        return self.tagger.predict(sentences)
+
+    def _report(self, stage: str, done: int, total: int | None) -> None:
+        if self._progress is not None:
+            self._progress(self._stage, done, total)
+
+
+def _chosen(
+    family: _Family,
+    values: Sequence[float],
+    text: TaggedText,
+    dev: TaggedText,
+    progress: Progress | None,
+    executor: Executor | None,
+) -> tuple[_Attempt, list[TaggerCandidate]]:
+    """Train with each value; return the best on the development data, and how all did."""
+    assert text.tags is not None
+    assert dev.tags is not None
+    attempts = [
+        (value, f" ({place} of {len(values)})" if len(values) > 1 else "")
+        for place, value in enumerate(values, 1)
+    ]
+
+    done = count(1)
+
+    def tried(_: Candidate) -> None:
+        if progress is not None and executor is not None:
+            progress(f"training with {len(values)} values of {family.name}", next(done), len(values))
+
+    make = partial(_attempt, family, progress if executor is None else None)
+    texts = text.sentences, text.tags, dev.sentences, dev.tags
+    choice = choose(make, attempts, *texts, progress=tried, executor=executor)
+    found = [
+        TaggerCandidate({family.name: candidate.setting[0]}, candidate.accuracy)
+        for candidate in choice.candidates
+    ]
+    return choice.model, found
+
+
+def _attempt(family: _Family, progress: Progress | None, setting: tuple[float, str]) -> _Attempt:
+    return _Attempt(family, *setting, progress)
+
+
+def _share_tags(text: TaggedText, dev: TaggedText) -> None:
+    """Raise if no tag of the development data is one of training: every accuracy would be 0."""
+    assert text.tags is not None
+    assert dev.tags is not None
+    found = {tag for sentence in dev.tags for tag in sentence}
+    if found.isdisjoint(tag for sentence in text.tags for tag in sentence):
+        message = f"none of its tags ({listed(sorted(found), most=3)}) is a tag of {text.name}"
+        raise InputError(message, "give a text with the same tags", code="class-unknown", file=dev.name)
+
+
+def _worded(features: Features) -> str | list[str]:
+    if isinstance(features, str):
+        return features
+    return "own" if callable(features) else list(features)

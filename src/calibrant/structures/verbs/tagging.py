@@ -1,0 +1,282 @@
+"""Tag a text with a trained model: write its probabilities, and measure how far they can be trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant import __version__
+from calibrant._parallel import check_threads
+from calibrant.exceptions import InputError
+from calibrant.io.atomic import keep_sources
+from calibrant.io.predictions import Form
+from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.logistic import calibration_in_the_large
+from calibrant.metrics.tails import quantile
+from calibrant.records import Quantity
+from calibrant.results.measured import Recipe
+from calibrant.seeds import Seed
+from calibrant.structures.files.saved_models import load_tagger, model_column
+from calibrant.structures.files.tagged import TaggedText, read_tagged
+from calibrant.structures.files.writing_predictions import PredictionWriter
+from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
+from calibrant.structures.verbs._tagger_batches import tagger_source
+from calibrant.structures.verbs._tagger_rows import Progress, Tagger, TaggerRows
+from calibrant.verbs.executors import workers_of
+from calibrant.verbs.measurement import IntervalMethod, Settings
+from calibrant.verbs.measuring import measured
+from calibrant.verbs.sources import event_sources
+from calibrant.verbs.views import asked_events, asked_names
+
+Cluster = Literal["sentence", "document"]
+Column = str | int
+CANNOT_SAY = "the model does not say which words it was trained on"
+NO_SPREAD = "all tokens are right, or all wrong, so the spread between clusters is unknown"
+NONE_UNSEEN = "every word of the text is in the training data"
+
+
+def predict_tags(
+    model: Any,
+    text: Any,
+    output: str | os.PathLike[str],
+    *,
+    column: Column | None = None,
+    threshold: float = 0.0,
+    cluster: Cluster = "sentence",
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    progress: Progress | None = None,
+) -> WrittenPredictions:
+    """Write a tagger's probability of every tag at every token to a long prediction table.
+
+    Its columns are ``score``, ``label`` (1 if the tag is the gold tag), ``class`` (the tag), ``cluster``,
+    ``token`` (its number in the sentence) and ``item`` (its number in the text). Some thousand tokens are
+    tagged at a time, so that scores never fill the memory.
+
+    Parameters
+    ----------
+    model
+        Path of a model that `train_tagger` saved, or anything with ``tags`` and ``posterior(sentences)``,
+        such as `calibrant.structures.models.SpacyTagger`.
+    text
+        Path of a file with gold tags (see `calibrant.structures.read_tagged`), or a `TaggedText`.
+    output
+        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
+    column
+        Which column of the file the tags are; None for the one that was given in training, or else the
+        default of the file's kind.
+    threshold
+        Scores below it are left out, and the table says so; 0 writes all.
+    cluster
+        ``"sentence"`` or ``"document"``: what the column ``cluster`` names.
+    workers, executor
+        Who tags, as in `extract_events`; with more than one worker the model needs a path. What is written is
+        the same.
+    progress
+        Called now and then with a stage, the work done and the whole work.
+
+    Returns
+    -------
+    WrittenPredictions
+
+    Raises
+    ------
+    InputError
+        The model or the text cannot be used, they have no tag in common, or the table cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.structures.models import HMMTagger
+    >>> from calibrant import measure
+    >>> text = TaggedText([["dogs", "bark"]], [["N", "V"]], ["s1"], None, "dev")
+    >>> tagger = HMMTagger().fit(text.sentences, text.tags)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = predict_tags(tagger, text, f"{folder}/dev.parquet")
+    ...     found = measure(f"{folder}/dev.parquet", event="pooled")["pooled"]
+    >>> written.rows, found.n, found.positives
+    (4, 4, 2)
+    """
+    keep_sources(output, model, text)
+    tagger, _, column = open_tagger(model, column)
+    with ExitStack() as stack:
+        writer = stack.enter_context(PredictionWriter(output, tagger.tags, threshold=threshold))
+        read = read_gold(text, column, progress)
+        pool = stack.enter_context(workers_of(executor, workers))
+        source = None if pool.local else tagger_source(model, pool)
+        rows = TaggerRows(tagger, read, cluster, progress=progress, pool=pool, source=source)
+        names = read.clusters(cluster)
+        for part in rows.parts():
+            writer.write(
+                part.posterior.marginals(),
+                rows.gold[part.tokens],
+                lengths=part.posterior.lengths,
+                clusters=names[part.sentences],
+            )
+    return WrittenPredictions(
+        output=os.fspath(output),
+        rows=writer.rows,
+        dropped=read.token_count * len(tagger.tags) - writer.rows,
+        threshold=threshold,
+        sentences=len(read.sentences),
+        tokens=read.token_count,
+        tags=len(tagger.tags),
+        unseen_tags=rows.unseen_tags,
+    )
+
+
+def evaluate_tagger(
+    model: Any,
+    text: Any,
+    *,
+    name: str | None = None,
+    column: Column | None = None,
+    cluster: Cluster = "sentence",
+    event: str | Sequence[str] | None = None,
+    bin_size: int | None = None,
+    bin_count: int | None = None,
+    ece_bins: int = 15,
+    level: float = 0.95,
+    interval: IntervalMethod = "inverted",
+    samples: int | None = None,
+    seed: Seed = 0,
+    smooth: bool = False,
+    exact: bool = False,
+    threads: int | None = None,
+    workers: int = 1,
+    executor: Executor | str | None = None,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> TagEvaluation:
+    """Measure how often a tagger is right, and how far its probabilities can be trusted.
+
+    The measurement is what `measure` gives for the table of `predict_tags`, all tags pooled unless other
+    events are asked for.
+
+    Parameters
+    ----------
+    model, text, column
+        As in `predict_tags`.
+    name
+        What to call the model in the record; None for its path.
+    cluster
+        ``"sentence"`` or ``"document"``: what intervals take as one independent unit.
+    event
+        One or several of ``pooled`` (all tags), ``top`` (is the most probable tag right), ``class:TAG`` and
+        ``classwise`` (each tag, then their mean). None: ``pooled``.
+    bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
+        As in `measure`.
+    workers, executor
+        As in `predict_tags`.
+
+    Returns
+    -------
+    TagEvaluation
+
+    Raises
+    ------
+    InputError
+        The model, the text or a setting cannot be used, or model and text have no tag in common.
+
+    Examples
+    --------
+    >>> from calibrant.structures.models import HMMTagger
+    >>> text = TaggedText([["dogs", "bark"], ["cats"]], [["N", "V"], ["N"]], ["1", "2"], None, "dev")
+    >>> found = evaluate_tagger(HMMTagger().fit(text.sentences, text.tags), text)
+    >>> found.accuracy, found.tokens, found.measured["pooled"].n
+    (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
+    """
+    asked = asked_names(event) or ["pooled"]
+    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    settings.check()
+    check_threads(threads)
+    tagger, path, column = open_tagger(model, column)
+    read = read_gold(text, column, progress)
+    with workers_of(executor, workers) as pool:
+        form: Form = "wide" if "top" in asked else "long"
+        source = None if pool.local else tagger_source(model, pool)
+        rows = TaggerRows(tagger, read, cluster, form, progress, pool, source)
+        predictions = rows.predictions
+        sources, count = event_sources(
+            predictions, asked_events(asked, predictions), exact=exact, threads=threads
+        )
+        recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
+        found = measured(sources, recipe, asked, settings, progress)
+    unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
+    return TagEvaluation(
+        accuracy=_accuracy(rows, level),
+        tokens=len(rows.right),
+        sentences=len(read.sentences),
+        cluster=cluster,
+        unseen_words=unseen,
+        unseen_words_accuracy=unseen_accuracy,
+        unseen_tags=rows.unseen_tags,
+        model=name or path,
+        measured=found,
+        level=level,
+    )
+
+
+def open_tagger(model: Any, column: Column | None) -> tuple[Tagger, str, Column | None]:
+    """Return a tagger, its name, and the column of its tags: as asked for, or as noted with the model."""
+    if isinstance(model, (str, os.PathLike)):
+        tagger: Tagger = load_tagger(model)
+        return tagger, os.fspath(model), model_column(model) if column is None else column
+    return model, type(model).__name__, column
+
+
+def read_gold(text: Any, column: Column | None, progress: Progress | None) -> TaggedText:
+    """Return a text with gold tags: read, if a path is given."""
+    if not isinstance(text, TaggedText):
+        return read_tagged(text, column=column, progress=progress)
+    if text.tags is None:
+        message, hint = "the text has no gold tags", "labels come from them: give a text that has them"
+        raise InputError(message, hint, code="missing-value", file=text.name)
+    return text
+
+
+def _accuracy(rows: TaggerRows, level: float) -> Quantity:
+    """Mean of what is right with clusters as units.
+
+    Wilson's interval of an effective number of tokens, as for the frequency in a bin: those divided by the
+    design effect, and by that of quantiles of t, since the spread is known from the clusters alone.
+
+    References
+    ----------
+    .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected number of
+       positive counts estimated from survey data. Survey Methodology 24, 193-201.
+    """
+    mean = float(rows.right.mean())
+    if mean in (0.0, 1.0):
+        return Quantity(mean, reason=NO_SPREAD)
+    clusters = np.repeat(rows.cluster, [len(sentence) for sentence in rows.text.sentences])
+    nothing = np.zeros(len(rows.right))
+    found = calibration_in_the_large(rows.right, nothing, clusters=clusters, level=level)
+    error = found.difference.standard_error
+    if error is None or found.clusters is None:
+        return Quantity(mean, standard_error=error, reason=found.difference.reason)
+    independent = mean * (1 - mean) / len(rows.right)
+    effect = max(1.0, error**2 / independent)
+    quantiles = quantile(level, found.clusters) / quantile(level, 0)
+    number = len(rows.right) / (effect * quantiles**2)
+    low, high = wilson(np.array([mean]), np.array([number]), level)
+    return Quantity(mean, float(low[0]), float(high[0]), error)
+
+
+def _on_unseen_words(tagger: Tagger, rows: TaggerRows) -> tuple[int | None, Quantity]:
+    """Tokens that training has not seen, and the accuracy on them."""
+    vocabulary = getattr(tagger, "vocabulary", None)
+    if vocabulary is None:
+        return None, Quantity(None, reason=CANNOT_SAY)
+    known = set(vocabulary)
+    flat = chain.from_iterable(rows.text.sentences)
+    unseen = np.fromiter((token not in known for token in flat), bool, len(rows.right))
+    if not unseen.any():
+        return 0, Quantity(None, reason=NONE_UNSEEN)
+    return int(unseen.sum()), Quantity(float(rows.right[unseen].mean()))

@@ -1,0 +1,227 @@
+"""One event's pairs to its record: every measure with the defaults that the documentation states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from msgspec.structs import replace as struct_replace
+
+from calibrant._checks import positive_integer, proportion, sample_count
+from calibrant.exceptions import InputError
+from calibrant.metrics.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
+from calibrant.metrics.calibration_error import plug_in_errors
+from calibrant.metrics.decompositions import brier_decomposition
+from calibrant.metrics.frequencies import bin_intervals
+from calibrant.metrics.intervals import calibration_test, error_interval
+from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.metrics.proper_scores import scores_of
+from calibrant.metrics.residuals import Residuals, residuals
+from calibrant.metrics.smooth import smooth_calibration_error_of
+from calibrant.records import Quantity
+from calibrant.results.bins import Bins
+from calibrant.results.drawing import BinIntervals
+from calibrant.results.errors import Estimate
+from calibrant.results.intervals import ErrorInterval
+from calibrant.results.measurement import Bin, Binning, Measurement
+from calibrant.seeds import Seed
+from calibrant.verbs.sources import EventSource
+
+IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
+MOST_ECE_BINS = 10_000
+FEWEST = 200  # pairs; the papers' floor for a bin
+SMOOTH_RESAMPLES = 200  # each costs some milliseconds
+FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
+CANCEL = (
+    "CalibErr ({:.4f}) is below the interval of the debiased error ({:.4f}): within the plotted bins gaps of "
+    "opposite sign cancel, so that CalibErr and the plot understate the error; smaller bins show more of it"
+)
+DROPPED = "scores below the threshold were dropped"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured and how; the defaults are those of `calibrant.verbs.measure`."""
+
+    bin_size: int | None = None
+    bin_count: int | None = None
+    ece_bins: int = 15
+    level: float = 0.95
+    interval: IntervalMethod = "inverted"
+    samples: int | None = None
+    seed: Seed = 0
+    smooth: bool = False
+
+    def check(self) -> None:
+        """Raise if a setting is out of range."""
+        proportion(self.level, "level")
+        if positive_integer(self.ece_bins, "ece_bins") > MOST_ECE_BINS:
+            message = f"ece_bins is {self.ece_bins}"
+            raise InputError(message, f"give at most {MOST_ECE_BINS} (--ece-bins)", code="parameter")
+        for value, name in (
+            (self.bin_size, "bin_size"),
+            (self.bin_count, "bin_count"),
+        ):
+            if value is not None:
+                positive_integer(value, name)
+        if self.samples is not None:
+            sample_count(self.samples)
+        if self.bin_size is not None and self.bin_count is not None:
+            raise InputError("both a bin size and a number of bins are given", "give one", code="parameter")
+        if self.interval not in ("inverted", "sampling", "bootstrap"):
+            hint = "give inverted, sampling or bootstrap"
+            raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+
+
+def measurement_of(
+    event: EventSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
+) -> Measurement:
+    """Measure one event on its adaptive and equal-width bins.
+
+    ``partial``: scores below a threshold were dropped, so the log loss is not known.
+    """
+    source, level, seed = event.source, settings.level, settings.seed
+    plug_in = plug_in_errors(bins)
+    parts = brier_decomposition(bins)
+    scores = scores_of(event.alone, threads=event.threads)
+    clustered = event.by_cluster
+    tally = event.summed
+    floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
+    table = residuals(source)
+    interval, debiased = _interval(source, table, settings)
+    large = calibration_in_the_large_of(tally, level=level)
+    cox = cox_calibration_of(tally, level=level)
+    limits = bin_intervals(bins, level=level, clustered=clustered)
+    if partial:
+        dropped = Quantity(None, reason=DROPPED)
+        scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
+    return Measurement(
+        event=event.event,
+        n=event.n,
+        positives=event.positives,
+        weight_sum=scores.weight_sum,
+        clusters=source.cluster_count or None,
+        tally="exact" if event.is_exact else "compressed",
+        binning=Binning(bins.kind, bins.size, bins.asked, bins.used),
+        rms_calibration_error=plug_in.rms_calibration_error,
+        calibration_mse=plug_in.calibration_mse,
+        max_calibration_error=plug_in.max_calibration_error,
+        ece=plug_in_errors(widths).expected_calibration_error,
+        ece_bins=settings.ece_bins,
+        ece_noise_floor=floor,
+        interval=interval,
+        test=calibration_test(table, seed=seed),
+        brier=scores.brier,
+        brier_skill=scores.brier_skill,
+        log_loss=scores.log_loss,
+        log_loss_skill=scores.log_skill,
+        refinement=parts.refinement,
+        remainder=parts.remainder,
+        reliability=parts.reliability,
+        resolution=parts.resolution,
+        uncertainty=parts.uncertainty,
+        calibration_in_the_large=_quantity(large.difference),
+        cox_intercept=_quantity(cox.intercept),
+        cox_slope=_quantity(cox.slope),
+        level=level,
+        seed=seed if isinstance(seed, int) else None,
+        bins=tuple(_bins(bins, limits)),
+        bin_interval=limits.method,
+        bins_warning=_bin_warning(event, bins),
+        rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
+        plotted=bins,
+        **_error(interval, debiased),
+        **(_smooth(tally, settings) if settings.smooth else {}),
+    )
+
+
+def bins_of(event: EventSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
+    """Make the adaptive and the equal-width bins together: an exact pass serves both.
+
+    ``several``: the event is one of several, which may have fewer pairs than the bins that were asked for.
+    """
+    n = event.n
+    if several:
+        count = None if settings.bin_count is None else min(settings.bin_count, n)
+        settings = replace(settings, bin_count=count)
+    count = settings.bin_count
+    if count is not None and count > n:
+        message = f"bin_count is {count}, more than the {n} pairs of event {event.event}"
+        raise InputError(message, f"give at most {n} (--bins)", code="parameter")
+    size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
+    ranks = adaptive_ranks(n, size=size, count=count)
+    tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
+    # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
+    ties: Ties = "shared" if event.is_exact else "whole"
+    return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
+
+
+def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
+    """The debiased error with the interval that was asked for, and its square."""
+    square = debiased.debiased_mse
+    undefined = debiased.reason if square is None else None
+    error = None if square is None else max(0.0, square) ** 0.5
+    return {
+        "calibration_error": Quantity(
+            error, interval.low, interval.high, reason=undefined or interval.reason
+        ),
+        "debiased_mse": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+    }
+
+
+def _quantity(found: Estimate) -> Quantity:
+    """An estimate whose level is that of the whole measurement."""
+    return Quantity(found.estimate, found.low, found.high, found.standard_error, found.reason, found.warning)
+
+
+def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
+    for row, end in zip(bins.to_rows(), limits.to_rows(), strict=True):
+        frequency = Quantity(row.pop("frequency"), end["low"], end["high"])
+        yield Bin(frequency=frequency, **row)
+
+
+def _bin_warning(event: EventSource, bins: Bins) -> str | None:
+    if event.n < FEWEST:
+        return f"only {event.n} pairs: bins need {FEWEST} each to say much"
+    if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
+        return FEWER.format(bins.used, bins.asked)
+    return None
+
+
+def _cancelling(plug_in: float, debiased: ErrorInterval) -> str | None:
+    """Warn if gaps of opposite sign cancel within the plotted bins."""
+    if debiased.low is None or debiased.estimate is None or plug_in >= debiased.low:
+        return None
+    return CANCEL.format(plug_in, debiased.estimate)
+
+
+def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[ErrorInterval, ErrorInterval]:
+    """Return the interval asked for, and the default one for the debiased error itself."""
+    default = error_interval(table, level=settings.level, seed=settings.seed)
+    if settings.interval == "inverted":
+        return default, default
+    size = None
+    if settings.interval == "sampling" and settings.bin_count is None:
+        size = settings.bin_size
+    asked = error_interval(
+        source if settings.interval == "sampling" else table,
+        method=settings.interval,
+        level=settings.level,
+        seed=settings.seed,
+        samples=settings.samples,
+        bin_size=size,
+    )
+    return asked, default
+
+
+def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
+    found = smooth_calibration_error_of(source)
+    floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
+    return {
+        "smooth_ece": found.value,
+        "smooth_ece_bandwidth": found.bandwidth,
+        "smooth_ece_noise_floor": floor,
+    }

@@ -1,0 +1,117 @@
+"""`calibrant estimate`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.estimation import METHODS, corrected_counts
+from calibrant.estimation import cli as estimate
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(0)
+    score = rng.random(400)
+    label = rng.random(400) < score**2
+    dates = [f"200{1 + place % 2}-0{1 + place % 9}-15" for place in range(400)]
+    scores, labels = tmp_path / "scores.parquet", tmp_path / "labels.csv"
+    pq.write_table(pa.table({"item": range(400), "score": score, "date": dates}), scores)
+    rows = "".join(f"{place},{int(label[place])}\n" for place in range(100))
+    labels.write_text(f"item,label\n{rows}", encoding="utf-8")
+    return scores, labels
+
+
+def test_the_command_says_what_the_library_says(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    found = json.loads(run("estimate", scores, "--labelled", labels, "--by", "year", "--json").out)
+    table = pq.read_table(scores).to_pydict()
+    given = [line.split(",") for line in labels.read_text(encoding="utf-8").split()[1:]]
+    expected = corrected_counts(
+        table["score"],
+        [int(item) for item, _ in given],
+        [int(label) for _, label in given],
+        periods=[day[:4] for day in table["date"]],
+    )
+    assert found["estimates"] == json.loads(expected.to_json())["estimates"]
+    assert found["command"].startswith("calibrant estimate")
+    assert {one["period"] for one in found["estimates"]} == {"all", "2001", "2002"}
+    out = run("estimate", scores, "--labelled", labels, "--by", "year", "--method", "ppi++").out
+    one = next(one for one in expected.estimates if (one.period, one.method) == ("2001", "ppi++"))
+    assert f"[{one.count.low:,.1f}, {one.count.high:,.1f}]" in out
+    assert "  Documents          400\n  Labelled           100\n" in out
+
+
+def test_a_note_says_what_is_undefined_and_where(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    ran = run("estimate", scores, "--labelled", labels, "--by", "week")
+    assert ran.code == 0
+    assert "the scores help little, and the interval is wide" in ran.out
+    assert re.search(r" and \d+ more: ", ran.out)
+
+
+def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> None:
+    scores, labels = tables
+    assert "Sampling           simple\n" in run("estimate", scores, "--labelled", labels).out
+    rows = labels.read_text(encoding="utf-8").split()[1:]
+    text = "".join(f"{row},{0.1 + 0.3 * (place % 2)}\n" for place, row in enumerate(rows))
+    labels.write_text(f"item,label,chance\n{text}", encoding="utf-8")
+    out = run("estimate", scores, "--labelled", labels).out
+    assert "  Sampling           independent\n  Sampling detected  yes\n" in out
+    out = run("estimate", scores, "--labelled", labels, "--sampling", "independent").out
+    assert "  Sampling           independent\n  Sampling detected  no\n" in out
+    ran = run("estimate", scores, "--labelled", labels, "--sampling", "fixed")
+    assert ran.code == 2
+    assert "the probabilities imply 625 documents, and there are 400" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+BAD = {
+    "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label and no score"),
+    "twice": ("item,label\n1,1\n1,0\n", "row 2, column item: '1' stands there twice"),
+    "label": ("item,label\n1,2\n", "label"),
+    "no-label": ("item,score\n1,1\n", "there is no column 'label'"),
+    "no-rows": ("item,label\n", "no rows"),
+    "chance": (
+        "item,label,chance\n1,1,0\n2,0,0.5\n",
+        "row 1, column chance: the chance of a labelled document is 0",
+    ),
+    "missing": ("item,label\n,1\n", "row 1, column item: the value is missing"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_labels_are_one_line(run: Run, tables: tuple[Path, Path], text: str, message: str) -> None:
+    scores, labels = tables
+    labels.write_text(text, encoding="utf-8")
+    ran = run("estimate", scores, "--labelled", labels)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    scores = tmp_path / "own.csv"
+    scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")
+    ran = run("estimate", scores, "--labelled", tables[1], "--by", "month")
+    assert ran.code == 2
+    labels = tmp_path / "own-labels.csv"
+    labels.write_text("item,label\n0,1\n1,0\n", encoding="utf-8")
+    ran = run("estimate", scores, "--labelled", labels, "--by", "month")
+    assert "row 2, column date: '3rd of May' is no date" in ran.err
+    scores.write_text("item,score\n0,0.5\n1,0.5\n", encoding="utf-8")
+    assert "there is no column 'date'" in run("estimate", scores, "--labelled", labels, "--by", "month").err
+
+
+def test_the_command_offers_every_method() -> None:
+    assert estimate.METHODS == METHODS

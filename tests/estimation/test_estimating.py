@@ -1,0 +1,336 @@
+"""Corrected counts: their coverage against the uncorrected count and the labels alone, and closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from calibrant.estimation import METHODS, corrected_counts
+from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
+from calibrant.exceptions import InputError
+from calibrant.metrics.tails import quantile
+
+
+def estimate(found: CorrectedCounts, method: str, period: str = "all") -> CorrectedMean:
+    return next(one for one in found.estimates if (one.method, one.period) == (method, period))
+
+
+def corpus(rng: np.random.Generator, n: int = 2000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """True labels, scores that are too high, and periods."""
+    z = rng.normal(-1, 1.5, n)
+    return rng.random(n) < expit(z), expit(z + 0.7), rng.integers(2001, 2003, n).astype(str)
+
+
+def coverage(population: str, unequal: bool = False) -> dict[str, tuple[float, float]]:
+    """Share of intervals that hold the truth, and their mean width."""
+    rng = np.random.default_rng(0)
+    hits: dict[str, list[tuple[bool, float]]] = {}
+    superpopulation = float(np.mean(expit(rng.normal(-1, 1.5, 10**6))))
+    for _ in range(250):
+        truth, score, period = corpus(rng)
+        chance = np.clip(0.4 * score, 0.02, 1) if unequal else np.full(len(score), 0.1)
+        rows = np.flatnonzero(rng.random(len(score)) < chance)
+        given = {"chances": chance[rows]} if unequal else {"periods": period}
+        methods = ("uncorrected", "dsl", "prior-shift") if unequal else METHODS
+        found = corrected_counts(score, rows, truth[rows], methods=methods, population=population, **given)
+        for one in found.estimates:
+            assert one.share.low is not None
+            assert one.share.high is not None
+            if one.period == "all":
+                aim = truth.mean() if population == "corpus" else superpopulation
+                inside = bool(one.share.low <= aim <= one.share.high)
+                hits.setdefault(one.method, []).append((inside, one.share.high - one.share.low))
+    return {
+        method: (float(values[:, 0].mean()), float(values[:, 1].mean()))
+        for method, values in ((method, np.array(found)) for method, found in hits.items())
+    }
+
+
+@pytest.mark.parametrize("population", ["corpus", "superpopulation"])
+def test_corrected_intervals_cover_and_are_shorter_than_the_labels_alone(population: str) -> None:
+    found = coverage(population)
+    assert found["uncorrected"][0] < 0.05
+    for method in ("labels", "ppi", "ppi++", "dsl", "prior-shift"):
+        assert found[method][0] > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / 250)
+    assert found["ppi++"][1] < 0.93 * found["labels"][1]
+    assert found["ppi++"][1] <= found["ppi"][1] * 1.005
+
+
+def test_documents_chosen_with_unequal_chances_are_weighted_back() -> None:
+    found = coverage("corpus", unequal=True)
+    assert found["uncorrected"][0] < 0.05
+    assert found["dsl"][0] > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / 250)
+
+
+def test_adjusted_counts_follow_a_prior_that_shifts_in_a_period_without_labels() -> None:
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(100):
+        period = np.repeat(["2001", "2002"], 1500)
+        truth = rng.random(3000) < np.where(period == "2001", 0.2, 0.6)
+        score = expit(rng.normal(np.where(truth, 1.0, -1.0), 1))
+        rows = rng.choice(1500, 200, replace=False)
+        found = corrected_counts(score, rows, truth[rows], periods=period)
+        one = estimate(found, "prior-shift", "2002")
+        assert one.count.low is not None
+        assert one.count.high is not None
+        inside += one.count.low <= truth[1500:].sum() <= one.count.high
+        assert estimate(found, "ppi", "2002").share.estimate is None
+    assert inside >= 90
+
+
+def test_estimates_are_those_of_the_definitions() -> None:
+    rng = np.random.default_rng(2)
+    truth, score, _ = corpus(rng, 300)
+    rows = np.arange(0, 300, 6)
+    y, f = truth[rows].astype(float), score[rows]
+    found = corrected_counts(score, rows, truth[rows])
+    assert estimate(found, "uncorrected").share.estimate == pytest.approx(score.mean())
+    assert estimate(found, "labels").share.estimate == pytest.approx(y.mean())
+    ppi = estimate(found, "ppi")
+    assert ppi.share.estimate == pytest.approx(score.mean() + (y - f).mean())
+    assert ppi.share.high is not None
+    assert ppi.share.estimate is not None
+    weight = np.cov(y, f, ddof=0)[0, 1] / np.var(f)
+    tuned = y.mean() + weight * (score.mean() - f.mean())
+    assert estimate(found, "ppi++").share.estimate == pytest.approx(tuned)
+    assert estimate(found, "dsl").share.estimate == pytest.approx(
+        ppi.share.estimate
+    )  # equal chances: the same
+    low, high = f[y == 0].mean(), f[y == 1].mean()
+    assert estimate(found, "prior-shift").share.estimate == pytest.approx((score.mean() - low) / (high - low))
+
+
+def test_everything_labelled_leaves_no_doubt_in_the_corpus() -> None:
+    truth, score, period = corpus(np.random.default_rng(3), 200)
+    found = corrected_counts(score, np.arange(200), truth, periods=period)
+    for method in ("labels", "ppi", "ppi++", "dsl"):
+        one = estimate(found, method)
+        assert one.count.estimate == pytest.approx(truth.sum())
+        assert one.count.low == pytest.approx(one.count.high)
+
+
+def test_periods_are_strata_when_one_has_more_labels() -> None:
+    score, truth = np.full(1000, 0.5), np.arange(1000) < 500  # all of the first period, none of the second
+    period = np.where(truth, "2001", "2002")
+    rows = np.concatenate([np.arange(90), np.arange(500, 510)])
+    found = corrected_counts(score, rows, truth[rows], periods=period)
+    for method in ("labels", "ppi", "dsl"):
+        assert estimate(found, method).count.estimate == pytest.approx(500)
+
+
+def test_labels_of_clusters_widen_the_interval() -> None:
+    rng = np.random.default_rng(4)
+    truth = np.repeat(rng.random(100) < 0.4, 10)
+    score = rng.random(1000)
+    rows = np.arange(400)
+    alone = corrected_counts(score, rows, truth[rows])
+    clustered = corrected_counts(score, rows, truth[rows], clusters=np.repeat(np.arange(40), 10))
+    for method in ("labels", "ppi", "ppi++", "dsl"):
+        widths = []
+        for found in (alone, clustered):
+            one = estimate(found, method)
+            assert one.share.high is not None
+            assert one.share.low is not None
+            widths.append(one.share.high - one.share.low)
+        assert widths[1] > 2 * widths[0]
+    assert clustered.clusters == 40
+
+
+def test_what_cannot_be_estimated_says_why() -> None:
+    score, period = np.linspace(0.1, 0.9, 8), np.repeat(["a", "b"], 4)
+    found = corrected_counts(score, [0, 1, 4], [0, 1, 1], periods=period)
+    assert "too few" in str(estimate(found, "ppi", "b").share.reason)
+    assert "a period has under 2 labels" in str(estimate(found, "ppi").pooled_warning)
+    unequal = corrected_counts(score, [0, 1, 4], [0, 1, 1], chances=[0.5, 0.5, 0.1])
+    assert "see dsl" in str(estimate(unequal, "ppi").share.reason)
+    same = corrected_counts(score, [0, 1], [1, 1])
+    assert "fewer than 2 labelled documents are" in str(estimate(same, "prior-shift").share.reason)
+    backwards = corrected_counts(score, [0, 1, 6, 7], [1, 1, 0, 0])
+    assert "do not have higher scores" in str(estimate(backwards, "prior-shift").share.reason)
+    assert found.to_rows()[0]["count"] == pytest.approx(4)
+
+
+def hits(found: CorrectedCounts, share: float) -> dict[str, bool]:
+    """Whether the interval of each method contains the share."""
+    return {
+        one.method: one.share.low <= share <= one.share.high
+        for one in found.estimates
+        if one.share.low is not None and one.share.high is not None
+    }
+
+
+def missed(total: int, rate: float = 0.05) -> int:
+    """Misses that are still likely at the nominal level."""
+    return int(np.ceil(total * rate + 3 * np.sqrt(total * rate * (1 - rate))))
+
+
+def test_labels_alone_have_the_interval_of_wilson() -> None:
+    score, rows = np.full(10**6, 0.5), np.arange(60)
+    one = estimate(corrected_counts(score, rows, rows < 6), "labels")
+    z = quantile(0.95, 60)  # Student's
+    assert one.share.low is not None
+    assert one.share.high is not None
+    for end in (one.share.low, one.share.high):
+        assert (end - 0.1) ** 2 == pytest.approx(z**2 * end * (1 - end) / 60, rel=1e-3)
+
+
+@pytest.mark.parametrize("population", ["corpus", "superpopulation"])
+def test_labels_without_a_positive_never_give_an_interval_of_width_0(population: str) -> None:
+    rng = np.random.default_rng(5)
+    score, rows = rng.beta(0.3, 8, 3000), np.arange(60)
+    chance = np.where(rows % 2, 0.02, 0.1)
+    for given in (
+        {},
+        {"chances": chance},
+        {"clusters": rows // 6},
+        {"chances": chance, "clusters": rows // 6},
+    ):
+        for labels in (np.zeros(60), np.ones(60)):
+            found = corrected_counts(score, rows, labels, population=population, **given)
+            for one in found.estimates:
+                if one.method == "uncorrected" or one.share.estimate is None:
+                    continue
+                assert one.share.low is not None
+                assert one.share.high is not None
+                assert one.share.high - one.share.low > 0.02
+                assert one.few_warning
+
+
+def test_scores_have_no_weight_below_10_labels_of_each_kind() -> None:
+    rng = np.random.default_rng(6)
+    score, rows = rng.random(2000), np.arange(100)
+    for positives, tuned in ((9, False), (10, True)):
+        found = corrected_counts(score, rows, score[rows] >= np.sort(score[rows])[-positives])
+        weighted, alone = estimate(found, "ppi++"), estimate(found, "labels")
+        assert (weighted.share.estimate != alone.share.estimate) == tuned
+        assert (weighted.weight_warning is not None) != tuned
+
+
+def test_dsl_covers_rare_positives_that_were_chosen_independently() -> None:
+    # With the variance of another design it covered 32 to 48 %.
+    rng, found = np.random.default_rng(7), []
+    for _ in range(200):
+        z = rng.normal(-4.5, 1.5, 2000)
+        truth, score = rng.random(2000) < expit(z), expit(z + 0.7)
+        chance = np.clip(3 * score, 0.02, 1)
+        rows = np.flatnonzero(rng.random(2000) < chance)
+        given: dict[str, Any] = {"chances": chance[rows], "methods": ["labels", "dsl"]}
+        found.append(hits(corrected_counts(score, rows, truth[rows], **given), truth.mean()))
+    for method in ("labels", "dsl"):
+        assert sum(not one[method] for one in found) <= missed(200)
+
+
+def test_the_variance_is_that_of_the_sampling_design() -> None:
+    rng = np.random.default_rng(8)
+    score = np.repeat([0.1, 0.9], 1000)
+    truth = rng.random(2000) < np.repeat([0.6, 0.4], 1000)  # scores are wrong by 0.5 in each group
+    rows = np.concatenate([rng.choice(1000, 40, replace=False), 1000 + rng.choice(1000, 100, replace=False)])
+    given: dict[str, Any] = {"chances": np.repeat([0.04, 0.1], [40, 100]), "methods": ["dsl"]}
+    one, fixed, independent = (
+        corrected_counts(score, rows, truth[rows], sampling=sampling, **given)
+        for sampling in ("detect", "fixed", "independent")
+    )
+    assert (one.sampling, one.sampling_detected) == ("fixed", True)
+    assert (fixed.sampling, fixed.sampling_detected) == ("fixed", False)
+    assert one.estimates == fixed.estimates
+    widths = [
+        (each.share.high or 0) - (each.share.low or 0)
+        for each in (estimate(fixed, "dsl"), estimate(independent, "dsl"))
+    ]
+    assert widths[1] > 1.1 * widths[0]
+    y = truth[rows].astype(float)
+    parts = ((slice(0, 40), 40), (slice(40, 140), 100))
+    variance = sum((1000 / 2000) ** 2 * (1 - n / 1000) * y[at].var() / n for at, n in parts)
+    assert widths[0] == pytest.approx(2 * quantile(0.95, 100) * np.sqrt(variance), rel=0.05)
+
+
+def test_chances_that_do_not_add_up_are_of_independent_draws() -> None:
+    score = np.full(1000, 0.5)
+    rows = np.arange(50)
+    found = corrected_counts(score, rows, rows % 2, chances=np.where(rows < 20, 0.03, 0.07))
+    assert (found.sampling, found.sampling_detected) == ("independent", True)
+    assert corrected_counts(score, rows, rows % 2).sampling == "simple"
+
+
+@pytest.mark.parametrize(("clusters", "unequal"), [(5, False), (12, False), (15, True)])
+def test_a_few_clusters_are_covered_by_every_method(clusters: int, unequal: bool) -> None:
+    # Without sums of clusters 51 to 88 %.
+    rng, found = np.random.default_rng(9), []
+    cluster = np.repeat(np.arange(100), 20)
+    for _ in range(150):
+        z = rng.normal(-1, 1.5, 2000)
+        truth = rng.random(2000) < expit(z + rng.normal(0, 1, 100)[cluster])
+        chosen = rng.choice(100, clusters, replace=False)
+        given: dict[str, Any] = {}
+        if unequal:
+            chance = np.where(np.arange(100) % 2, 0.06, 0.24) * clusters / 15
+            chosen = np.flatnonzero(rng.random(100) < chance)
+        rows = np.flatnonzero(np.isin(cluster, chosen))
+        if unequal:
+            given = {"chances": chance[cluster[rows]]}
+        one = corrected_counts(expit(z + 0.7), rows, truth[rows], clusters=cluster[rows], **given)
+        found.append(hits(one, truth.mean()))
+    for method in ("labels", "dsl", "prior-shift") if unequal else METHODS[1:]:
+        assert sum(not one[method] for one in found if method in one) <= missed(150, 0.07)
+
+
+def test_the_condition_of_a_sample_is_named() -> None:
+    score, rows = np.linspace(0.1, 0.9, 1000), np.arange(0, 1000, 10)
+    label = rows % 20 == 0
+    few = estimate(corrected_counts(score, rows, label, clusters=rows // 200), "dsl")
+    assert few.effective == pytest.approx(5)
+    assert "5.0 effective clusters" in str(few.clusters_warning)
+    dominant = corrected_counts(score, rows, label, clusters=np.maximum(0, rows - 700))
+    assert "70 % of the labels" not in str(dominant.estimates[0].warnings())
+    assert "71 % of the labels" in str(estimate(dominant, "labels").dominant_warning)
+    alone = estimate(corrected_counts(score, rows, label, clusters=np.zeros(100)), "ppi")
+    assert alone.share.estimate is not None
+    assert alone.share.low is None
+    assert "one cluster" in str(alone.share.reason)
+
+
+def test_many_labels_have_student_quantiles_of_their_number() -> None:
+    rng = np.random.default_rng(10)
+    score, rows = rng.random(10**5), np.arange(40)
+    one = estimate(corrected_counts(score, rows, rows % 2, clusters=rows), "labels")
+    assert one.effective == pytest.approx(40)
+    assert one.share.high is not None
+    assert (one.share.high - 0.5) ** 2 == pytest.approx(
+        quantile(0.95, 40) ** 2 * one.share.high * (1 - one.share.high) / 40 * 40 / 39, rel=1e-2
+    )
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "outside": ({"labelled": [9]}, "labelled goes from 9"),
+    "twice": ({"labelled": [1, 1], "labels": [0, 1]}, "document 1 is labelled twice"),
+    "length": ({"labels": [0, 1]}, "labels"),
+    "chance": ({"chances": [0.0]}, r"chances\[0\] is 0"),
+    "method": ({"methods": ["magic"]}, "method is 'magic'"),
+    "population": ({"population": "all"}, "population is 'all'"),
+    "sampling": ({"sampling": "lottery"}, "sampling is 'lottery'"),
+    "groups": (
+        {"labelled": [0, 1], "labels": [0, 1], "chances": [0.5, 0.2], "sampling": "fixed"},
+        "only one label has the probability 0.2",
+    ),
+    "sizes": (
+        {
+            "labelled": [0, 1, 2, 3],
+            "labels": [0, 1, 0, 1],
+            "chances": [0.5, 0.5, 0.2, 0.2],
+            "sampling": "fixed",
+        },
+        "the probabilities imply 14 documents, and there are 4",
+    ),
+    "kind": ({"labelled": [0.5]}, "labelled has shape"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_arguments_are_refused(change: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"labelled": [0], "labels": [1], **change}
+    with pytest.raises(InputError, match=message):
+        corrected_counts([0.2, 0.8, 0.4, 0.3], **given)

@@ -1,0 +1,144 @@
+"""The interval that has the recalibration's doubt in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calibrant.estimation import RefittedRecalibrator, count_interval, poisson_binomial, total_interval
+from calibrant.estimation.total import _mixture, _mixtures
+from calibrant.exceptions import InputError
+from calibrant.recalibrate import Isotonic, LabelledScores, Platt, VectorScaling
+from tests.quantities import limits
+
+
+def test_one_certain_map_gives_the_exact_interval() -> None:
+    chance = np.random.default_rng(0).random(60)
+    assert total_interval([chance]) == poisson_binomial(chance).interval(0.95)
+
+
+def test_a_mixture_of_refits_is_that_of_their_distributions() -> None:
+    low, high = total_interval([[0.0] * 10, [1.0] * 10], level=0.8)
+    assert (low, high) == (0, 10)
+    assert total_interval([[0.0] * 10] * 95 + [[1.0] * 10] * 5, level=0.8) == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [(0.05, 20), (1, 1), (20, 0.05)], ids=["rare", "even", "common"])
+def test_many_documents_have_the_exact_distribution_to_a_thousandth(scale: tuple[float, float]) -> None:
+    rng = np.random.default_rng(1)
+    chance = rng.beta(*scale, 200_000)
+    while (chance * (1 - chance)).sum() > 500:
+        chance = chance[: len(chance) // 2]
+    if (chance * (1 - chance)).sum() < 400:
+        chance = np.concatenate([chance, chance])
+    exact, near = poisson_binomial(chance), _mixture([chance])
+    at = np.arange(near.lowest, near.lowest + len(near.probabilities))
+    below = np.interp(at, exact.values, np.cumsum(exact.probabilities))
+    assert np.abs(np.cumsum(near.probabilities) - below).max() < 1e-3
+
+
+def test_shared_errors_are_in_the_total_interval_and_not_in_the_narrow_one() -> None:
+    # The truth is a shifted logit; the map is fitted to 300 labels, and 3,000 documents are counted.
+    rng = np.random.default_rng(2)
+    narrow = total = 0
+    for replication in range(60):
+        score = expit(rng.normal(-1, 1, 300))
+        label = rng.random(300) < expit(logit(score) + 0.5)
+        mended = RefittedRecalibrator(Platt(), LabelledScores(score, label), refits=40, seed=replication)
+        documents = expit(rng.normal(-1, 1, 3000))
+        truth = int((rng.random(3000) < expit(logit(documents) + 0.5)).sum())
+        found = mended.count(documents)
+        (low, _, high), (low_total, _, high_total) = limits(found.count), limits(found.total)
+        narrow += low <= truth <= high
+        total += low_total <= truth <= high_total
+    assert narrow < 45  # of 60: it says 95 %
+    assert total >= 52
+
+
+def test_clusters_are_drawn_whole() -> None:
+    rng = np.random.default_rng(3)
+    score = np.repeat(rng.random(40), 20)
+    label = np.repeat(rng.random(40) < 0.5, 20)
+    clusters = np.repeat(np.arange(40), 20)
+    documents = rng.random(1000)
+    widths = []
+    for given in (None, clusters):
+        data = LabelledScores(score, label, clusters=given)
+        found = RefittedRecalibrator(Platt(), data, refits=60, seed=0).count(documents)
+        low, _, high = limits(found.total)
+        widths.append(high - low)
+    assert widths[1] > 2 * widths[0]
+
+
+def test_the_narrow_interval_is_that_of_the_map_fitted_to_all() -> None:
+    rng = np.random.default_rng(4)
+    score = rng.random(200)
+    data = LabelledScores(score, rng.random(200) < score**2)
+    mended = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1)
+    documents = rng.random(100)
+    found, alone = mended.count(documents), count_interval(mended.probabilities(documents))
+    assert found.count == alone.count
+    assert found.refits + found.failed_refits == 30
+    again = RefittedRecalibrator(Isotonic(), data, refits=30, seed=1).count(documents)
+    assert again == found
+    assert limits(mended.count(np.zeros(0)).total) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("recalibrator", [Platt(), Isotonic()], ids=["platt", "isotonic"])
+def test_groups_counted_together_are_those_of_one_refit_at_a_time(recalibrator: Any) -> None:
+    rng = np.random.default_rng(5)
+    score = rng.random(150)
+    data = LabelledScores(score, rng.random(150) < score)
+    mended = RefittedRecalibrator(recalibrator, data, refits=25, seed=2)
+    groups = [rng.integers(0, 101, size) / 100 for size in (3, 0, 40, 1, 200)]
+    start = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
+    distinct, code = np.unique(np.concatenate(groups), return_inverse=True)
+    mixtures = _mixtures(mended.refitted_probabilities(distinct), len(mended.maps), code, start)
+    for group, mixture, found in zip(groups, mixtures, mended.counts(groups), strict=True):
+        mixed = np.zeros(len(group) + 1)
+        for one in mended.maps:
+            part = poisson_binomial(one.transform(group) if len(group) else [])
+            mixed[part.lowest : part.lowest + len(part.probabilities)] += part.probabilities
+        np.testing.assert_allclose(mixture.probabilities, mixed / len(mended.maps), rtol=0, atol=1e-12)
+        assert found == mended.count(group)
+        every = list(mended.refitted_probabilities(group))
+        (low, high), narrow = total_interval(every), limits(found.count)
+        assert limits(found.total)[::2] == (min(low, narrow[0]), max(high, narrow[2]))
+
+
+def test_a_group_with_a_bad_score_is_refused() -> None:
+    rng = np.random.default_rng(6)
+    score = rng.random(60)
+    mended = RefittedRecalibrator(Platt(), LabelledScores(score, rng.random(60) < score), refits=20)
+    for bad in ([0.5, 1.5], [float("nan")], [[0.1, 0.2]]):
+        with pytest.raises(InputError, match="scores"):
+            mended.counts([[0.5], bad])
+    assert mended.counts([]) == []
+
+
+def test_draws_without_both_labels_are_counted_and_too_many_are_refused() -> None:
+    clusters = np.repeat([0, 1], 6)  # half of the draws have both
+    data = LabelledScores(np.linspace(0.1, 0.9, 12), clusters, clusters=clusters)
+    outcomes: set[int | str] = set()
+    for seed in range(8):
+        try:
+            found = RefittedRecalibrator(Isotonic(), data, refits=20, seed=seed).count([0.3])
+            outcomes.add(found.refits + found.failed_refits)
+            assert 0 < found.failed_refits <= 10
+        except InputError as error:
+            outcomes.add(error.message.partition(" of ")[2])
+    assert outcomes == {20, "20 draws of dev could not be fitted"}
+
+
+def test_bad_arguments_are_refused() -> None:
+    data = LabelledScores([0.2, 0.8, 0.5], [0, 1, 1])
+    with pytest.raises(InputError, match="at least 20"):
+        RefittedRecalibrator(Platt(), data, refits=3)
+    no_recalibrator: Any = VectorScaling()
+    with pytest.raises(InputError, match="recalibrator"):
+        RefittedRecalibrator(no_recalibrator, data)
+    with pytest.raises(InputError, match="no refits"):
+        total_interval([])

@@ -1,0 +1,75 @@
+"""`calibrant protocol`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from calibrant.evaluation import protocol
+from calibrant.outputs import schema as schema_of
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_example_is_written_evaluated_and_concluded(run: Run, here: Path) -> None:
+    assert "Wrote summaries/eval.toml" in run("protocol", "--example", "summaries").out
+    shown = run("protocol", "summaries/eval.toml", "-o", "page.html").out
+    assert "125 items of 12 documents, 3 systems" in shown
+    allowed = shown.index("Conclusions that the data allow at 95 %")
+    other = shown.index("Conclusions that the data do not allow at 95 %")
+    assert allowed < shown.index("logistic is right on") < other < shown.index("are not told apart")
+    assert not re.search(r"\d\.\d{4}", shown[: shown.index("Differences")]), "three decimals are enough"
+    assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_json_is_the_record(run: Run, here: Path) -> None:
+    run("protocol", "--example", "summaries")
+    found = json.loads(run("protocol", "summaries/eval.toml", "--json").out)
+    schema = schema_of("protocol")
+    jsonschema.validate(found, schema)
+    assert set(found) == set(schema["properties"])
+    direct = json.loads(protocol("summaries/eval.toml").to_json())
+    assert found.pop("command") == "calibrant protocol summaries/eval.toml --json"
+    direct.pop("command")
+    assert found == direct
+
+
+def test_an_unknown_key_is_named_with_its_line(run: Run, here: Path) -> None:
+    run("protocol", "--example", "summaries")
+    path = here / "summaries" / "eval.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("budget", "buget"), encoding="utf-8")
+    ran = run("protocol", "summaries/eval.toml")
+    assert ran.code == 2
+    assert "line 8: there is no key 'buget' in [task]: did you mean 'budget'?" in ran.err
+    assert not (here / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.toml"], "none.toml: cannot read it"),
+        ([], "Missing argument"),
+        (["summaries/eval.toml", "-o", "summaries/centroid.csv"], "centroid.csv"),
+        (["summaries/eval.toml", "--example", "sentiment"], "leave EVAL.toml out"),
+        (["--example", "summaries"], "there is such a folder"),
+    ],
+    ids=["missing", "none", "source", "both", "again"],
+)
+def test_bad_input_is_one_line(run: Run, here: Path, arguments: list[str], said: str) -> None:
+    run("protocol", "--example", "summaries")
+    ran = run("protocol", *arguments)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.err.count("\n") == 1

@@ -1,0 +1,224 @@
+"""Intervals by goodness of fit: closed forms, other software, a grid search, coverage in small samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant.evaluation import (
+    IntervalEstimate,
+    PairAgreement,
+    Ratings,
+    agreement,
+    classification_scores,
+    pair_agreement,
+)
+from calibrant.metrics.frequencies import wilson
+from calibrant.metrics.student import cr2
+from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
+
+CRITICAL = 3.841459
+
+
+def of_table(table: Any, **options: Any) -> PairAgreement:
+    """Agreement of two annotators from their counts (no no, no yes, yes no, yes yes)."""
+    return of_cells(np.repeat(np.arange(4), table), **options)
+
+
+def of_cells(cell: Any, **options: Any) -> PairAgreement:
+    """Agreement of two annotators from the cell (0 to 3) of each item."""
+    ratings = Ratings.from_lists({"a": (cell // 2).tolist(), "b": (cell % 2).tolist()}, order=[0, 1])
+    return pair_agreement(ratings, **options)
+
+
+def ends(found: IntervalEstimate) -> tuple[float, float]:
+    assert found.low is not None
+    assert found.high is not None
+    return found.low, found.high
+
+
+def test_a_proportion_has_wilsons_interval() -> None:
+    found = classification_scores([1] * 20 + [0] * 30, [1] * 16 + [0] * 34)
+    for score, share, trials in ((found["1"].recall, 16 / 20, 20), (found.accuracy, 46 / 50, 50)):
+        low, high = wilson(np.array([share]), np.array([float(trials)]), 0.95)
+        assert ends(score) == pytest.approx((low[0], high[0]), abs=1e-4)
+
+
+def test_a_proportion_near_one_covers_the_truth_where_wilsons_interval_does_not() -> None:
+    # All samples of 20 and 100 items with their probabilities; the nominal coverage is 95 %.
+    for n, truth in ((20, 0.975), (20, 0.99), (100, 0.995), (100, 0.98)):
+        covered = 0.0
+        for right in range(n - 8, n + 1):
+            found = classification_scores([1] * n, [1] * right + [0] * (n - right)).accuracy
+            low, high = ends(found)
+            chance = math.comb(n, right) * truth**right * (1 - truth) ** (n - right)
+            covered += chance * (low <= truth <= high)
+        assert covered >= 0.93, (n, truth)
+
+
+def test_f1_has_the_interval_of_the_share_of_joint_labels_among_all() -> None:
+    # F = 2 J / (1 + J), where J is the proportion correct among items that either side gives the label.
+    found = classification_scores([1] * 5 + [0] * 95, [1] * 3 + [0] * 96 + [1])["1"].f1
+    low, high = (end[0] for end in wilson(np.array([3 / 6]), np.array([6.0]), 0.95))
+    assert ends(found) == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-4)
+
+
+def test_kappa_of_even_labels_is_that_of_donner_and_eliasziw() -> None:
+    # With as many items of either label, their test is binomial: P(different labels) = (1 - kappa) / 2.
+    found = of_table([7, 2, 1, 7]).scott_pi
+    low, high = wilson(np.array([3 / 17]), np.array([17.0]), 0.95)
+    assert ends(found) == pytest.approx((1 - 2 * high[0], 1 - 2 * low[0]), abs=1e-4)
+
+
+def test_kappa_of_uneven_labels_meets_donner_and_eliasziws_test_where_they_hold_the_share_fixed() -> None:
+    # Their statistic holds the share of the label at its estimate, so it is never below the fitted one.
+    table = np.array([31, 12, 4, 58])
+    found, n = of_table(table).scott_pi, table.sum()
+    counts = np.array([58, 16, 31])
+    share = (2 * 58 + 16) / (2 * n)
+    for kappa in ends(found):
+        apart = share * (1 - share)
+        cells = n * np.array(
+            [share**2 + kappa * apart, 2 * apart * (1 - kappa), (1 - share) ** 2 + kappa * apart]
+        )
+        statistic = float(((counts - cells) ** 2 / cells).sum())
+        assert CRITICAL - 0.01 <= statistic <= CRITICAL + 0.6
+
+
+def test_standard_errors_are_those_of_fleiss_and_statpsych() -> None:
+    # R's statpsych, documentation of ci.kappa(.05, 31, 12, 4, 58), after Fleiss and Paik (2003).
+    found = of_table([31, 12, 4, 58])
+    assert (found.scott_pi.estimate, found.scott_pi.standard_error) == pytest.approx((0.6736597, 0.07479965))
+    assert (found.cohen_kappa.estimate, found.cohen_kappa.standard_error) == pytest.approx(
+        (0.6756757, 0.07344761)
+    )
+
+
+@pytest.mark.parametrize("table", [[31, 12, 4, 58], [17, 1, 1, 1], [40, 3, 0, 7]])
+def test_the_normal_interval_of_the_study_is_that_of_statsmodels(table: list[int]) -> None:
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    theirs = inter_rater.cohens_kappa(np.array(table).reshape(2, 2))
+    ours = of_table(table).cohen_kappa
+    assert (ours.estimate, ours.standard_error) == pytest.approx((theirs.kappa, theirs.std_kappa), rel=1e-5)
+
+
+@pytest.mark.parametrize("table", [[18, 1, 1, 0], [17, 1, 1, 1], [7, 1, 0, 2], [19, 1, 0, 0], [44, 2, 1, 3]])
+def test_the_ends_are_where_a_search_over_all_probabilities_stops_rejecting(table: list[int]) -> None:
+    grid = np.linspace(0.001, 0.999, 500)
+    one, other = np.meshgrid(grid, grid)
+    chance = one * other + (1 - one) * (1 - other)
+    n = sum(table)
+    for kappa in ends(of_table(table).cohen_kappa):
+        both = (kappa * (1 - chance) + chance - 1 + one + other) / 2
+        cells = np.array([1 - one - other + both, other - both, one - both, both])
+        counts = np.array(table)[:, None, None]
+        logs = np.where(counts > 0, counts * np.log(np.maximum(cells, 1e-300)), 0.0).sum(axis=0)
+        best = np.unravel_index(np.argmax(np.where((cells >= 0).all(axis=0), logs, -np.inf)), one.shape)
+        fitted = cells[:, best[0], best[1]]
+        statistic = sum(c**2 / (n * p) for c, p in zip(table, fitted, strict=True) if c) - n
+        assert statistic == pytest.approx(CRITICAL, abs=0.2)
+
+
+def test_an_interval_exists_for_one_rare_label_and_for_perfect_agreement() -> None:
+    for table in ([18, 1, 1, 0], [19, 1, 0, 0], [18, 0, 0, 2], [9, 0, 0, 11], [0, 10, 10, 0]):
+        found = of_table(table)
+        for each in (found.cohen_kappa, found.scott_pi, found.raw_agreement):
+            low, high = ends(each)
+            assert each.estimate is not None
+            assert -1 <= low <= each.estimate + 1e-9
+            assert each.estimate - 1e-9 <= high <= 1
+            assert high - low > 0.1
+
+
+def test_many_labels_and_annotators_have_intervals_whose_ends_are_in_order() -> None:
+    random = np.random.default_rng(0)
+    gold = random.integers(25, size=(60, 1))
+    labels = np.where(random.random((60, 3)) < 0.7, gold, random.integers(25, size=(60, 3)))
+    ratings = Ratings.from_table(np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60), labels.ravel())
+    for distance in ("nominal", "interval"):
+        found = agreement(ratings, distance=distance)
+        for each in (found.fleiss_kappa, found.krippendorff_alpha, found.gwet_ac1, found.raw_agreement):
+            low, high = ends(each)
+            assert each.estimate is not None
+            assert each.standard_error is not None
+            assert low < each.estimate < high
+            assert high - low == pytest.approx(2 * 1.96 * each.standard_error, rel=0.15)
+
+
+def test_copies_of_items_in_clusters_have_the_interval_of_the_items() -> None:
+    table = np.array([40, 6, 5, 19])
+    alone = of_table(table).cohen_kappa
+    cluster = np.repeat(np.arange(70), 5)
+    found = of_table(5 * table, clusters=cluster)
+    # Student's t with fewer than 70 degrees of freedom makes it a little wider.
+    assert ends(found.cohen_kappa) == pytest.approx(ends(alone), abs=0.02)
+    assert found.warning is None
+
+
+def test_few_or_dominant_clusters_are_named() -> None:
+    for size, words in (
+        ([10] * 5, "5 clusters count as 5.0"),
+        ([200] + [10] * 29, "30 clusters count as 5.6"),
+    ):
+        cluster = np.repeat(np.arange(len(size)), size)
+        cell = np.random.default_rng(1).choice(4, len(cluster), p=(0.5, 0.1, 0.1, 0.3))
+        ratings = Ratings.from_lists({"a": (cell // 2).tolist(), "b": (cell % 2).tolist()})
+        for found in (agreement(ratings, clusters=cluster), pair_agreement(ratings, clusters=cluster)):
+            assert words in (found.warning or "")
+        assert words in (classification_scores(cell // 2, cell % 2, clusters=cluster).warning or "")
+    one = classification_scores([1, 0, 1], [1, 1, 1], clusters=["x"] * 3).accuracy
+    assert (one.low, one.reason) == (None, "an interval needs two clusters or more")
+
+
+def test_an_estimate_that_one_cluster_carries_has_a_reason_in_place_of_an_interval() -> None:
+    true = np.array([1, 1, 0] + [0] * 12)
+    pred = np.array([1, 0, 0] + [0] * 11 + [1])
+    found = classification_scores(true, pred, clusters=np.repeat(np.arange(5), 3))["1"]
+    assert found.recall.estimate == 0.5
+    assert (found.recall.low, found.recall.high) == (None, None)
+    assert "two clusters or more with items" in str(found.recall.reason)
+    assert found.precision.low is not None
+
+
+def test_cr2_has_the_degrees_of_freedom_of_equal_clusters_and_fewer_of_unequal_ones() -> None:
+    assert cr2(np.full(12, 7.0), np.zeros(12))[1] == pytest.approx(11)
+    assert cr2(np.array([50.0] + [5] * 10), np.zeros(11))[1] < 4
+
+
+# Coverage: small runs that would have caught each defect.
+
+
+@pytest.mark.parametrize("name", ["rare", "very rare"])
+def test_intervals_of_rare_labels_cover_where_normal_ones_fail(name: str) -> None:
+    rows = {row["quantity"]: row for row in pair_rows(1, 150, name, items=(20,))}
+    for row in rows.values():
+        assert row["covers"] >= 92, row
+    assert rows["kappa"]["normal covers"] < 60
+
+
+@pytest.mark.parametrize("name", list(PANELS)[:2])
+def test_intervals_of_several_annotators_cover_for_rare_labels(name: str) -> None:
+    for row in panel_rows(2, 40, name, items=(20,)):
+        assert row["covers"] >= 87, row
+
+
+def test_clusters_that_miss_the_truth_have_a_warning() -> None:
+    for row in cluster_rows(3, 30, clusters=(12,), names=("rare",)):
+        assert row["warned"] == 100, row
+        assert row["covers"] >= 85, row
+
+
+def test_many_equal_clusters_without_rare_labels_have_no_warning() -> None:
+    cluster = np.repeat(np.arange(150), 4)
+    cell = np.random.default_rng(1).choice(4, len(cluster), p=(0.4, 0.1, 0.1, 0.4))
+    found = of_cells(cell, clusters=cluster).cohen_kappa
+    assert (found.reason, found.warning) == (None, None)
+
+
+@pytest.mark.slow
+def test_intervals_with_clusters_cover() -> None:
+    for row in cluster_rows(3, 200, clusters=(12,), names=("even", "rare")):
+        assert row["covers"] >= 91, row

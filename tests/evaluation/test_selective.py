@@ -1,0 +1,96 @@
+"""`calibrant.evaluation.risk_coverage`: the definition, every order of ties, resampling, simulation."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from calibrant.evaluation import risk_coverage
+from calibrant.exceptions import InputError
+from calibrant_studies._error_rates import selective_coverage
+
+Array = NDArray[Any]
+
+
+def area_of(correct: Array) -> float:
+    """Area for items that stand by descending confidence."""
+    return float(np.mean(np.cumsum(1 - correct) / np.arange(1, len(correct) + 1)))
+
+
+def example(seed: int, n: int) -> tuple[Array, Array]:
+    random = np.random.default_rng(seed)
+    confidence = random.random(n)
+    return (random.random(n) < confidence).astype(int), confidence
+
+
+def test_the_curve_is_the_error_rate_of_what_is_kept() -> None:
+    correct, confidence = example(0, 50)
+    found = risk_coverage(correct, confidence)
+    order = np.argsort(-confidence)
+    for coverage, risk, threshold in zip(found.coverage, found.risk, found.threshold, strict=True):
+        kept = correct[confidence >= threshold]
+        assert coverage == pytest.approx(len(kept) / 50)
+        assert risk == pytest.approx(1 - kept.mean())
+    assert found.area.estimate == pytest.approx(area_of(correct[order]))
+    assert found.error_rate == pytest.approx(1 - correct.mean())
+    assert found.best_area == pytest.approx(area_of(np.sort(correct)[::-1]))
+
+
+def test_equally_confident_items_have_no_order() -> None:
+    correct, confidence = [1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1]
+    areas = [area_of(np.array([1, *middle, 1])) for middle in itertools.permutations([0, 1, 0])]
+    assert risk_coverage(correct, confidence).area.estimate == pytest.approx(np.mean(areas))
+    shuffled = risk_coverage([0, 1, 0, 1, 1], [0.5, 0.9, 0.5, 0.1, 0.5])
+    assert shuffled.area.estimate == pytest.approx(np.mean(areas))
+
+
+def test_the_standard_error_of_the_area_is_that_of_a_bootstrap() -> None:
+    correct, confidence = example(1, 400)
+    random = np.random.default_rng(2)
+    draws = []
+    for _ in range(800):
+        rows = random.integers(400, size=400)
+        draws.append(risk_coverage(correct[rows], confidence[rows], coverages=()).area.estimate or 0.0)
+    assert risk_coverage(correct, confidence).area.standard_error == pytest.approx(np.std(draws), rel=0.08)
+
+
+def test_copies_in_clusters_count_once() -> None:
+    correct, confidence = example(3, 200)
+    alone = risk_coverage(correct, confidence)
+    copies = risk_coverage(
+        np.repeat(correct, 3), np.repeat(confidence, 3), clusters=np.repeat(np.arange(200), 3)
+    )
+    assert copies.area.standard_error == pytest.approx(alone.area.standard_error, rel=0.02)
+    assert copies.points[0].accuracy.low == pytest.approx(alone.points[0].accuracy.low, abs=0.01)
+
+
+def test_a_model_that_is_always_right_has_no_interval_of_the_area() -> None:
+    found = risk_coverage([1, 1, 1], [0.9, 0.8, 0.7], coverages=[1.0])
+    assert (found.area.estimate, found.area.low) == (0, None)
+    assert "every item is right" in (found.area.reason or "")
+    assert found.points[0].accuracy.estimate == 1
+    assert found.points[0].accuracy.low == pytest.approx(0.4385, abs=1e-4)  # Wilson's, of three items
+
+
+def test_what_cannot_be_ranked_is_refused() -> None:
+    with pytest.raises(InputError, match=r"confidence\[1\] is nan"):
+        risk_coverage([1, 0], [0.5, np.nan])
+    with pytest.raises(InputError, match=r"coverage 1\.5 is asked for"):
+        risk_coverage([1, 0], [0.5, 0.6], coverages=[1.5])
+    with pytest.raises(InputError, match=r"correct\[0\] is 2"):
+        risk_coverage([2, 0], [0.5, 0.6])
+
+
+def test_intervals_hold_the_truth_about_19_times_in_20() -> None:
+    for name, rate in selective_coverage(4, 300, items=300).items():
+        assert 0.91 <= rate <= 0.985, name
+
+
+@pytest.mark.slow
+def test_intervals_of_clustered_items_hold_the_truth_about_19_times_in_20() -> None:
+    for name, rate in selective_coverage(5, 1500, items=2000, cluster_size=10).items():
+        assert 0.925 <= rate <= 0.97, name

@@ -1,0 +1,407 @@
+"""Tests of a difference: SciPy, statsmodels, the lecture, enumeration, simulated error rates."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calibrant.evaluation import (
+    adjusted_p_values,
+    compare_systems,
+    f_of,
+    f_sums,
+    mcnemar,
+    mean_interval,
+    minimum_detectable_difference,
+    paired_bootstrap,
+    paired_permutation,
+    paired_t_test,
+)
+from calibrant.exceptions import InputError
+from calibrant_studies._error_rates import (
+    cluster_error_rates,
+    fold_error_rates,
+    item_error_rates,
+    robust_p_value,
+)
+
+# The lecture's F scores of two systems over 2 x 5 folds.
+FIRST = [0.67, 0.63, 0.68, 0.65, 0.69, 0.61, 0.64, 0.67, 0.68, 0.65]
+SECOND = [0.65, 0.66, 0.67, 0.68, 0.61, 0.62, 0.63, 0.66, 0.69, 0.60]
+
+
+def percent(*ends: float | None) -> list[str]:
+    return [f"{100 * end:.2f}" for end in ends if end is not None]
+
+
+def defined(value: float | None) -> float:
+    assert value is not None
+    return value
+
+
+def test_the_lecture_has_its_interval_to_the_last_digit() -> None:
+    found = mean_interval(FIRST, test_train_ratio=1 / 4)
+    assert percent(found.mean.estimate, found.mean.low, found.mean.high) == ["65.70", "62.30", "69.10"]
+    assert f"{found.standard_deviation.estimate:.4f}" == "0.0254"
+    assert found.plain is not None
+    assert percent(found.plain.low, found.plain.high) == ["63.88", "67.52"]
+
+
+def test_the_lecture_has_its_test_to_the_last_digit() -> None:
+    found = paired_t_test(FIRST, SECOND, alternative="greater", test_train_ratio=1 / 4)
+    assert percent(found.difference.estimate) == ["1.00"]
+    assert found.plain is not None
+    assert f"{found.standard_deviation:.3f} {found.plain.t:.3f} {found.critical:.3f}" == "0.034 0.921 1.833"
+    assert f"{found.t:.4f}" == "0.4925"
+    assert (found.wins, found.ties, found.losses) == (6, 0, 4)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_plain_test_is_that_of_scipy(alternative: Any) -> None:
+    random = np.random.default_rng(0)
+    first, second = random.random(25), random.random(25) - 0.1
+    found = paired_t_test(first, second, alternative=alternative)
+    expected = stats.ttest_rel(first, second, alternative=alternative)
+    assert (found.t, found.p_value) == pytest.approx((expected.statistic, expected.pvalue))
+    interval = stats.ttest_rel(first, second).confidence_interval(0.95)
+    assert (found.difference.low, found.difference.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_the_corrected_variance_is_that_of_nadeau_and_bengio() -> None:
+    gap = np.array(FIRST) - np.array(SECOND)
+    found = paired_t_test(FIRST, SECOND, test_train_ratio=0.25)
+    t = gap.mean() / math.sqrt(gap.var(ddof=1) * (1 / 10 + 0.25))
+    assert found.t == pytest.approx(t)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(t, 9))
+
+
+def test_without_the_ratio_the_test_is_the_plain_one() -> None:
+    plain, corrected = (paired_t_test(FIRST, SECOND, test_train_ratio=ratio) for ratio in (None, 0.25))
+    assert corrected.plain is not None
+    assert (plain.plain, plain.t, plain.p_value) == (None, corrected.plain.t, corrected.plain.p_value)
+    assert plain.difference == corrected.plain.difference
+    mean = mean_interval(FIRST)
+    assert (mean.plain, mean.mean) == (None, mean_interval(FIRST, test_train_ratio=0.25).plain)
+
+
+def test_clusters_of_one_item_change_nothing_and_copies_count_once() -> None:
+    random = np.random.default_rng(1)
+    first, second = random.random(40), random.random(40)
+    plain = paired_t_test(first, second)
+    ones = paired_t_test(first, second, clusters=np.arange(40))
+    assert (ones.t, ones.p_value) == pytest.approx((plain.t, plain.p_value))
+    copies = paired_t_test(np.tile(first, 3), np.tile(second, 3), clusters=np.tile(np.arange(40), 3))
+    assert (copies.t, copies.p_value) == pytest.approx((plain.t, plain.p_value))
+
+
+def test_ties_everywhere_leave_the_test_undefined() -> None:
+    for first, second in ((FIRST, FIRST), ([0.3, 0.2], [0.2, 0.1])):
+        found = paired_t_test(first, second, test_train_ratio=0.25)
+        assert found.t is None
+        assert found.p_value is None
+        assert found.plain is not None
+        assert found.reason == found.plain.reason == "the systems differ by the same amount everywhere"
+    assert paired_t_test(FIRST, FIRST).ties == 10
+
+
+def test_one_fold_has_no_interval() -> None:
+    found = mean_interval([0.5])
+    assert (found.mean.estimate, found.mean.low, found.standard_deviation.estimate) == (0.5, None, None)
+    assert found.mean.reason == "one value has no spread"
+    assert paired_t_test([1], [0]).reason == "one value has no spread"
+
+
+@pytest.mark.parametrize("method", ["holm", "benjamini-hochberg"])
+def test_adjusted_p_values_are_those_of_statsmodels(method: Any) -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    p = np.random.default_rng(2).random(30) ** 3
+    name = {"holm": "holm", "benjamini-hochberg": "fdr_bh"}[method]
+    assert adjusted_p_values(p.tolist(), method) == pytest.approx(multitest.multipletests(p, method=name)[1])
+
+
+def test_benjamini_hochberg_is_that_of_scipy() -> None:
+    p = np.random.default_rng(3).random(20) ** 2
+    assert adjusted_p_values(p.tolist(), "benjamini-hochberg") == pytest.approx(
+        stats.false_discovery_control(p)
+    )
+
+
+def test_undefined_p_values_stay_and_do_not_count() -> None:
+    assert adjusted_p_values([None, 0.02, None, 0.03]) == [None, 0.04, None, 0.04]
+    with pytest.raises(InputError, match="p-values are in"):
+        adjusted_p_values([1.5])
+
+
+def test_mcnemar_is_the_binomial_test_and_that_of_statsmodels() -> None:
+    random = np.random.default_rng(4)
+    first, second = random.random(80) < 0.8, random.random(80) < 0.7
+    found = mcnemar(first, second)
+    expected = stats.binomtest(found.first_only, found.first_only + found.second_only).pvalue
+    assert found.p_value == pytest.approx(expected)
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    table = [[found.both, found.first_only], [found.second_only, found.neither]]
+    for exact in (True, False):
+        theirs, ours = tables.mcnemar(table, exact=exact), mcnemar(first, second, exact=exact)
+        assert (ours.statistic, ours.p_value) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_mcnemar_of_systems_that_do_not_differ_is_undefined() -> None:
+    assert mcnemar([1, 0], [1, 0]).reason == "the systems do not differ on any unit"
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_a_permutation_looks_at_every_swap(alternative: Any) -> None:
+    random = np.random.default_rng(5)
+    first, second = random.random(9), random.random(9)
+    gap = first - second
+    every = np.array([np.mean(gap * signs) for signs in itertools.product((1, -1), repeat=9)])
+    extreme = {
+        "two-sided": np.abs(every) >= abs(gap.mean()) - 1e-12,
+        "greater": every >= gap.mean() - 1e-12,
+        "less": every <= gap.mean() + 1e-12,
+    }
+    found = paired_permutation(first, second, alternative=alternative)
+    assert found.exact
+    assert found.p_value == pytest.approx(extreme[alternative].mean())
+
+
+def test_a_permutation_of_many_units_is_that_of_scipy() -> None:
+    random = np.random.default_rng(6)
+    first, second = random.random(60), random.random(60) - 0.08
+    found = paired_permutation(first, second, samples=20_000)
+    expected = stats.permutation_test(
+        (first, second),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        random_state=np.random.default_rng(0),
+        vectorized=True,
+    )
+    assert found.p_value == pytest.approx(expected.pvalue, abs=0.01)
+
+
+def test_a_permutation_of_f_scores_swaps_predictions() -> None:
+    random = np.random.default_rng(7)
+    gold = random.random(10) < 0.5
+    first, second = gold ^ (random.random(10) < 0.2), gold ^ (random.random(10) < 0.5)
+
+    def gap(swap: Any) -> float:
+        one, other = np.where(swap, second, first), np.where(swap, first, second)
+        return float(
+            f_of(f_sums(gold, one).sum(axis=0)[None])[0] - f_of(f_sums(gold, other).sum(axis=0)[None])[0]
+        )
+
+    every = np.array([gap(np.array(swap)) for swap in itertools.product((False, True), repeat=10)])
+    seen = gap(np.zeros(10, bool))
+    found = paired_permutation(f_sums(gold, first), f_sums(gold, second), statistic=f_of)
+    assert found.difference.estimate == pytest.approx(seen)
+    assert found.p_value == pytest.approx(np.mean(np.abs(every) >= abs(seen) - 1e-12))
+
+
+def test_the_paired_bootstrap_agrees_with_the_t_test_on_many_items() -> None:
+    random = np.random.default_rng(8)
+    first = random.random(400)
+    second = first - random.normal(0.02, 0.2, 400)
+    found, expected = paired_bootstrap(first, second, samples=8000), paired_t_test(first, second)
+    assert (found.difference.low, found.difference.high) == pytest.approx(
+        (expected.difference.low, expected.difference.high), abs=2e-3
+    )
+    assert found.p_value == pytest.approx(expected.p_value, abs=0.02)
+
+
+def test_resampled_tests_know_clusters() -> None:
+    random = np.random.default_rng(9)
+    cluster = np.repeat(np.arange(30), 8)
+    gap = np.repeat(random.normal(0.1, 0.5, 30), 8)
+    zero = np.zeros(240)
+    for test in (paired_bootstrap, paired_permutation):
+        alone, together = test(gap, zero).p_value, test(gap, zero, clusters=cluster).p_value
+        assert defined(alone) < 0.01 < defined(together)
+
+
+def test_power_is_that_of_statsmodels() -> None:
+    power = pytest.importorskip("statsmodels.stats.power")
+    cases: list[tuple[int, Any, str]] = [(20, "two-sided", "two-sided"), (300, "greater", "larger")]
+    for n, alternative, theirs in cases:
+        found = minimum_detectable_difference(2.0, n, alternative=alternative)  # in units of 2
+        expected = power.TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8, alternative=theirs)
+        assert defined(found.detectable) / 2 == pytest.approx(expected, rel=1e-6)
+    needed = minimum_detectable_difference(1.0, 20, difference=0.25).needed
+    expected = power.TTestPower().solve_power(effect_size=0.25, alpha=0.05, power=0.8)
+    assert needed == math.ceil(expected)
+
+
+def test_items_that_are_needed_find_the_difference_as_often_as_said() -> None:
+    needed = minimum_detectable_difference(1.0, 20, difference=0.4).needed
+    assert needed is not None
+    draws = np.random.default_rng(10).normal(0.4, 1, (4000, needed))
+    p = stats.ttest_1samp(draws, 0, axis=1).pvalue
+    assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.02)
+
+
+def test_what_cannot_be_settled_is_undefined_with_a_reason() -> None:
+    cases: list[tuple[float, Any]] = [(0.0, "two-sided"), (-0.1, "greater"), (0.1, "less")]
+    for difference, alternative in cases:
+        found = minimum_detectable_difference(1.0, 9, difference=difference, alternative=alternative)
+        assert (found.needed, found.reason) == (None, "there is no difference to be found")
+
+
+def test_repeats_tell_the_ratio() -> None:
+    found = compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", repeat=[1] * 5 + [2] * 5)
+    assert (found.repeats, found.test_train_ratio) == (2, 0.25)
+    assert found.pairs[0].t == pytest.approx(0.4925, abs=1e-4)
+
+
+def test_repeats_of_unequal_size_or_one_fold_do_not_tell_it() -> None:
+    for repeat, reason in (
+        ([1] * 4 + [2] * 6, "different numbers of folds"),
+        (list(range(10)), "has one fold"),
+    ):
+        found = compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", repeat=repeat)
+        assert found.test_train_ratio is None
+        assert reason in (found.folds_warning or "")
+        assert found.pairs[0].plain is None
+        assert "ignores that folds share training data" in (found.pairs[0].difference.warning or "")
+        assert found.pairs[0].better is None
+
+
+def test_the_better_system_is_named_by_the_adjusted_test() -> None:
+    random = np.random.default_rng(11)
+    base = random.random(300)
+    scores = [base, base + random.normal(0.05, 0.1, 300), base + random.normal(0, 0.1, 300)]
+    found = compare_systems(["a", "b", "c"], scores, samples=200)
+    assert [(pair.first, pair.second, pair.better) for pair in found.pairs] == [
+        ("a", "b", "b"), ("a", "c", None), ("b", "c", "b"),
+    ]  # fmt: skip
+    lower = compare_systems(["a", "b", "c"], scores, samples=200, higher_is_better=False, baseline="a")
+    assert [(pair.first, pair.better) for pair in lower.pairs] == [("b", "a"), ("c", None)]
+
+
+def test_items_have_no_ratio_and_folds_no_clusters() -> None:
+    with pytest.raises(InputError, match="scores of items have no repeats"):
+        compare_systems(["a", "b"], [FIRST, SECOND], test_train_ratio=0.25)
+    with pytest.raises(InputError, match="folds have no clusters"):
+        compare_systems(["a", "b"], [FIRST, SECOND], unit="fold", clusters=range(10))
+    with pytest.raises(InputError, match="twice"):
+        compare_systems(["a", "a"], [FIRST, SECOND])
+    with pytest.raises(InputError, match="there is no system 'x'"):
+        compare_systems(["a", "b"], [FIRST, SECOND], baseline="x")
+    with pytest.raises(InputError, match=r"first\[0\] is nan"):
+        paired_t_test([math.nan, 1], [1, 2])
+
+
+# Clusters.
+
+
+def test_the_t_test_of_clusters_is_cr2_with_satterthwaites_degrees_of_freedom() -> None:
+    random = np.random.default_rng(12)
+    size = np.array([60, 5, 5, 5, 5, 20])
+    cluster = np.repeat(np.arange(6), size)
+    gap = random.normal(0.1, 1, 100)
+    found = paired_t_test(gap, np.zeros(100), clusters=cluster)
+    # The definition, with matrices: Bell and McCaffrey (2002), working model of independent items.
+    centering = np.eye(100) - np.full((100, 100), 0.01)
+    residual = centering @ gap
+    variance, directions = 0.0, []
+    for name in range(6):
+        own = cluster == name
+        values, vectors = np.linalg.eigh(centering[np.ix_(own, own)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        weight = root @ np.ones(own.sum()) / 100
+        variance += float(weight @ residual[own]) ** 2
+        directions.append(centering[:, own] @ weight)
+    products = np.array(directions) @ np.array(directions).T
+    freedom = np.trace(products) ** 2 / float((products**2).sum())
+    assert found.freedom == pytest.approx(freedom)
+    assert defined(found.t) == pytest.approx(gap.mean() / math.sqrt(variance))
+    assert "6 clusters count as 2.4 equal clusters" in (found.warning or "")
+
+
+def test_a_bootstrap_of_few_clusters_is_replaced_by_students_t() -> None:
+    random = np.random.default_rng(13)
+    first, second, cluster = random.random(80), random.random(80), np.repeat(np.arange(8), 10)
+    found = paired_bootstrap(first, second, clusters=cluster)
+    expected = paired_t_test(first, second, clusters=cluster)
+    assert found.method == "t"
+    assert (found.p_value, found.difference.low, found.difference.high) == pytest.approx(
+        (expected.p_value, expected.difference.low, expected.difference.high), rel=1e-4
+    )
+    many = paired_bootstrap(first, second, clusters=np.repeat(np.arange(40), 2))
+    dominant = paired_bootstrap(first, second, clusters=np.repeat(np.arange(41), [40] + [1] * 40))
+    assert (many.method, dominant.method) == ("bootstrap", "t")
+
+
+def test_a_permutation_that_cannot_reject_says_so() -> None:
+    found = paired_permutation([1.0, 2, 3, 4, 5], [0.0] * 5)
+    assert found.p_value == 0.0625
+    assert found.warning == "with 5 units that differ, the smallest possible p-value is 0.0625"
+    assert paired_permutation([1.0, 2, 3, 4, 5, 6], [0.0] * 6).warning is None
+
+
+def test_power_with_few_clusters_has_their_degrees_of_freedom() -> None:
+    plain = minimum_detectable_difference(1.0, 60, difference=0.3)
+    few = minimum_detectable_difference(1.0, 60, difference=0.3, freedom=5)
+    assert defined(few.detectable) > 1.1 * defined(plain.detectable)
+    assert few.needed is not None
+    assert plain.needed is not None
+    assert few.needed > plain.needed
+
+
+@pytest.mark.parametrize(("clusters", "sizes"), [(5, "equal"), (8, "one with half"), (40, "one with half")])
+def test_tests_of_few_or_dominant_clusters_hold_their_level(clusters: int, sizes: str) -> None:
+    found = cluster_error_rates(6, 200, clusters=clusters, sizes=sizes)
+    ignorant = found.pop("statsmodels"), found.pop("cluster bootstrap")
+    for name, rate in found.items():
+        assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200), name
+    assert max(ignorant) > 0.07
+
+
+def test_the_peer_of_the_study_is_statsmodels() -> None:
+    api = pytest.importorskip("statsmodels.api")
+    random = np.random.default_rng(14)
+    cluster = np.repeat(np.arange(6), [9, 3, 5, 8, 2, 13])
+    gap = random.normal(0.2, 1, 40)
+    fit = api.OLS(gap, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True)
+    ours = robust_p_value(np.bincount(cluster).astype(float), np.bincount(cluster, gap).astype(float))
+    assert ours == pytest.approx(fit.pvalues[0], rel=1e-6)
+
+
+# How often a test at 5 % finds a difference where there is none.
+
+
+def test_on_folds_the_plain_test_errs_and_the_corrected_one_does_not() -> None:
+    plain, corrected = fold_error_rates(1, 500, repeats=2, folds=5)
+    assert plain > 0.12
+    assert corrected <= 0.06
+    plain, corrected = fold_error_rates(2, 250, repeats=10, folds=10)
+    assert plain > 0.45
+    assert corrected <= 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("repeats", "folds"), [(2, 5), (1, 10), (5, 2), (10, 10)], ids=str)
+def test_on_many_folds_the_corrected_test_errs_at_most_six_times_in_a_hundred(
+    repeats: int, folds: int
+) -> None:
+    _, corrected = fold_error_rates(3, 4000, repeats=repeats, folds=folds)
+    assert corrected <= 0.06
+
+
+def test_on_items_every_test_errs_as_often_as_it_says() -> None:
+    for name, rate in item_error_rates(4, 150).items():
+        assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster_size", [1, 5])
+def test_on_items_and_clusters_every_test_errs_about_as_often_as_it_says(cluster_size: int) -> None:
+    found = item_error_rates(5, 1500, cluster_size=cluster_size)
+    ignorant = found.pop("t-test without the clusters", 1.0)
+    for name, rate in found.items():
+        assert 0.01 <= rate <= 0.085, name
+    assert ignorant > 0.15

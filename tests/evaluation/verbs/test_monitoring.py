@@ -1,0 +1,287 @@
+"""Watching a table: windows, references, states that go on, and bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calibrant.evaluation import CalibrationMonitor, Monitoring, monitor
+from calibrant.exceptions import FormatError, InputError
+from calibrant.io.envelope import checksum
+from calibrant.verbs import Columns
+
+Edit = Callable[[dict[str, Any]], None]
+
+
+def table(days: int = 10, each: int = 60, seed: int = 0, *, power: float = 1.0) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    score = random.random(days * each)
+    label = (random.random(days * each) < score**power).astype(int)
+    first = date(2026, 3, 1)
+    names = [str(first + timedelta(days=place // each)) for place in range(days * each)]
+    cluster = [f"c{place // 5}" for place in range(days * each)]
+    return {"score": score, "label": label, "day": names, "cluster": cluster}
+
+
+def test_windows_are_those_of_the_monitor_itself() -> None:
+    columns = table()
+    order = np.random.default_rng(1).permutation(600)
+    shuffled = {name: np.asarray(values)[order] for name, values in columns.items()}
+    found = monitor(pa.table(shuffled), time="day", unit="cluster", alpha=0.05)
+    expected = CalibrationMonitor(unit="cluster", alpha=0.05)
+    for start in range(0, 600, 60):
+        part = slice(start, start + 60)
+        expected.update(
+            columns["day"][start],
+            columns["label"][part],
+            columns["score"][part],
+            clusters=columns["cluster"][part],
+        )
+    for one, other in zip(found.days, expected.result().days, strict=True):
+        assert (one.day, one.n, one.groups, one.alarm) == (other.day, other.n, other.groups, other.alarm)
+        assert one.log10_e == pytest.approx(other.log10_e, rel=1e-9, abs=1e-12)
+        assert one.error.estimate == pytest.approx(other.error.estimate, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("by", "windows"), [("day", 10), ("week", 3), ("month", 1), ("value", 10)])
+def test_windows_are_days_weeks_months_or_what_stands_there(by: str, windows: int) -> None:
+    found = monitor(pa.table(table()), time="day", by=by)
+    assert len(found.days) == windows
+    assert sum(day.n for day in found.days) == 600
+
+
+def test_time_stamps_dates_and_numbers_are_read() -> None:
+    columns = table(3)
+    stamps = [datetime.fromisoformat(day) + timedelta(minutes=k) for k, day in enumerate(columns["day"])]
+    for values in (stamps, [stamp.date() for stamp in stamps], [f"{stamp}" for stamp in stamps]):
+        found = monitor(pa.table({**columns, "day": values}), time="day")
+        assert [day.day for day in found.days] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    numbers = pa.table({**columns, "day": [9 + k // 60 for k in range(180)]})
+    assert [day.day for day in monitor(numbers, time="day", by="value").days] == [9, 10, 11]
+
+
+def test_numbers_in_a_text_file_are_in_the_order_of_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "scored.csv"
+    rows = [f"0.5,{place % 2},{place}" for place in range(8, 12)]
+    file.write_text("score,label,batch\n" + "\n".join(rows) + "\n")
+    assert [day.day for day in monitor(file, time="batch", by="value").days] == [8, 9, 10, 11]
+    later = monitor(file, time="batch", by="value", against="reference", reference="9", unit="item")
+    assert [day.day for day in later.days] == [10, 11]
+
+
+def test_a_state_goes_on_without_counting_twice(tmp_path: Path) -> None:
+    columns = table()
+    state = tmp_path / "state.json"
+    whole = monitor(pa.table(columns), time="day", unit="item")
+    for rows in (120, 240, 240, 600):
+        part = pa.table({name: values[:rows] for name, values in columns.items()})
+        found = monitor(part, time="day", unit="item", state=state)
+        assert len(found.days) == rows // 60
+    assert found == whole
+
+
+def test_a_table_of_new_days_alone_goes_on_too(tmp_path: Path) -> None:
+    columns = table()
+    state = tmp_path / "state.json"
+    for start in range(0, 600, 120):
+        part = pa.table({name: values[start : start + 120] for name, values in columns.items()})
+        found = monitor(part, time="day", unit="item", state=state)
+    assert found == monitor(pa.table(columns), time="day", unit="item")
+
+
+def test_rows_that_come_too_late_are_said_and_not_counted(tmp_path: Path) -> None:
+    columns = table()
+    state = tmp_path / "state.json"
+    first = {name: list(values[:150]) for name, values in columns.items()}
+    monitor(pa.table(first), time="day", state=state)
+    found = monitor(pa.table(columns), time="day", state=state)
+    assert found.days[2].n == 30
+    assert "2026-03-03 (30)" in str(found.late_warning)
+
+
+def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:
+    columns = table(40, power=2.0)
+    source = pa.table(columns)
+    arguments: dict[str, Any] = {"time": "day", "unit": "item", "against": "reference"}
+    state = tmp_path / "state.json"
+    found = monitor(source, reference="2026-03-20", state=state, **arguments)
+    assert len(found.days) == 20
+    assert not found.alarms
+    assert found.against == "reference"
+    assert monitor(source, reference="2026-03-20", state=state, **arguments) == found
+    assert monitor(source, time="day", unit="item").alarms
+    days = monitor(source, time="day", against="reference", reference="2026-03-20")
+    assert (np.array(days.bound_above) >= np.array(found.bound_above)).all()
+
+
+def test_events_of_tables_with_classes() -> None:
+    columns = table(4)
+    names = {"label": ["yes" if label else "no" for label in columns["label"]], "day": columns["day"]}
+    wide = pa.table({**names, "p_yes": columns["score"], "p_no": 1 - columns["score"]})
+    event = monitor(wide, time="day", event="class:yes", unit="item")
+    plain = monitor(pa.table(columns), time="day", unit="item")
+    assert [day.log10_e for day in event.days] == pytest.approx([day.log10_e for day in plain.days])
+    assert monitor(wide, time="day", event="pooled").days[0].n == 120
+    assert monitor(wide, time="day", event="top").days[0].n == 60
+    classes = np.array(["a", "b"] * 120)
+    long = pa.table({**columns, "class": classes})
+    assert monitor(long, time="day", event="class:a").days[0].n == 30
+    for name, code in (("class:z", "class-unknown"), ("top", "event"), (None, "event")):
+        with pytest.raises(InputError) as error:
+            monitor(long, time="day", event=name)
+        assert error.value.code == code
+
+
+def test_figures_are_written_and_columns_renamed(tmp_path: Path) -> None:
+    columns = table(3)
+    renamed = pa.table({"p": columns["score"], "y": columns["label"], "day": columns["day"]})
+    figure = tmp_path / "stream.svg"
+    found = monitor(renamed, time="day", columns=Columns(score="p", label="y"), output=figure)
+    assert isinstance(found, Monitoring)
+    assert figure.read_bytes().startswith(b"<?xml")
+
+
+def bad(column: str, row: int, value: Any) -> Edit:
+    def edit(columns: dict[str, Any]) -> None:
+        columns[column] = list(columns[column])
+        columns[column][row] = value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "arguments", "code", "words"),
+    [
+        (bad("day", 7, "soon"), {}, "date", "row 7, column day: 'soon' is no date"),
+        (bad("day", 7, None), {}, "missing-value", "row 7"),
+        (bad("score", 3, 1.5), {}, "score-range", "row 3"),
+        (lambda columns: columns.update(day=list(range(120))), {}, "date", "--by value"),
+        (lambda columns: columns.pop("day"), {}, "column-missing", "the columns are score"),
+        (lambda columns: columns.update(weight=[1.0] * 120), {}, "parameter", "no weights"),
+        (lambda columns: None, {"against": "reference"}, "parameter", "--reference"),
+        (lambda columns: None, {"reference": "2026-03-01"}, "parameter", "--against"),
+        (
+            lambda columns: None,
+            {"against": "reference", "reference": "2020-01-01"},
+            "empty",
+            "no row lies in the reference",
+        ),
+        (lambda columns: None, {"by": "hour"}, "parameter", "use one of day"),
+        (lambda columns: None, {"output": "figure.jpg"}, "file-kind", ".pdf, .svg or .png"),
+        (lambda columns: columns.pop("cluster"), {"unit": "cluster"}, "cluster", "--cluster"),
+        (lambda columns: columns.update(day=["1.5", "10.5"] * 60), {"by": "value"}, "date", "row 0, column"),
+        (lambda columns: None, {"columns": Columns(label="day")}, "column", "is a score or the"),
+        (lambda columns: None, {"epsilon": 1}, "parameter", "below 1"),
+        (lambda columns: None, {"state": "one.svg", "output": "./one.svg"}, "output", "are one file"),
+    ],
+    ids=[
+        "date", "missing", "score", "numbers", "no column", "weights", "no reference", "unused reference",
+        "empty reference", "by", "figure", "no clusters", "fractions", "time is the label",
+        "epsilon", "one place twice",
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(edit: Edit, arguments: dict[str, Any], code: str, words: str) -> None:
+    columns = table(2)
+    edit(columns)
+    with pytest.raises(InputError) as error:
+        monitor(pa.table(columns), time="day", **arguments)
+    assert error.value.code == code
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "no whole JSON object, input data was truncated"),
+        ("[]", "no saved state of a monitor"),
+        ('{"version": 1, "monitor": {}}', "no saved state of a monitor"),
+        ('{"format": "calibrant monitor", "schema_version": 7}', "version 7"),
+        ('{"format": "calibrant monitor", "schema_version": 2, "checksum": "0"}', "damaged"),
+    ],
+    ids=["json", "list", "older", "version", "checksum"],
+)
+def test_a_bad_state_is_named(tmp_path: Path, content: str, words: str) -> None:
+    state = tmp_path / "state.json"
+    state.write_text(content)
+    with pytest.raises(InputError, match=words) as error:
+        monitor(pa.table(table(2)), time="day", state=state)
+    assert error.value.file == str(state)
+    assert state.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        (None, "settings", None),
+        (None, "rows", [1]),
+        (None, "rows", {}),
+        ("monitor", "alpha", 0.5),
+        ("monitor", "log_cash", float("nan")),
+        ("monitor", "bound", [[0.0]]),
+        ("monitor", "looks", -3),
+        ("monitor", "days", []),
+        ("monitor", "alarms", ["never"]),
+        (None, "rows", {"2026-03-01": 60, "2026-03-02": 61}),
+    ],
+    ids=["settings", "rows", "no rows", "alpha", "cash", "bound", "looks", "days", "alarms", "other rows"],
+)
+@pytest.mark.parametrize("sealed", [False, True], ids=["edited", "sealed"])
+def test_a_state_that_contradicts_itself_is_damaged(
+    tmp_path: Path, part: str | None, name: str, value: Any, sealed: bool
+) -> None:
+    state = tmp_path / "state.json"
+    monitor(pa.table(table(2)), time="day", state=state)
+    saved = json.loads(state.read_text())
+    (saved if part is None else saved[part])[name] = value
+    if sealed:
+        saved["checksum"] = checksum(saved)
+    state.write_text(json.dumps(saved))
+    with pytest.raises(InputError, match="damaged") as error:
+        monitor(pa.table(table(3)), time="day", state=state)
+    assert error.value.file == str(state)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("monitor.days.1.n", "60", "$.monitor.days[1].n: expected int, got str"),
+        ("monitor.days.1.score", 1.5, "$.monitor.days[1]: numbers that cannot be"),
+        ("monitor.unit", "hour", "$.monitor.unit: invalid enum value 'hour'"),
+        ("monitor.alpha", 0.5, "$.monitor.alpha: not as in the settings"),
+        ("monitor.bound", [[0.0], [0.0]], "$.monitor.bound: no (2, regions) mean errors"),
+        ("settings.restart", 1, "$.settings.restart: expected bool, got int"),
+        ("rows.2026-03-01", 1, "$.rows: not those of the monitor's windows"),
+    ],
+)
+def test_an_error_about_a_state_names_the_path_of_the_value(
+    tmp_path: Path, path: str, value: Any, words: str
+) -> None:
+    state = tmp_path / "state.json"
+    monitor(pa.table(table(2)), time="day", state=state)
+    saved = json.loads(state.read_text())
+    *folders, name = path.split(".")
+    inside = saved
+    for each in folders:
+        inside = inside[int(each) if each.isdigit() else each]
+    inside[name] = value
+    state.write_text(json.dumps({**saved, "checksum": checksum(saved)}))
+    with pytest.raises(FormatError) as error:
+        monitor(pa.table(table(3)), time="day", state=state)
+    assert f"damaged ({words}" in str(error.value)
+    assert error.value.file == str(state)
+
+
+def test_a_state_of_other_settings_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    monitor(pa.table(table(2)), time="day", state=state)
+    before = json.loads(state.read_text())
+    with pytest.raises(InputError, match=r"made with alpha 0.01, and 0.05 was given"):
+        monitor(pa.table(table(3)), time="day", state=state, alpha=0.05)
+    assert json.loads(state.read_text()) == before

@@ -1,0 +1,148 @@
+"""`calibrant events`: the commands print what the workflow returns, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from calibrant.cli import main
+from calibrant.data import dated_documents
+from calibrant.events import EventStore, event_table
+from calibrant.outputs import schema
+from calibrant.structures import read_documents, save_model
+from calibrant.structures.models import CoreferenceModel
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["events", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "small.model"
+    documents = read_documents(dated_documents())
+    save_model(CoreferenceModel(bits=12, least=1, epochs=2).fit(documents), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+    path = tmp_path_factory.mktemp("store") / "my store"
+    result = run("run", dated_documents(), "-o", path, "--coref", model, "--workers", 1, "--with-text")
+    assert result.exit_code == 0, result.output
+    assert "  Documents        14\n" in result.stdout
+    assert "  Cannot count      1\n" in result.stdout
+    assert f"calibrant events table '{path}'" in result.stdout
+    return path
+
+
+def test_a_second_run_finds_all_done(store: Path, model: Path) -> None:
+    result = run(
+        "run", dated_documents(), "-o", store, "--coref", model, "--workers", 1, "--with-text", "--json"
+    )
+    values = json.loads(result.stdout)
+    assert (values["documents"], values["kept"]) == (14, 14)
+
+
+def test_the_table_has_the_keys_that_programs_read(store: Path) -> None:
+    result = run("table", store, "--by", "quarter", "--country", "ESP", "--country", "chl", "--json")
+    values = json.loads(result.stdout)
+    assert values == json.loads(event_table(store, by="quarter", countries=["ESP", "CHL"]).to_json())
+    jsonschema.validate(values, schema("events table"))
+    wanted = {"country", "period", "documents", "matched", "count", "sd", "total", "rate", "best"}
+    assert all(wanted == row.keys() for row in values["counts"])
+    assert [row["period"] for row in values["counts"]][:3] == ["1864-Q1", "1864-Q2", "1864-Q3"]
+
+
+def test_the_table_says_what_its_intervals_leave_out(store: Path) -> None:
+    result = run("table", store, "--by", "year")
+    assert "ESP" in result.stdout
+    assert "Errors of the parser" in result.stdout
+    assert "cells without a document that may count" in result.stdout
+
+
+def test_uncertain_documents_show_the_evidence(store: Path) -> None:
+    result = run("uncertain", store, "--most", 3)
+    assert "Mentions that may be of one entity" in result.stdout
+    assert len(json.loads(run("uncertain", store, "--most", 3, "--json").stdout)["documents"]) == 3
+
+
+def test_the_figure_is_written(store: Path, tmp_path: Path) -> None:
+    result = run("plot", store, "-o", tmp_path / "a.png", "--by", "year", "--most", 2)
+    assert result.exit_code == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "2 of" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "table", "plot", "uncertain"])
+def test_help_has_an_example(command: str) -> None:
+    assert f"Example: calibrant events {command}" in run(command, "--help").stdout
+
+
+def test_what_is_wrong_is_one_line(tmp_path: Path) -> None:
+    for arguments in (
+        ("table", tmp_path / "none"),
+        ("run", tmp_path / "none.jsonl", "-o", tmp_path / "s", "--coref", tmp_path / "no.model"),
+        ("table", tmp_path, "--level", "2"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("calibrant: ")
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of the size of files")
+def test_a_full_disk_ends_a_run_in_one_line_and_the_next_goes_on(
+    tmp_path: Path, store: Path, model: Path
+) -> None:
+    import resource
+
+    asked = ("run", dated_documents(), "-o", tmp_path / "s", "--coref", model, "--workers", 1, "--with-text")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2500, before[1]))  # the manifest fits, a part does not
+        full = run(*asked)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert full.exit_code == 2, full.output
+    assert "cannot write: file too large" in full.stderr
+    assert [line for line in full.stderr.splitlines() if line][-1].startswith("calibrant: ")
+    assert "Traceback" not in full.stderr
+    assert not list((tmp_path / "s" / "documents").iterdir())
+    assert EventStore(tmp_path / "s").document_count == 0
+    again = run(*asked)
+    assert again.exit_code == 0, again.output
+    assert EventStore(tmp_path / "s").digest() == EventStore(store).digest()
+
+
+def test_a_store_that_ships_is_known_by_its_name_and_has_both_intervals(tmp_path: Path) -> None:
+    asked = ("table", "reuters-21578", "--by", "year", "--country", "IRN", "--json")
+    (row,) = json.loads(run(*asked).stdout)["counts"]
+    assert (row["period"], row["documents"]) == ("1987", 21_578)
+    count, total = row["count"], row["total"]
+    assert total["low"] <= count["low"] < count["estimate"] < count["high"] <= total["high"]
+    (sampled,) = json.loads(run(*asked, "--interval", "samples").stdout)["counts"]
+    assert sampled["total"] is None
+    shown = run("table", "reuters-21578", "--by", "year", "--country", "IRN", "--drift", "0.2").stdout
+    assert "differ by a normal shift with standard deviation 0.2" in shown
+    assert "as calibrated in every period" in run(*asked[:-1]).stdout
+    wrong = run(*asked, "--drift", "much")
+    assert wrong.exit_code == 2
+    assert "drift is 'much'" in wrong.output
+    drawn = run("plot", "reuters-21578-paper", "-o", tmp_path / "x.svg", "--by", "month")
+    assert drawn.exit_code == 0, drawn.output
+    (nearest,) = json.loads(run("uncertain", "reuters-21578", "--most", "1", "--json").stdout)["documents"]
+    assert 0.4 < nearest["probability"] < 0.6
+
+
+def test_a_folder_goes_before_a_store_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reuters-21578").mkdir()
+    result = run("table", "reuters-21578")
+    assert result.exit_code != 0
+    assert "this is no store of events" in result.output

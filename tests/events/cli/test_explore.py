@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date
+from http.client import HTTPConnection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from calibrant.data import event_labels, event_store
+from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store_writing import StoreWriter
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Two parts, a document each."""
+    folder = tmp_path / "events.store"
+    with StoreWriter(folder, {"samples": 8, "with_text": False}, part=1) as writer:
+        for number in range(2):
+            counts = [StoredCount("IRQ", 0.5, True, b"\x0f")]
+            writer.write(StoredDocument(f"d{number}", date(2001, 1 + number, 1), counts=counts))
+        writer.finish()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGINT, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.slow),
+    ],
+)
+def test_it_prints_its_address_serves_and_ends_when_told(store: Path, how: signal.Signals) -> None:
+    damaged = store / "documents" / "part-000001.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:50])
+    command = [sys.executable, "-m", "calibrant", "explore", str(store), "--no-browser", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    address = urlsplit(line.split(" at ")[1].split()[0])
+    client = HTTPConnection("127.0.0.1", int(address.port or 0), timeout=30)
+    client.request("GET", "/?format=json")
+    found = json.loads(client.getresponse().read())
+    client.close()
+    process.send_signal(how)
+    out, err = process.communicate(timeout=30)
+    assert found["about"]["documents"] == 1
+    assert "part-000001.parquet" in found["about"]["problems"][0]
+    assert process.returncode == 0
+    assert out.strip() == "Ended."
+    assert "part-000001.parquet" in err
+    assert "Traceback" not in err
+
+
+def test_the_address_is_a_line_of_json_for_machines(store: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "calibrant",
+        "explore",
+        str(store),
+        "--no-browser",
+        "--port",
+        "0",
+        "--json",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = json.loads(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert (said["schema_version"], said["store"]) == (1, str(store))
+    assert said["address"].startswith("http://127.0.0.1:")
+    assert (process.returncode, out) == (0, "")
+
+
+def test_a_port_that_is_taken_is_refused_in_one_line(run: Run, store: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ran = run("explore", store, "--no-browser", "--port", taken.getsockname()[1])
+    assert ran.code == 2
+    assert ran.err.startswith("calibrant: port ")
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["missing"], "there is no such store"),
+        (["STORE", "--documents", "missing.jsonl"], "missing.jsonl"),
+        (["STORE", "--dev", "missing.csv"], "missing.csv"),
+        (["STORE", "--token", "short"], "16"),
+        (["STORE", "--host", "no-such-host.invalid"], "no address"),
+        (["STORE", "--port", "70000"], "70000"),
+    ],
+    ids=["store", "documents", "dev", "token", "host", "port"],
+)
+def test_bad_arguments_are_refused_in_one_line(
+    run: Run, store: Path, arguments: list[str], says: str
+) -> None:
+    ran = run("explore", "--no-browser", *(str(store) if each == "STORE" else each for each in arguments))
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_store_of_a_later_release_is_refused_in_one_line(run: Run, store: Path) -> None:
+    manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
+    (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
+    ran = run("explore", store, "--no-browser")
+    assert ran.code == 2
+    assert "install a newer calibrant" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_help_has_an_example(run: Run) -> None:
+    assert "Example: calibrant explore events.store" in run("explore", "--help").out
+
+
+def test_without_the_extra_it_says_what_to_install(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    ran = run("explore", store, "--no-browser")
+    assert ran.code == 1
+    assert "pip install 'calibrant[web]'" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), [([], "current-events"), (["socialist-worker"], "socialist-worker")], ids=str
+)
+def test_without_a_store_or_by_name_one_that_ships_is_opened_with_its_labels(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], name: str
+) -> None:
+    opened: dict[str, Any] = {}
+
+    def explorer(store: str, **options: Any) -> Any:
+        opened.update(options, store=store)
+        return SimpleNamespace(about=SimpleNamespace(problems=()))
+
+    monkeypatch.setattr("calibrant.events.web.Explorer", explorer)
+    monkeypatch.setattr("calibrant.events.web.serve", lambda _, ready, **__: ready("http://127.0.0.1:1/"))
+    ran = run("explore", "--no-browser", *arguments)
+    assert (ran.code, f"Explore {name} at http://127.0.0.1:1/" in ran.out) == (0, True)
+    assert opened["store"] == str(event_store(name))
+    assert opened["dev"] == str(event_labels())

@@ -1,0 +1,58 @@
+"""Counts over time: the legend fits the figure, and every text follows the page into the dark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from calibrant.events.plots import event_series
+from calibrant.events.results.events import EventCount, EventTable
+from calibrant.plots import inline_svg
+from calibrant.records import Quantity
+
+
+def table(countries: int) -> EventTable:
+    """Three years of some countries, with both intervals."""
+    rows = tuple(
+        EventCount(
+            country=f"C{code}",
+            period=str(year),
+            documents=9,
+            matched=2,
+            count=Quantity(1.2, 1.0, 2.0),
+            sd=0.4,
+            total=Quantity(1.2, 0.5, 3.0),
+            rate=Quantity(0.13),
+            best=2,
+        )
+        for code in range(countries)
+        for year in (2001, 2002, 2003)
+    )
+    return EventTable(
+        store="s",
+        by="year",
+        interval="normal",
+        level=0.95,
+        samples=100,
+        recalibrated=True,
+        finished=True,
+        counts=rows,
+    )
+
+
+@pytest.mark.parametrize("countries", [1, 2, 3])
+def test_the_legend_is_no_wider_than_the_figure(countries: int) -> None:
+    figure = event_series(table(countries))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
+def test_no_text_has_a_colour_of_its_own_on_a_page() -> None:
+    svg = inline_svg(event_series(table(1)), name="x", description="y")
+    texts = re.findall(r"<text[^>]*>", svg)
+    assert len(texts) > 8
+    assert [each for each in texts if "var(--ink" not in each and "var(--muted" not in each] == []

@@ -1,0 +1,300 @@
+"""Counts by period are sums of documents' probabilities, and say what they leave out."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calibrant.estimation import poisson_binomial
+from calibrant.events import (
+    EventStore,
+    StoredCount,
+    StoredDocument,
+    StoredEvidence,
+    StoreWriter,
+    draw_events,
+    event_table,
+    uncertain_documents,
+)
+from calibrant.events.plots import event_series
+from calibrant.events.results.events import EventCount
+from calibrant.exceptions import InputError
+from calibrant.metrics.periods import By, period_of
+from calibrant.records import Quantity
+from tests.quantities import limits
+
+SAMPLES = 20
+BY: tuple[By, ...] = ("week", "month", "quarter", "year")
+KEYS = ("country", "period", "documents", "matched", "count", "sd", "total", "rate", "best")
+
+
+def documents() -> list[StoredDocument]:
+    """Sixty documents over two years, none from May to October of the first."""
+    random = np.random.default_rng(6)
+    found = []
+    for number in range(60):
+        day = date(2001, 1, 25) + timedelta(int(random.integers(0, 90)) + (0 if number < 20 else 300))
+        counts = []
+        for country, share in (("IRQ", 0.5), ("USA", 0.2)):
+            if random.random() < 0.6:
+                bits = random.random(SAMPLES) < share
+                packed = np.packbits(bits, bitorder="little").tobytes()
+                counts.append(StoredCount(country, float(bits.mean()), bool(random.random() < share), packed))
+        counts = [each for each in counts if each.probability or each.best]
+        evidence = [StoredEvidence(each.country, "raid", 0.5, 0, 0, 4, 2, 5, 8) for each in counts]
+        text = "They saw it ." if counts else None
+        found.append(StoredDocument(f"d{number:02}", day, not counts, counts, evidence, "", text))
+    return found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("events") / "store"
+    with StoreWriter(folder, {"samples": SAMPLES, "with_text": True}) as writer:
+        for document in documents():
+            writer.write(document)
+        writer.finish()
+    return folder
+
+
+@pytest.mark.parametrize("by", BY)
+def test_counts_are_those_of_a_plain_loop(store: Path, by: By) -> None:
+    found = event_table(store, by=by)
+    assert [*dict.fromkeys(row.country for row in found.counts)] == ["IRQ", "USA"]  # by falling mean
+    for row in found.counts:
+        there = [each for each in documents() if period_of(each.date, by) == row.period]
+        counts = [one for each in there for one in each.counts if one.country == row.country]
+        chance = [one.probability for one in counts if one.probability]
+        assert row.documents == len(there)
+        assert row.matched == len(chance)
+        low, mean, high = limits(row.count)
+        assert mean == pytest.approx(sum(chance))
+        assert row.best == sum(one.best for one in counts)
+        assert (low, high) == poisson_binomial(chance).interval(0.95)
+        assert row.rate.estimate == (pytest.approx(sum(chance) / len(there)) if there else None)
+        assert row.total is None
+        assert tuple(row.to_dict()) == KEYS
+
+
+def test_periods_without_documents_are_there(store: Path) -> None:
+    rows = [row for row in event_table(store, by="month").counts if row.country == "IRQ"]
+    first, last = min(each.date for each in documents()), max(each.date for each in documents())
+    assert len(rows) == (last.year - first.year) * 12 + last.month - first.month + 1
+    empty = next(row for row in rows if row.period == "2001-07")
+    assert (empty.documents, empty.matched, limits(empty.count), empty.best) == (0, 0, (0.0, 0.0, 0.0), 0)
+    assert empty.rate == Quantity(None, reason="the period has no documents")
+
+
+def test_all_periods_sum_to_the_same(store: Path) -> None:
+    sums = [
+        np.sum([(row.count.estimate or 0, row.documents, row.best) for row in rows], axis=0)
+        for by in BY
+        if (rows := event_table(store, by=by, countries=["USA"]).counts)
+    ]
+    for one, other in itertools.pairwise(sums):
+        assert one == pytest.approx(other)
+
+
+def test_countries_are_as_asked_for_and_one_that_never_counts_has_zeros(store: Path) -> None:
+    rows = event_table(store, by="year", countries=["fji", "USA"]).counts
+    assert [row.country for row in rows] == ["FJI", "FJI", "USA", "USA"]
+    assert {row.count.estimate for row in rows[:2]} == {0.0}
+    with pytest.raises(InputError, match="no code of a country"):
+        event_table(store, countries=[" "])
+    with pytest.raises(InputError, match="no document counts for 'Atlantis', and the lexicon does not"):
+        event_table(store, countries=["USA", "Atlantis"])
+
+
+def test_the_other_intervals_are_those_of_the_paper_and_of_the_samples(store: Path) -> None:
+    normal = event_table(store, by="year", interval="normal", level=0.9).counts[0]
+    chance = [
+        one.probability
+        for each in documents()
+        for one in each.counts
+        if one.country == normal.country and period_of(each.date, "year") == normal.period
+    ]
+    variance = sum(p * (1 - p) for p in chance) * SAMPLES / (SAMPLES - 1)
+    assert normal.sd == pytest.approx(variance**0.5)
+    assert normal.count.high == pytest.approx(sum(chance) + 1.6448536 * variance**0.5)
+    drawn = event_table(store, by="year", interval="samples").counts[0]
+    low, mean, high = limits(drawn.count)
+    assert low <= mean <= high
+
+
+def test_labelled_documents_give_the_interval_with_shared_doubt(store: Path) -> None:
+    random = np.random.default_rng(1)
+    score = random.random(400)
+    dev = pa.table({"score": score, "label": (random.random(400) < score).astype(int)})
+    plain = event_table(store, by="year").counts
+    found = event_table(store, by="year", dev=dev)
+    assert found.recalibrated
+    for row, before in zip(found.counts, plain, strict=True):
+        (low, mean, high), (low_total, same, high_total) = limits(row.count), limits(row.total)
+        assert low_total <= low <= mean == same <= high <= high_total
+        assert mean == pytest.approx(before.count.estimate, rel=0.4)
+    with pytest.raises(InputError, match="samples cannot be recalibrated"):
+        event_table(store, interval="samples", dev=dev)
+
+
+def test_a_drift_between_periods_widens_the_total_interval(store: Path) -> None:
+    random = np.random.default_rng(2)
+    score = random.random(400)
+    columns = {"score": score, "label": (random.random(400) < score).astype(int)}
+    dev = pa.table(columns)
+    dated = pa.table({**columns, "date": [f"{2000 + k % 5}-03-01" for k in range(400)]})
+    periods = pa.table({**columns, "period": [k % 4 for k in range(400)]})
+    plain = event_table(store, by="year", dev=dev)
+    assert plain.drift is None
+    assert plain.condition is not None
+    assert "as calibrated in every period" in plain.condition
+    assert plain.condition in plain.to_tables()[0].notes
+    assert event_table(store, by="year").condition is None
+    for given, drift, found in ((dev, 0.7, None), (dated, "estimate", 5), (periods, "estimate", 4)):
+        table = event_table(store, by="year", dev=given, drift=drift)
+        assert table.drift is not None
+        assert table.drift.periods == found
+        assert f"standard deviation {table.drift.estimate:.2g}" in str(table.condition)
+        assert [row.count for row in table.counts] == [row.count for row in plain.counts]
+        wide, narrow = ([limits(row.total)[2] for row in each.counts] for each in (table, plain))
+        assert all(high >= before - 1 for high, before in zip(wide, narrow, strict=True))
+        assert sum(wide) > sum(narrow)
+
+
+def test_a_drift_that_cannot_be_known_is_refused(store: Path) -> None:
+    columns = {"score": np.linspace(0.1, 0.9, 60), "label": np.arange(60) % 2}
+    with pytest.raises(InputError, match="that needs labels"):
+        event_table(store, drift=0.2)
+    with pytest.raises(InputError, match="the labelled documents have no periods"):
+        event_table(store, dev=pa.table(columns), drift="estimate")
+    with pytest.raises(InputError, match="drift is 'guess'"):
+        event_table(store, dev=pa.table(columns), drift="guess")
+    with pytest.raises(InputError, match="the labels are of 2 periods"):
+        event_table(store, dev=pa.table({**columns, "period": np.arange(60) % 2}), drift="estimate")
+    with pytest.raises(InputError, match="'May' is no date"):
+        event_table(store, dev=pa.table({**columns, "date": ["May"] * 60}), drift="estimate")
+    with pytest.raises(InputError, match="drift is -1"):
+        event_table(store, dev=pa.table(columns), drift=-1)
+
+
+def test_one_wrong_label_at_a_score_of_one_does_not_settle_the_recalibration(store: Path) -> None:
+    random = np.random.default_rng(1)
+    score = np.append(random.random(400), 1.0)
+    label = np.append(random.random(400) < score[:-1], False).astype(int)
+    with_it, without = (
+        event_table(store, by="year", dev=pa.table({"score": score[:n], "label": label[:n]})).counts
+        for n in (401, 400)
+    )
+    for row, before in zip(with_it, without, strict=True):
+        assert row.count.estimate == pytest.approx(before.count.estimate, rel=0.1, abs=0.05)
+
+
+def test_a_damaged_part_is_named_beside_the_numbers(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": SAMPLES, "with_text": True}, part=30) as writer:
+        for document in documents():
+            writer.write(document)
+    part = tmp_path / "s" / "documents" / "part-000001.parquet"
+    part.write_bytes(part.read_bytes()[:-9])
+    found = event_table(tmp_path / "s", by="year", countries=["IRQ"])
+    assert sum(row.documents for row in found.counts) == 30
+    assert not found.finished
+    assert len(found.problems) == 1
+    assert str(part) in found.problems[0]
+    assert len(uncertain_documents(tmp_path / "s").problems) == 1
+
+
+def test_a_store_of_nothing_has_no_rows(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": 3, "with_text": False}):
+        pass
+    assert event_table(tmp_path / "s").counts == ()
+    assert uncertain_documents(tmp_path / "s").documents == ()
+    for nothing in (event_table(tmp_path / "s"), uncertain_documents(tmp_path / "s")):
+        assert nothing.to_csv().startswith(("country,period", "id,date"))  # headings alone
+        assert nothing.to_rows() == []
+    with pytest.raises(InputError, match="the table has no rows"):
+        draw_events(tmp_path / "s", tmp_path / "a.svg")
+    with StoreWriter(tmp_path / "s", {"samples": 3, "with_text": False}) as writer:
+        writer.write(StoredDocument("a", date(2001, 1, 1), skipped=True))
+    assert event_table(tmp_path / "s").counts == ()
+    assert event_table(tmp_path / "s", countries=["IRQ"]).counts[0].documents == 1
+
+
+def test_uncertain_documents_come_with_the_words(store: Path, tmp_path: Path) -> None:
+    rows = uncertain_documents(store, countries=["IRQ"], most=5).documents
+    distances = sorted(
+        abs(one.probability - 0.5) for each in documents() for one in each.counts if one.country == "IRQ"
+    )
+    assert [abs(row.probability - 0.5) for row in rows] == pytest.approx(distances[:5])
+    assert {(each.mention, each.agent) for row in rows for each in row.evidence} == {("They", "saw")}
+    with StoreWriter(tmp_path / "s", {"samples": SAMPLES, "with_text": False}) as writer:
+        for document in documents():
+            writer.write(
+                StoredDocument(document.id, document.date, False, document.counts, document.evidence)
+            )
+    assert uncertain_documents(tmp_path / "s").documents[0].evidence[0].mention is None
+    texts = tmp_path / "docs.jsonl"
+    lines = [f'{{"id": "{each.id}", "date": "2001-01-01", "text": "We   met."}}' for each in documents()]
+    texts.write_text("\n".join(lines))
+    assert uncertain_documents(tmp_path / "s", documents=texts).documents[0].evidence[0].mention == "We"
+
+
+def test_the_figure_draws_what_the_table_holds(store: Path, tmp_path: Path) -> None:
+    found = draw_events(store, tmp_path / "a.svg", by="quarter")
+    assert b"IRQ" in (tmp_path / "a.svg").read_bytes()
+    assert found.to_dict() == event_table(store, by="quarter").to_dict()
+    figure = event_series(found, most=1)
+    ax = figure.axes[0]
+    mean, best = (line.get_ydata() for line in ax.get_lines()[-2:])
+    rows: list[EventCount] = [row for row in found.counts if row.country == "IRQ"]
+    assert np.asarray(mean).tolist() == [row.count.estimate for row in rows]
+    assert np.asarray(best).tolist() == [row.best for row in rows]
+    assert len([each for each in event_series(found, rates=True).axes if each.get_visible()]) == 2
+    with pytest.raises(InputError, match="what kind of figure"):
+        draw_events(store, tmp_path / "a.gif")
+
+
+def test_a_store_can_be_given_opened(store: Path) -> None:
+    opened = EventStore(store)
+    assert event_table(opened, by="year").counts == event_table(store, by="year").counts
+
+
+def test_countries_go_by_name_too(store: Path) -> None:
+    by_code = event_table(store, by="year", countries=["USA", "IRQ"]).counts
+    assert event_table(store, by="year", countries=["United States", "Iraqis", "usa"]).counts == by_code
+    assert (
+        uncertain_documents(store, countries=["iraq"]).documents
+        == uncertain_documents(store, countries=["IRQ"]).documents
+    )
+
+
+def test_labelled_documents_that_cannot_be_fitted_are_named_with_their_file(
+    store: Path, tmp_path: Path
+) -> None:
+    for name, text in (("one", "0.5,1\n0.6,1\n"), ("parted", "0.1,0\n0.2,0\n0.8,1\n0.9,1\n")):
+        dev = tmp_path / f"{name}.csv"
+        dev.write_text(f"score,label\n{text}")
+        with pytest.raises(InputError, match="label more documents") as error:
+            event_table(store, by="year", dev=dev)
+        assert error.value.file == str(dev)
+
+
+def test_texts_of_another_corpus_are_refused(store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "nobody", "date": "2001-01-01", "text": "x"}\n')
+    with pytest.raises(InputError, match="the store has none of its documents"):
+        uncertain_documents(store, documents=other)
+
+
+def test_dates_that_are_thousands_of_years_apart_make_no_endless_table(tmp_path: Path) -> None:
+    with StoreWriter(tmp_path / "s", {"samples": 8, "with_text": False}) as writer:
+        for number, year in enumerate((1, 2001)):
+            count = StoredCount("IRQ", 0.5, True, b"\x0f")
+            writer.write(StoredDocument(f"d{number}", date(year, 1, 1), counts=[count]))
+    with pytest.raises(InputError, match=r"104,\d+ periods \(--by week\)") as error:
+        event_table(tmp_path / "s", by="week")
+    assert error.value.code == "date"
+    assert len(event_table(tmp_path / "s", by="year").counts) == 2001

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from calibrant.events import event_table
+from calibrant.events.files.store import StoredCount, StoredDocument
+from calibrant.events.files.store_parts import part_digest
+from calibrant.events.web import Explorer
+from calibrant.events.web._answers import as_csv
+from calibrant.exceptions import FormatError, InputError
+from tests.quantities import limits
+
+Make = Callable[..., Path]
+
+
+def test_what_is_said_of_the_store(explorer: Explorer) -> None:
+    about = explorer.about
+    assert (about.documents, about.matched, about.samples) == (4, 3, 8)
+    assert (about.first, about.last) == ("2001-01-05", "2001-07-04")
+    assert about.finished
+    assert not about.problems
+    assert not about.recalibrated
+
+
+def test_numbers_are_those_of_the_table_of_events(store: Path) -> None:
+    explorer = Explorer(store)
+    table = event_table(store, by="quarter", countries=["USA"])
+    assert explorer.country("USA", by="quarter").series.rows == table.counts
+    found = explorer.overview(by="quarter")
+    assert {series.country: series.rows for series in found.series}["USA"] == table.counts
+
+
+def test_countries_come_by_falling_mean(explorer: Explorer) -> None:
+    means = [series.mean for series in explorer.overview().series]
+    assert means == sorted(means, reverse=True)
+    assert means[0] == pytest.approx(1.375)
+
+
+def test_the_first_cut_of_time_is_the_finest_of_at_most_sixty_periods(make_store: Make) -> None:
+    for days, by in ((100, "week"), (1000, "month"), (3000, "quarter"), (9000, "year")):
+        ends = [StoredDocument(str(day), date.fromordinal(700000 + day)) for day in (0, days)]
+        assert Explorer(make_store(ends, name=f"{by}.store")).default_by == by
+
+
+def test_two_countries_are_compared_by_samples_that_they_share(explorer: Explorer) -> None:
+    found = explorer.compare("USA", "IRQ", by="year")
+    samples = np.arange(8)
+    first_document = [(samples < 2).astype(int) - (samples < 4), np.ones(8, int), (samples < 1).astype(int)]
+    sums = [sum(steps) for steps in product(*first_document)]
+    assert found.together.counts.greater == pytest.approx(np.mean([total > 0 for total in sums]))
+    assert found.together.counts.less == pytest.approx(np.mean([total < 0 for total in sums]))
+    assert (found.together.first_best, found.together.second_best) == (1, 1)
+    assert found.both == 1
+    assert [row.period for row in found.periods] == ["2001"]
+    assert found.periods[0].counts == found.together.counts
+
+
+def test_periods_of_a_comparison_are_those_with_documents(explorer: Explorer) -> None:
+    found = explorer.compare("USA", "IRQ", by="month")
+    assert [row.period for row in found.periods] == ["2001-01", "2001-07"]
+    assert found.periods[1].counts.greater == pytest.approx(1 / 8)
+    assert len(found.to_rows()) == 2
+    assert found.to_rows()[0]["counts.greater"] == found.periods[0].counts.greater
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [("uncertain", ["a", "h", "b"]), ("probability", ["b", "a", "h"]), ("date", ["a", "b", "h"])],
+)
+def test_documents_come_in_the_order_that_was_asked_for(
+    explorer: Explorer, order: str, names: list[str]
+) -> None:
+    found = explorer.documents("USA", order=order)
+    assert [row.id if len(row.id) == 1 else "h" for row in found.documents] == names
+
+
+def test_a_period_has_its_own_documents(explorer: Explorer) -> None:
+    found = explorer.documents("USA", by="quarter", period="2001-Q1")
+    assert [(row.id, row.title, row.best) for row in found.documents] == [
+        ("a", "Planes", False),
+        ("b", None, True),
+    ]
+    assert explorer.documents("USA", by="quarter", period="2001-Q2").total == 0
+    assert explorer.documents("USA", offset=2).total == 3
+    assert len(explorer.documents("USA", offset=2).documents) == 1
+
+
+def test_a_document_says_why_it_counts(explorer: Explorer) -> None:
+    page = explorer.document("a")
+    assert [(count.country, count.samples_counted, count.best) for count in page.counts] == [
+        ("IRQ", 4, True),
+        ("USA", 2, False),
+    ]
+    assert [(pair.mention, pair.agent, pair.agent_sentence) for pair in page.pairs] == [
+        ("American planes", "they", 2),
+        ("American planes", "American planes", 2),
+    ]
+    assert page.text is not None
+    assert page.text.startswith("American planes bombed")
+    marked = [(piece.text, piece.mentions, piece.agents, piece.ends) for piece in page.pieces if piece.ends]
+    assert marked == [("American planes", (1, 2), (2,), (1, 2)), ("they", (), (1,), (1,))]
+    assert json.loads(page.to_json())["text"] == "".join(piece.text for piece in page.pieces) == page.text
+
+
+def test_without_a_text_there_are_sentences_and_a_note(explorer: Explorer) -> None:
+    page = explorer.document("b")
+    assert page.text is None
+    assert page.pieces == ()
+    assert "--documents" in page.note
+    assert page.pairs[0].mention is None
+    assert page.pairs[0].agent_sentence == 2
+
+
+def test_texts_can_come_from_the_documents(store: Path, tmp_path: Path) -> None:
+    lines = [{"id": name, "date": "2001-01-09", "title": "Given", "text": text} for name, text in (
+        ("b", "American planes, it is said of them and they attacked two towns that lie on the border."),
+        ("a", "Another"),
+        ("z", "Not in the store."),
+    )]  # fmt: skip
+    file = tmp_path / "docs.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    explorer = Explorer(store, documents=file)
+    assert explorer.document("b").pairs[0].mention == "American planes"
+    assert explorer.document("b").title == "Given"
+    assert {row.title for row in explorer.documents("USA").documents} >= {"Given"}
+    other = explorer.document("a")
+    assert "not the one" in other.note
+    assert [piece.text for piece in other.pieces] == ["Another"]
+    assert other.pairs[0].mention is None
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda explorer: explorer.country("XXX"),
+        lambda explorer: explorer.compare("USA", "USA"),
+        lambda explorer: explorer.compare("USA", "XXX"),
+        lambda explorer: explorer.documents("USA", by="month", period="2001"),
+        lambda explorer: explorer.documents("USA", order="size"),
+        lambda explorer: explorer.document("c"),
+        lambda explorer: explorer.overview(by="day"),
+    ],
+    ids=["country", "same", "second", "period", "order", "skipped", "by"],
+)
+def test_what_is_not_there_is_refused(explorer: Explorer, ask: Callable[[Explorer], object]) -> None:
+    with pytest.raises(InputError):
+        ask(explorer)
+
+
+def test_a_part_that_is_cut_short_is_named_and_the_rest_is_served(store: Path) -> None:
+    part = store / "documents" / "part-000000.parquet"
+    part.write_bytes(part.read_bytes()[:-40])
+    explorer = Explorer(store)
+    assert len(explorer.about.problems) == 1
+    assert "part-000000.parquet" in explorer.about.problems[0]
+    assert explorer.about.documents == 2
+    assert [row.id[:2] for row in explorer.documents("USA").documents] == ["</"]
+    with pytest.raises(InputError):
+        explorer.document("a")
+
+
+def test_a_part_that_goes_away_is_named(store: Path, hostile: str) -> None:
+    explorer = Explorer(store)
+    (store / "documents" / "part-000000.parquet").unlink()
+    with pytest.raises(FormatError, match=r"part-000000\.parquet"):
+        explorer.document("a")
+    assert explorer.document(hostile).text
+
+
+def test_evidence_with_an_empty_field_is_named(store: Path) -> None:
+    part = store / "documents" / "part-000000.parquet"
+    table = parquet.read_table(part)
+    place = table.column_names.index("evidence")
+    rows = [[{**pair, "verb": None} for pair in pairs] for pairs in table["evidence"].to_pylist()]
+    changed = pa.array(rows, table.schema.field(place).type)
+    parquet.write_table(table.set_column(place, "evidence", changed), part)
+    manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
+    manifest["parts"][part.name] = part_digest(part.read_bytes())
+    (store / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"part-000000.*damaged"):
+        Explorer(store).document("a")
+
+
+def test_a_store_of_a_later_release_is_refused(store: Path) -> None:
+    manifest = json.loads((store / "manifest.json").read_text(encoding="utf-8"))
+    (store / "manifest.json").write_text(json.dumps({**manifest, "version": 99}), encoding="utf-8")
+    with pytest.raises(FormatError, match="install a newer calibrant") as caught:
+        Explorer(store)
+    assert caught.value.code == "file-newer"
+
+
+def test_two_explorers_share_a_store(store: Path) -> None:
+    one, other = Explorer(store), Explorer(store)
+    assert one.document("a") == other.document("a")
+    assert one.overview() == other.overview()
+
+
+def test_signs_of_patterns_in_the_name_of_a_store_do_no_harm(make_store: Make, store: Path) -> None:
+    name = "odd [1] *?.store"
+    folder = store.rename(store.with_name(name))
+    assert Explorer(folder).document("a").title == "Planes"
+
+
+@pytest.mark.parametrize(
+    "these", [[], [StoredDocument("c", date(2001, 2, 1), skipped=True)]], ids=["none", "skipped"]
+)
+def test_a_store_without_events_has_a_page(make_store: Make, these: list[StoredDocument]) -> None:
+    page = Explorer(make_store(these)).overview()
+    assert page.series == ()
+    assert page.to_rows() == []
+    assert page.about.documents == len(these)
+
+
+def test_labelled_documents_add_the_total_interval(store: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    score = rng.random(200)
+    lines = [f"{q:.3f},{int(rng.random() < q)}" for q in score]
+    (tmp_path / "dev.csv").write_text("\n".join(["score,label", *lines]), encoding="utf-8")
+    page = Explorer(store, dev=tmp_path / "dev.csv").country("USA", by="year")
+    assert page.about.recalibrated
+    row = page.series.rows[0]
+    (low, mean, high), (low_total, _, high_total) = limits(row.count), limits(row.total)
+    assert low_total <= low <= mean <= high <= high_total
+    assert page.to_rows()[0]["total_high"] == high_total
+
+
+def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
+    assert as_csv([{"id": "=2+3", "n": 1}]).splitlines()[1] == "'=2+3,1"
+    assert as_csv([{"id": 'a"b\nc'}]) == 'id\r\n"a""b\nc"\r\n'
+    assert as_csv([]) == ""
+
+
+def test_a_wrong_date_does_not_keep_the_explorer_from_beginning(make_store: Make) -> None:
+    count = StoredCount("IRQ", 0.5, True, b"\x0f")
+    days = (date(1, 1, 1), date(2001, 1, 1))
+    these = [StoredDocument(f"d{day.year}", day, counts=[count]) for day in days]
+    explorer = Explorer(make_store(these))
+    explorer.prepare()
+    assert explorer.overview().by == "year"
+    with pytest.raises(InputError, match="periods"):
+        explorer.country("IRQ", by="week")

@@ -1,0 +1,33 @@
+"""Periods of dates."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import get_args
+
+import pytest
+
+from calibrant.exceptions import InputError
+from calibrant.metrics.periods import By, parse_date, period_of, periods_between
+
+
+@pytest.mark.parametrize("by", get_args(By))
+def test_all_periods_between_two_days_are_there_once_and_in_order(by: By) -> None:
+    first = date(1999, 12, 27)
+    for days in (0, 1, 6, 35, 400, 1500):
+        last = first + timedelta(days=days)
+        expected = sorted({period_of(first + timedelta(days=day), by) for day in range(days + 1)})
+        assert list(periods_between(first, last, by)) == expected
+    assert list(periods_between(first, first - timedelta(days=1), by)) == []
+
+
+def test_weeks_are_those_of_iso_8601() -> None:
+    assert period_of(date(2002, 12, 31), "week") == "2003-W01"
+    assert period_of(date(2005, 1, 1), "week") == "2004-W53"
+
+
+@pytest.mark.parametrize("text", ["", "2001", "2001-13-01", "11/09/2001", "20010911", "2001-09-11x"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is no date") as error:
+        parse_date(text)
+    assert error.value.code == "date"

@@ -1,0 +1,346 @@
+"""`calibrant tag`: train, predict, eval."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from calibrant.outputs import schema
+from calibrant.structures import evaluate_tagger, load_tagger
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def model(run: Run, tagged: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "small.model"
+    assert run("tag", "train", tagged / "train.conllu", "--model", "hmm", "-o", path).code == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def validator() -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(schema("tag eval"))
+    return jsonschema.Draft202012Validator(schema("tag eval"))
+
+
+def test_training_shows_what_was_tried_and_what_was_chosen(run: Run, tagged: Path, tmp_path: Path) -> None:
+    path = tmp_path / "small.model"
+    ran = run("tag", "train", tagged / "train.tsv", "--dev", tagged / "dev.tsv", "--model", "hmm", "-o", path)
+    assert (ran.code, ran.err) == (0, "")
+    for part in (
+        f"Training text     {tagged / 'train.tsv'}",
+        "Sentences     120",
+        "Tags              D, N, V",
+        "unseen: classes",
+        "  10             0.",
+        f"Development text  {tagged / 'dev.tsv'}",
+        f"Output            {path}",
+        f"calibrant tag eval {path} FILE",
+    ):
+        assert part in ran.out, part
+    assert load_tagger(path).tags == ("D", "N", "V")
+
+
+def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) -> None:
+    ran = run("tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model")
+    assert ran.code == 0
+    assert "l2: 0.1, max_iterations: 3" in ran.out
+    assert "No text was given to choose the settings by (--dev)" in ran.out
+    assert "Training stopped after 3 iterations" in ran.out
+
+
+def test_training_gives_json(run: Run, tagged: Path, tmp_path: Path) -> None:
+    options = ["--features", "basic", "--l2", "1", "--l2", "0.1", "--max-iterations", "5", "--json"]
+    ran = run(
+        "tag", "train", tagged / "train.tsv", "--dev", tagged / "dev.tsv", "-o", tmp_path / "m", *options
+    )
+    found = json.loads(ran.out)
+    assert [each["hyperparameters"]["l2"] for each in found["candidates"]] == [1.0, 0.1]
+    assert found["accuracy"] == max(each["accuracy"] for each in found["candidates"])
+    assert (found["features"], found["output"]) == ("basic", str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--cluster", "document"],
+        ["--event", "top"],
+        ["--event", "classwise", "--event", "pooled"],
+        ["--event", "class:V", "--bin-size", "50", "--level", "0.9", "--smooth"],
+        ["--interval", "sampling", "--samples", "50", "--exact", "--threads", "1"],
+    ],
+    ids=" ".join,
+)
+def test_evaluation_gives_json_of_the_schema(
+    run: Run,
+    model: Path,
+    tagged: Path,
+    validator: jsonschema.Draft202012Validator,
+    options: list[str],
+) -> None:
+    ran = run("tag", "eval", model, tagged / "test.conllu", "--json", *options)
+    assert (ran.code, ran.err) == (0, "")
+    found = json.loads(ran.out)
+    validator.validate(found)
+    assert list(found)[:2] == ["schema_version", "model"]
+    assert run("tag", "eval", model, tagged / "test.conllu", *options).code == 0
+
+
+def test_evaluation_says_what_the_library_and_measure_say(
+    run: Run, model: Path, tagged: Path, tmp_path: Path
+) -> None:
+    found = json.loads(run("tag", "eval", model, tagged / "test.conllu", "--seed", 4, "--json").out)
+    expected = json.loads(evaluate_tagger(model, tagged / "test.conllu", seed=4).to_json())
+    command = found["measured"]["recipe"].pop("command")
+    assert command == f"calibrant tag eval {model} {tagged / 'test.conllu'} --seed 4 --json"
+    del expected["measured"]["recipe"]["command"]
+    assert found == expected
+    table = tmp_path / "pred.parquet"
+    assert run("tag", "predict", model, tagged / "test.conllu", "-o", table).code == 0
+    measured = json.loads(run("measure", table, "--event", "pooled", "--seed", 4, "--json").out)
+    assert found["measured"]["events"] == measured["events"]
+
+
+def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
+    run: Run, model: Path, tagged: Path
+) -> None:
+    ran = run("tag", "eval", model, tagged / "test.conllu", "--column", "upos")
+    assert (ran.code, ran.err) == (0, "")
+    for part in (
+        f"{tagged / 'test.conllu'}\n",
+        f"  {model}\n",
+        "Accuracy ",
+        "  On words not seen in training",
+        "3 tokens have gold tags that the model has never seen, a miss of every tag: X (3)",
+        "Calibration: events",
+        "CalibErr",
+        "Clusters                  60",
+        f"calibrant tag predict {model} {tagged / 'test.conllu'} --column upos -o pred.parquet",
+        "calibrant report pred.parquet --event pooled -o report.html",
+    ):
+        assert part in ran.out, part
+
+
+def test_what_to_type_next_has_the_same_clusters(run: Run, model: Path, tagged: Path) -> None:
+    text = tagged / "test.conllu"
+    ran = run("tag", "eval", model, text, "--cluster", "document")
+    assert f"calibrant tag predict {model} {text} --cluster document -o pred.parquet" in ran.out
+    ran = run("tag", "eval", model, text, "--event", "top", "--event", "class:V")
+    assert "calibrant report pred.parquet --event top --event class:V -o report.html" in ran.out
+
+
+def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, tmp_path: Path) -> None:
+    text = tagged / "train.tsv"
+    options = ["--model", "hmm", "--pseudocount", "1", "--pseudocount", "1.0", "-o", tmp_path / "m"]
+    ran = run("tag", "train", text, "--dev", text, *options)
+    assert "this is the training text" in ran.out
+    assert re.search(r"pseudocount +accuracy\n +1 +0\.\d{4}\n\n", ran.out), "tried once"
+    assert "pseudocount: 1, unseen: classes" in ran.out, "and chosen"
+
+
+def test_predictions_can_be_written_to_standard_output(
+    run: Run, model: Path, tagged: Path, tmp_path: Path
+) -> None:
+    given = [model, tagged / "test.conllu", "--threshold", "0.05", "-o"]
+    run("tag", "predict", *given, tmp_path / "pred.csv")
+    for more in ([], ["--json"]):
+        ran = run("tag", "predict", *given, "-", *more)
+        assert ran.out == (tmp_path / "pred.csv").read_text(encoding="utf-8")
+    assert json.loads(ran.err)["output"] == "-"
+    said = run("tag", "predict", *given, "-").err
+    assert said.startswith("Predictions of a tagger")
+    assert "Next" not in said
+
+
+def test_the_guide_shows_what_is_printed_for_tweets(
+    run: Run, data: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for source in (data / "twitter-pos").glob("oct27.*"):
+        Path(source.name).symlink_to(source)
+    guide = (root / "docs" / "guide" / "tagging.md").read_text(encoding="utf-8")
+    block = re.search(r"^```text\n(\$ calibrant tag .*?)^```$", guide, re.M | re.S)
+    assert block is not None
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for part in block[1].split("$ calibrant ")[1:]:
+        command, _, shown = part.partition("\n")
+        out = run(*command.split()).out
+        assert doctest.OutputChecker().check_output(shown, out, flags), out
+
+
+def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.tsv"
+    path.write_text("w1\tN\nw2\tAUX\nw3\tAUX\n\n" * 9, encoding="utf-8")
+    assert "is it the column that the model was trained on (--column)?" in run("tag", "eval", model, path).out
+
+
+def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
+    table = tmp_path / "pred.csv"
+    ran = run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--threshold", "0.05")
+    assert (ran.code, ran.err) == (0, "")
+    rows = len(table.read_text(encoding="utf-8").splitlines()) - 2  # a note of the threshold, and names
+    assert f"  Rows         {rows:,}\n" in ran.out
+    assert "scores below 0.05; errors are of those written" in ran.out
+    assert "3 tokens have gold tags" in ran.out
+    assert f"calibrant measure {table} --event pooled" in ran.out
+    found = json.loads(run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--json").out)
+    assert found["rows"] == 3 * found["tokens"]
+
+
+def test_a_spacy_pipeline_can_be_evaluated(run: Run, tagged: Path, tmp_path: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    from spacy.training import Example
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger")
+    example = Example.from_dict(nlp.make_doc("I see"), {"tags": ["n0", "v1"]})
+    nlp.initialize(lambda: [example])
+    nlp.to_disk(tmp_path / "pipeline")
+    text = tagged / "test.conllu"
+    found = json.loads(
+        run("tag", "eval", "--spacy", tmp_path / "pipeline", text, "--column", "xpos", "--json").out
+    )
+    assert found["model"] == str(tmp_path / "pipeline")
+    assert found["measured"]["recipe"]["classes"] == ["n0", "v1"]
+    assert list(found["unseen_tags"]) == ["d2"]
+    assert found["measured"]["events"][0]["brier"] == 0.25  # nothing was learnt: every probability is 1/2
+    ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text, "--column", "xpos")
+    assert f"calibrant tag predict --spacy {tmp_path / 'pipeline'} {text} --column xpos" in ran.out
+    ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text)
+    assert ran.code == 2
+    assert "it has a tagger: use column='xpos'" in ran.err
+
+
+def refused(ran: Any, *parts: str) -> None:
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("calibrant: ")
+    assert all(part in ran.err for part in parts), ran.err
+
+
+def test_model_and_pipeline_are_one_of_two(run: Run, model: Path, tagged: Path) -> None:
+    text = tagged / "test.conllu"
+    refused(run("tag", "eval"), "Missing argument 'MODEL FILE'")
+    refused(run("tag", "eval", text), "Give MODEL and FILE, or --spacy PIPELINE and FILE")
+    refused(run("tag", "eval", model, text, text), "Give MODEL and FILE")
+    refused(run("tag", "eval", "--spacy", "pipeline", model, text), "Give either MODEL or --spacy PIPELINE")
+    refused(run("tag", "predict", model, text), "Missing option '-o'")
+    refused(run("tag", "train", text), "Missing option '-o'")
+
+
+def test_a_pipeline_needs_the_extra(
+    run: Run, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    ran = run("tag", "eval", "--spacy", tmp_path, tagged / "test.conllu")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert "pip install 'calibrant[spacy]'" in ran.err
+
+
+def test_a_model_file_that_is_none_is_refused(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
+    text, other = tagged / "test.conllu", tmp_path / "other.model"
+    refused(run("tag", "eval", tmp_path / "none.model", text), "none.model: no such file")
+    refused(run("tag", "eval", text, text), "test.conllu: this is no saved model")
+    other.write_bytes(model.read_bytes()[:-40])
+    refused(run("tag", "eval", other, text), "other.model: ", "cut short")
+    other.write_bytes(b"")
+    refused(run("tag", "eval", other, text), "other.model: the file is empty")
+    refused(run("tag", "eval", tmp_path, text), f"{tmp_path}: ")
+
+
+TEXTS = {
+    "missing": (None, "no such file"),
+    "empty": ("", "the file is empty"),
+    "blank": ("\n\n", "the file is empty"),
+    "no tags": ("one\ntwo\n", "the file has one column, the token, and no tags"),
+    "no tags in CoNLL-U": ("1\tone" + "\t_" * 8 + "\n", "the file has no upos: it is _ throughout"),
+    "ragged": ("one\tN\ntwo\n", "line 2: 1 column where the first line has 2"),
+    "broken CoNLL-U": ("1\tone\t_\tN" + "\t_" * 6 + "\n3\ttwo\t_\tN" + "\t_" * 6 + "\n", "line 2: "),
+    "an empty tag": ("one\t\n", "line 1: the tag is empty"),
+    "other tags": ("one\tAUX\n", "the model knows none of the file's tags"),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_a_bad_text_is_refused(run: Run, model: Path, tmp_path: Path, case: str) -> None:
+    content, message = TEXTS[case]
+    path = tmp_path / ("text.conllu" if "CoNLL-U" in case else "text.tsv")
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    refused(run("tag", "eval", model, path), str(path), message)
+    refused(run("tag", "predict", model, path, "-o", tmp_path / "pred.parquet"), str(path), message)
+    if case != "other tags":
+        refused(run("tag", "train", path, "-o", tmp_path / "new.model"), str(path), message)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+OPTIONS = {
+    "--column 9": "there is no column 9",
+    "--column lemma": "no column 'lemma'",
+    "--cluster paragraph": "Invalid value for '--cluster'",
+    "--event binary": "a table with classes has no binary event",
+    "--event class:Q": "there is no class 'Q': the classes are D, N, V",
+    "--event nonsense": "unknown event 'nonsense'",
+    "--level 95": "level is 95",
+    "--bin-size 0": "bin_size is 0",
+    "--bins 5 --bin-size 5": "both a bin size and a number of bins",
+    "--seed -1": "Invalid value for '--seed'",
+    "--threads 0": "Invalid value for '--threads'",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_bad_option_is_refused(run: Run, model: Path, tagged: Path, options: str) -> None:
+    refused(run("tag", "eval", model, tagged / "test.tsv", *options.split()), OPTIONS[options])
+
+
+OUTPUTS = {
+    "no/pred.parquet": "cannot write: no such file or directory",
+    "pred.xlsx": "the name says no kind of table that can be written",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_predictions_that_cannot_be_written_are_refused(
+    run: Run, model: Path, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(run("tag", "predict", model, tagged / "test.tsv", "-o", name), OUTPUTS[name])
+    assert list(tmp_path.iterdir()) == [model]
+
+
+@pytest.mark.parametrize("threshold", ["-0.1", "1", "nan", "x"])
+def test_a_bad_threshold_is_refused(
+    run: Run, model: Path, tagged: Path, tmp_path: Path, threshold: str
+) -> None:
+    given = ["-o", tmp_path / "pred.parquet", "--threshold", threshold]
+    refused(run("tag", "predict", model, tagged / "test.tsv", *given), "threshold")
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_a_model_that_cannot_be_written_is_refused_before_training(
+    run: Run, tagged: Path, tmp_path: Path
+) -> None:
+    refused(run("tag", "train", tagged / "train.tsv", "-o", "-"), "not written to standard output")
+    refused(
+        run("tag", "train", tagged / "train.tsv", "-o", tmp_path / "no" / "m"), "cannot write: no such file"
+    )
+    refused(run("tag", "train", tagged / "train.tsv", "-o", tmp_path), "this is a folder: name a file")
+    refused(run("tag", "train", tmp_path / "none", "-o", tmp_path / "m.gz"), "leave .gz out of the name")
+    given = ["--model", "hmm", "--features", "basic", "-o", tmp_path / "m"]
+    refused(run("tag", "train", tagged / "train.tsv", *given), "features belongs to the CRF")
+    assert not list(tmp_path.iterdir())
