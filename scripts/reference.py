@@ -23,28 +23,33 @@ WIDTH = 100
 # What users import from: page title by module. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
     "calibrant.metrics": "Metrics",
-    "calibrant.evaluation": "Evaluate",
     "calibrant.recalibrate": "Recalibrate",
-    "calibrant.records": "Records",
-    "calibrant.results": "Result records",
     "calibrant.verbs": "Verbs",
-    "calibrant.plots": "Plots",
     "calibrant.io": "Files and dataframes",
     "calibrant.io.engines": "Engines",
-    "calibrant.structures.documents": "Documents",
-    "calibrant.synthetic": "Synthetic predictions",
+    "calibrant.records": "Records",
+    "calibrant.results": "Result records",
+    "calibrant.outputs": "Outputs of commands",
+    "calibrant.plots": "Plots",
     "calibrant.pages": "Pages",
-    "calibrant.events.web": "Explorer",
-    "calibrant_studies": "Studies",
+    "calibrant.synthetic": "Synthetic predictions",
+    "calibrant.data": "Data that ships",
+    "calibrant.exceptions": "Errors",
+    "calibrant.structures": "Structures",
+    "calibrant.structures.documents": "Documents",
     "calibrant.structures.posterior": "Posteriors",
     "calibrant.structures.posterior.queries": "Queries",
     "calibrant.structures.posterior.coreference_queries": "Queries of coreference",
-    "calibrant.estimation": "Propagate",
     "calibrant.structures.models": "Models",
     "calibrant.events": "Events",
-    "calibrant.data": "Data that ships",
+    "calibrant.events.plots": "Plots of events",
+    "calibrant.events.web": "Explorer",
+    "calibrant.evaluation": "Evaluation",
+    "calibrant.evaluation.plots": "Plots of an evaluation",
+    "calibrant.estimation": "Estimation",
+    "calibrant.estimation.plots": "Plots of estimates",
+    "calibrant_studies": "Studies",
     "calibrant_studies.datasets": "Data sets to fetch",
-    "calibrant.exceptions": "Errors",
 }
 
 # Files in the order in which a reader needs them; those not named here follow.
@@ -115,9 +120,9 @@ def page_name(module: str) -> str:
     Examples
     --------
     >>> page_name("calibrant.io.engines"), page_name("calibrant_studies")
-    ('engines', 'studies')
+    ('io_engines', 'studies')
     """
-    return module.rpartition(".")[2].removeprefix("calibrant_")
+    return re.sub("^calibrant[._]", "", module).replace(".", "_")
 
 
 def api() -> dict[Path, str]:
@@ -259,12 +264,15 @@ def studies() -> str:
 
 def numbers() -> str:
     """The guide to the numbers, its tables of fields written anew between their marks."""
-    from calibrant import results
+    from calibrant import estimation, evaluation, events, results, structures
     from calibrant.records import fields_of
+
+    homes = (results, structures, events, evaluation, estimation)
 
     def table(match: re.Match[str]) -> str:
         rows = []
-        for field in fields_of(getattr(results, match[1])):
+        home = next(each for each in homes if match[1] in each.__all__)
+        for field in fields_of(getattr(home, match[1])):
             best = "" if field.best is None else f"{field.best:g}"
             rows.append(
                 f"| `{field.name}` | {field.label} | {field.meaning.replace('|', chr(92) + '|')} | {best} |"

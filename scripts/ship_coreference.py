@@ -1,4 +1,4 @@
-"""Train the coreference model that ships, on LitBank: src/calibrant/models/shipped/litbank.model.
+"""Train the coreference model that ships, on LitBank: src/calibrant/structures/models/shipped/litbank.model.
 
 Its penalty is chosen, and its temperature fitted, on the dev split; nothing is fitted on the test split. The
 same data give the same bytes. `CALIBRANT_DATA` names the folder of the data.

@@ -35,7 +35,7 @@ python=$(scripts/find-python.sh 3.11 || scripts/find-python.sh)
 # Old libraries on new ones of their own warn of what is not ours. spaCy, an extra, would raise the others' versions,
 # and which checks scikit-learn makes of estimators, and what peers compute, differs from version to version.
 run oldest "$python" .cache/oldest.lock -W default --ignore tests/test_documentation.py \
-    --ignore tests/models/test_spacy_tagger.py --ignore src/calibrant/structures/models/spacy_tagger.py \
+    --ignore tests/structures/models/test_spacy_tagger.py --ignore src/calibrant/structures/models/spacy_tagger.py \
     --ignore src/calibrant/structures/models/raw_text.py --ignore src/calibrant/structures/models/parsing.py \
     --ignore tests/recalibrate/test_scikit_learn.py --ignore tests/test_crosscheck.py
 

@@ -13,10 +13,9 @@ from click.testing import CliRunner
 
 from calibrant.cli import main
 from calibrant.exceptions import CalibrantError
-from calibrant.io import open_predictions
+from calibrant.io import PredictionWriter, open_predictions
 from calibrant.io.rewriting import open_scores
 from calibrant.io.table_formats import FORMATS, TEXT, WRITTEN
-from calibrant.structures import PredictionWriter
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "data.md"
 RNG = np.random.default_rng(5)

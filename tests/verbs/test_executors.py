@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.structures.verbs.batches import batches_of, named_source, span
 from calibrant.verbs.executors import AHEAD, TRIES, _Elsewhere, workers_of
 
 
@@ -142,23 +141,8 @@ def test_a_batch_that_kills_its_process_is_named_and_all_before_it_are_done() ->
     assert done == [None, None, None]
 
 
-def test_items_are_cut_by_number_and_by_size() -> None:
-    assert list(batches_of(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
-    words = ["aa", "b", "cccc", "d", "e", "f"]
-    assert list(batches_of(words, 3, size=len, full=4)) == [["aa", "b", "cccc"], ["d", "e", "f"]]
-    assert list(batches_of(words, 9, size=len, full=4)) == [["aa", "b", "cccc"], ["d", "e", "f"]]
-    assert list(batches_of([], 3)) == []
-
-
 def test_who_works_is_checked() -> None:
     with pytest.raises(InputError, match=r"executor is float: give a concurrent.futures.Executor"):
         workers_of(1.5)
     with pytest.raises(InputError, match="workers"):
         workers_of(workers=0)
-    with ThreadPoolExecutor(1) as executor, pytest.raises(InputError, match="model that has no path"):
-        named_source(object(), workers_of(executor), "model")
-
-
-def test_documents_of_a_batch_are_worded() -> None:
-    assert span(["a"]) == "document 'a'"
-    assert span(["a", "b", "c"]) == "the documents from 'a' to 'c'"

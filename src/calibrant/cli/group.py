@@ -58,6 +58,10 @@ class CommandGroup(click.Group):
         """Name the commands, in order."""
         return list(self._modules)
 
+    def modules(self) -> dict[str, str]:
+        """Return the module of each command."""
+        return dict(self._modules)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command."""
         if cmd_name not in self._modules:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from calibrant.io.predictions import Predictions, open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
+    from calibrant.io.writing_predictions import PredictionWriter
 
 __all__ = [
     "Batch",
     "LogKind",
     "NoOptionsError",
+    "PredictionWriter",
     "Predictions",
     "SavedRecalibrator",
     "load_recalibrator",

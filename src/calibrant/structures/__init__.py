@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from calibrant.structures.files.tagged import TaggedText, read_tagged
     from calibrant.structures.files.writing_coreference import write_coreference
     from calibrant.structures.files.writing_pairs import PairWriter
-    from calibrant.structures.files.writing_predictions import PredictionWriter
     from calibrant.structures.results.coreference import (
         AntecedentTemperature,
         CoreferenceCandidate,
@@ -62,7 +61,6 @@ __all__ = [
     "PosteriorDocument",
     "PosteriorWriter",
     "PrecisionRecall",
-    "PredictionWriter",
     "TagEvaluation",
     "TaggedText",
     "TaggerCandidate",

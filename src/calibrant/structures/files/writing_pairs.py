@@ -7,8 +7,8 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant.io.row_writer import ROUNDING, RowWriter
 from calibrant.io.sinks import NAME
-from calibrant.structures.files._row_writer import ROUNDING, RowWriter
 
 COLUMNS = {"score": "float64", "label": "int8", "cluster": NAME, "first": "int64", "second": "int64"}
 
@@ -16,7 +16,7 @@ COLUMNS = {"score": "float64", "label": "int8", "cluster": NAME, "first": "int64
 class PairWriter(RowWriter):
     """Writes the probability that two mentions are of one entity to a file, whole or not at all.
 
-    Used as `calibrant.structures.PredictionWriter` is. The columns are ``score``, ``label`` (1 if gold has
+    Used as `calibrant.io.PredictionWriter` is. The columns are ``score``, ``label`` (1 if gold has
     the two in one entity), ``cluster`` (the document), ``first`` and ``second`` (the numbers of the mentions
     in their document, from 0, the earlier one first).
 

@@ -16,6 +16,7 @@ from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import Form
+from calibrant.io.writing_predictions import PredictionWriter
 from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import quantile
@@ -24,7 +25,6 @@ from calibrant.results.measured import Recipe
 from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
-from calibrant.structures.files.writing_predictions import PredictionWriter
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs._tagger_batches import tagger_source
 from calibrant.structures.verbs._tagger_rows import Progress, Tagger, TaggerRows

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant.io.row_writer import ROUNDING, Floats, Integers, RowWriter
 from calibrant.io.sinks import NAME
-from calibrant.structures.files._row_writer import ROUNDING, Floats, Integers, RowWriter
 
 COLUMNS = {
     "score": "float64",

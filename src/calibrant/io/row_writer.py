@@ -31,7 +31,7 @@ class RowWriter(ABC):
     Parameters
     ----------
     path
-        As in `calibrant.structures.PredictionWriter`.
+        As in `calibrant.io.PredictionWriter`.
     columns
         Type of each column; ``cluster`` is one of names.
     threshold

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from calibrant.exceptions import InputError
-from calibrant.io import open_predictions
+from calibrant.io import PredictionWriter, open_predictions
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
-from calibrant.structures import PredictionWriter
 from calibrant.verbs import measure, report
 
 ENDINGS = ["parquet", "arrow", "csv", "tsv", "jsonl", "csv.gz", "tsv.gz", "jsonl.gz"]
