@@ -32,6 +32,11 @@ grep -q "<svg" calibrant-demo.html
 "$bin/calibrant" demo --json | "$bin/python" -I -c "import json, sys; print(len(json.load(sys.stdin)['steps']), 'steps')"
 tail -n 3 demo.txt
 
+# What the core does without says how to get it.
+printf '# newdoc id = a\n1\tShe\tshe\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tran\trun\tVERB\t_\t_\t0\troot\t_\t_\n\n' >text.conllu
+said=$("$bin/calibrant" tag train text.conllu -o x.model 2>&1) && { echo "a tagger was trained without conllu" >&2; exit 1; }
+[[ $said == *"pip install 'calibrant[structures]'"* ]] || { echo "$said" >&2; exit 1; }
+
 # The studies are a distribution of their own: without it their command says what to install, with it a study runs.
 said=$("$bin/calibrant" study sentiment 2>&1) && { echo "a study ran without its distribution" >&2; exit 1; }
 [[ $said == *"pip install calibrant-studies"* ]] || { echo "$said" >&2; exit 1; }

@@ -1,4 +1,4 @@
-"""Packages whose names load on first use: a command pays for the libraries that it needs, and no others."""
+"""What loads on first use: names of packages, and libraries that are not always there."""
 
 from __future__ import annotations
 
@@ -34,6 +34,22 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         return sorted({*vars(module), *module.__all__})
 
     return load, names
+
+
+def from_extra(module: str, need: str, extra: str) -> Any:
+    """Import a module of a library that an extra of calibrant installs.
+
+    Raises
+    ------
+    MissingExtraError
+        If the library is not there; ``need`` says what needs what.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        from calibrant.exceptions import MissingExtraError
+
+        raise MissingExtraError(need, f"pip install 'calibrant[{extra}]'") from error
 
 
 def _names(file: Path) -> Iterator[tuple[str, str]]:

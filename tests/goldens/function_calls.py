@@ -602,7 +602,7 @@ def _propagating(given: Inputs) -> Calls:
     random = np.random.default_rng(5)
     drawn, true = random.poisson(4, (40, 30)), random.poisson(4, 40)
     return {
-        "estimation": counted,
+        "propagate": counted,
         "exceedance": lambda: estimation.exceedance(counted(), "B", "O"),
         "Stages": lambda: estimation.propagate(
             lambda both: int(both[0][0] == both[1][0]), stages(), 20, seed=1

@@ -50,7 +50,7 @@ def installed(site: Path) -> Path:
     folder.mkdir(parents=True)
     for package in (folder, folder.parent):
         (package / "__init__.py").touch()
-    shutil.copy(jit_module.__file__, folder / "_jit.py")
+    shutil.copy(jit_module.__file__, folder / "jit.py")
     (folder / "outer.py").write_text(OUTER)
     (folder / "inner.py").write_text(INNER.format(step=1))
     return site

@@ -112,7 +112,9 @@ def test_without_the_distribution_its_commands_say_what_to_install(
     monkeypatch.setitem(sys.modules, "calibrant_studies", None)
     ran = run(command, "sentiment", "--json")
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"calibrant: calibrant {command} is not installed: pip install calibrant-studies\n"
+    assert (
+        ran.err == f"calibrant: calibrant {command} needs calibrant_studies: pip install calibrant-studies\n"
+    )
     assert f"{command}   " in (shown := run("--help").out)
     assert "Not installed: pip install calibrant-studies." in shown
     assert run("measure", "--help").code == 0

@@ -132,10 +132,11 @@ def _not_here(group: str | None, name: str, package: str) -> click.Command:
     def say() -> NoReturn:
         from calibrant.exceptions import MissingExtraError
 
-        raise MissingExtraError(f"calibrant {title} is not installed: there is no {package}", PARTS[package])
+        raise MissingExtraError(f"calibrant {title} needs {package}", PARTS[package])
 
     takes_all = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
-    return click.Command(name, callback=say, context_settings=takes_all, short_help="Not installed.")
+    remark = f"Not installed: {PARTS[package]}."
+    return click.Command(name, callback=say, context_settings=takes_all, short_help=remark)
 
 
 @contextmanager

@@ -15,13 +15,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from types import TracebackType
 from typing import Any, TypeVar
 
 from calibrant import __version__
 from calibrant._checks import positive_integer
-from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
+from calibrant.exceptions import CalibrantError, InputError
+from calibrant.lazy import from_extra
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
@@ -252,11 +252,7 @@ class _Cluster(_Elsewhere):
     """The workers of a Dask scheduler; it gives what a lost worker had to another one."""
 
     def __init__(self, address: str) -> None:
-        try:
-            self._dask: Any = import_module("distributed")
-        except ImportError as error:
-            hint = "pip install 'calibrant[dask]'"
-            raise MissingExtraError("a Dask scheduler needs Dask", hint) from error
+        self._dask = from_extra("distributed", "a Dask scheduler needs Dask", "dask")
         self._address = address
         self.lost = (self._dask.comm.CommClosedError,)
 

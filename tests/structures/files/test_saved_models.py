@@ -20,7 +20,7 @@ from calibrant.structures import load_tagger, read_tagged, save_model
 from calibrant.structures.files import saved_models
 from calibrant.structures.models import CRFTagger, HMMTagger
 
-ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
+ARCHIVES = Path(__file__).resolve().parents[2] / "archives"
 SENTENCES = [["I", "see", "a", "dog"], ["you", "see", "é!"], ["a", "dog", "barks"], ["dogs", "bark", "."]]
 TAGS = [
     ["PRON", "VERB", "DET", "NOUN"],

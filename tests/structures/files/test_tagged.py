@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.exceptions import FormatError, InputError
+from calibrant.exceptions import FormatError, InputError, MissingExtraError
 from calibrant.structures import TaggedText, read_tagged
 
 
@@ -422,3 +422,14 @@ def test_the_library_conllu_reads_the_same_words_and_tags(data: Path) -> None:
     assert text.sentences == [[token["form"] for token in sentence] for sentence in words]
     assert text.tags == [[token["xpos"] for token in sentence] for sentence in words]
     assert text.sentence_ids == [sentence.metadata["sent_id"] for sentence in theirs]
+
+
+def test_without_its_library_conllu_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.conllu").write_text("1\tShe\tshe\tPRON\t_\t_\t2\tnsubj\t_\t_\n")
+    monkeypatch.setitem(sys.modules, "conllu.parser", None)
+    with pytest.raises(
+        MissingExtraError, match=r"^reading CoNLL-U needs conllu: pip install 'calibrant\[str"
+    ):
+        read_tagged(tmp_path / "a.conllu")

@@ -19,7 +19,7 @@ from calibrant.structures.posterior import AntecedentPosterior, ChainPosterior
 from calibrant.structures.posterior.queries import Query
 from calibrant.verbs import measure
 
-API = Path(__file__).parents[2] / "docs" / "api"
+API = Path(__file__).parents[3] / "docs" / "api"
 MODULES = [
     importlib.import_module(f"calibrant.structures.posterior.{module.name}")
     for module in pkgutil.iter_modules(calibrant.structures.posterior.__path__)
@@ -88,7 +88,7 @@ def test_it_is_measured_like_a_table_and_has_a_page(name: str) -> None:
     used = np.unique(np.concatenate([batch.cluster for batch in query]))
     assert (found.n, found.clusters) == (len(query), len(used))
     module, _, function = name.partition(".")
-    assert function in (API / f"{module}.md").read_text(encoding="utf-8")
+    assert function in (API / f"structures_posterior_{module}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from calibrant.events.files.dated import DatedText, dated, is_json, iter_dated
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.text import open_lines
+from calibrant.lazy import from_extra
 from calibrant.structures.documents import Document
 from calibrant.structures.files.conllu_documents import MISC, ConlluDocuments
 from calibrant.structures.files.coreference import titled
@@ -117,10 +118,9 @@ class _Cutter:
     """Cuts the lines of a file where documents begin."""
 
     def __init__(self, name: str, head: Sequence[str]) -> None:
-        from conllu.parser import parse_comment_line
-
+        conllu = from_extra("conllu.parser", "reading CoNLL-U needs conllu", "structures")
         self._name, self._head = name, tuple(head)
-        self._parse = parse_comment_line
+        self._parse = conllu.parse_comment_line
         self._lines: list[str] = []
         self._first = 1
         self._id = titled(name)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.events.files.store import StoredDocument, StoredEvidence
-from calibrant.exceptions import FormatError, MissingExtraError
+from calibrant.exceptions import FormatError
+from calibrant.lazy import from_extra
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,10 +41,7 @@ class PartReader:
     """
 
     def __init__(self, parts: Iterable[Path]) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MissingExtraError("the explorer needs DuckDB", "pip install 'calibrant[web]'") from error
+        duckdb = from_extra("duckdb", "the explorer needs DuckDB", "web")
         self._failure = duckdb.Error
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": "false",

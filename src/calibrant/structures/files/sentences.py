@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from calibrant._checks import shown
 from calibrant.exceptions import FormatError, InputError
+from calibrant.lazy import from_extra
 
 Column = str | int
 
@@ -181,9 +182,8 @@ class ConlluReader(Reader):
     """
 
     def __init__(self, name: str, lines: Sequence[str], column: Column | None, require_tags: bool) -> None:
-        from conllu.parser import parse_comment_line, parse_id_value
-
-        self._parse_id, self._parse_comment = parse_id_value, parse_comment_line
+        conllu = from_extra("conllu.parser", "reading CoNLL-U needs conllu", "structures")
+        self._parse_id, self._parse_comment = conllu.parse_id_value, conllu.parse_comment_line
         plain = _stem(name).endswith(".conllu")
         first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
         self.width = STANDARD if plain else max(STANDARD, first.count("\t") + 1)

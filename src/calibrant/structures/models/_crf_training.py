@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import CalibrantError
+from calibrant.lazy import from_extra
 from calibrant.structures.models._crf_file import ModelFile, parse_model
 from calibrant.structures.models._vocabulary import Integers
 
@@ -90,7 +91,7 @@ def train(
     CalibrantError
         If CRFsuite fails.
     """
-    import pycrfsuite
+    pycrfsuite = from_extra("pycrfsuite", "training a CRF needs python-crfsuite", "structures")
 
     iterations, converged = 0, False
 

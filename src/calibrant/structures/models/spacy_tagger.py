@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.exceptions import FormatError, InputError, MissingExtraError
+from calibrant.exceptions import FormatError, InputError
+from calibrant.lazy import from_extra
 from calibrant.structures.models._vocabulary import (
     Sentences,
     codes_of,
@@ -220,11 +221,7 @@ def load_pipeline(source: object) -> tuple[Language, str | None]:
     # What spaCy warns of here is that pipeline and library differ in version; it loads what it can.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            import spacy
-        except ImportError as error:
-            hint = "pip install 'calibrant[spacy]'"
-            raise MissingExtraError("pipelines of spaCy need spaCy", hint) from error
+        spacy = from_extra("spacy", "pipelines of spaCy need spaCy", "spacy")
         if isinstance(source, spacy.language.Language):
             return source, None
         if not isinstance(source, str | os.PathLike):

@@ -1,0 +1,84 @@
+"""`calibrant report`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from calibrant.data import predictions
+
+Run = Callable[..., Any]
+
+
+def test_a_report_shows_models_side_by_side_with_their_difference(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "r.html"
+    tables = [predictions("dated", "naive-bayes"), predictions("dated", "logistic-regression")]
+    ran = run("report", *tables, "-o", output, "--name", "NB", "--name", "LR", "--title", "Two models")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Difference of the errors, NB - LR, event binary" in ran.out
+    page = output.read_text(encoding="utf-8")
+    assert "Two models" in page
+    assert "calibrant report " in page
+    assert len(page) < 1_000_000
+    found = json.loads(run("report", *tables, "-o", output, "--json").out)
+    assert [model["name"] for model in found["models"]] == [
+        table.name[: -len(".parquet")] for table in tables
+    ]
+
+
+def test_models_are_paired_by_item(run: Run, tmp_path: Path) -> None:
+    table = pq.read_table(predictions("dated", "naive-bayes"))
+    other = pq.read_table(predictions("dated", "logistic-regression"))
+    pq.write_table(table.take(list(reversed(range(len(table))))), tmp_path / "nb.parquet")
+    pq.write_table(other, tmp_path / "lr.parquet")
+    arguments = [
+        "report",
+        tmp_path / "nb.parquet",
+        tmp_path / "lr.parquet",
+        "-o",
+        tmp_path / "r.html",
+        "--json",
+    ]
+    shuffled = json.loads(run(*arguments).out)["differences"]
+    pq.write_table(table, tmp_path / "nb.parquet")
+    straight = json.loads(run(*arguments).out)["differences"]
+    assert shuffled[0]["difference"]["mse_difference"] == pytest.approx(
+        straight[0]["difference"]["mse_difference"], rel=1e-9
+    )
+
+
+def test_models_of_other_items_are_not_compared(run: Run, tmp_path: Path) -> None:
+    for name, count in (("a", 300), ("b", 301)):
+        pq.write_table(pa.table({"score": [0.4] * count, "label": [0] * count}), tmp_path / f"{name}.parquet")
+    arguments = [
+        "report",
+        tmp_path / "a.parquet",
+        tmp_path / "b.parquet",
+        "-o",
+        tmp_path / "r.html",
+        "--json",
+    ]
+    assert json.loads(run(*arguments).out)["differences"] == []
+
+
+def test_tables_that_disagree_about_a_label_are_refused(run: Run, tmp_path: Path) -> None:
+    for name, label in (("a", 0), ("b", 1)):
+        columns = {"score": [0.4, 0.6], "label": [label, 1], "item": ["x", "y"]}
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+    ran = run("report", tmp_path / "a.parquet", tmp_path / "b.parquet", "-o", tmp_path / "r.html")
+    assert ran.code == 2
+    assert "disagree about the label of item 'x'" in ran.err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_two_models_of_one_name_are_refused(run: Run, long_table: Path) -> None:
+    ran = run("report", long_table, long_table)
+    assert ran.code == 2
+    assert "2 models have the names " in ran.err
+    assert "(--name)" in ran.err
