@@ -14,7 +14,7 @@ import click
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.exceptions import MissingExtraError
 
 Run = Callable[..., Any]
@@ -126,7 +126,7 @@ def test_the_library_call_raises_what_the_command_words(long_table: Path) -> Non
 
 
 def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress() as progress:
+    with ProgressLine() as progress:
         progress("reading", 1, 2)
     assert capsys.readouterr().err == ""
 
@@ -137,7 +137,7 @@ def test_progress_shows_what_is_done_on_a_terminal(
     monkeypatch.setattr("calibrant.cli.progress.PATIENCE", -1)
     monkeypatch.setattr("calibrant.cli.progress.INTERVAL", -1)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         progress("reading", 1_000, 4_000)
         progress("reading", 2_000)
         progress("drawing")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from calibrant.cli.options import WRITES, Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -47,7 +47,7 @@ def command(
     from calibrant.verbs import Columns, apply
 
     columns: Any = Columns(form=form, score=score, class_column=class_column)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = apply(model, predictions, output, columns=columns, progress=progress)
     lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if it has labels")
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -109,7 +109,7 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
     keep_sources(output, predictions, options["counts"], options["group"])
     begin = perf_counter()
     options["columns"] = columns_of(options)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         model = fit(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)

@@ -79,11 +79,11 @@ class CommandGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands into the help, under their headings."""
-        found = {name: self.get_command(ctx, name) for name in self._modules}
-        longest = max(map(len, found))
-        for heading, commands in self._headings.items():
-            limit = formatter.width - 6 - longest
-            rows = [(name.ljust(longest), found[name].get_short_help_str(limit)) for name in commands]
+        longest = max(map(len, self._modules))
+        limit = formatter.width - 6 - longest
+        for heading, names in self._headings.items():
+            found = [(name.ljust(longest), self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(limit)) for name, command in found if command]
             with formatter.section(heading):
                 formatter.write_dl(rows)
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -44,7 +44,7 @@ def command(
 
         figure_kind(plot)
         keep_sources(plot, predictions)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = measure(predictions, progress=progress, **settings_of(options))
     wrote = []
     if plot is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import WIDTH, Printing, measuring, printing, settings_of
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -54,7 +54,7 @@ def command(
     if events is not None and len(events) > 1:
         raise click.UsageError("A figure is of one --event.")
     event = None if events is None else events[0]
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = plot(
             predictions,
             output,

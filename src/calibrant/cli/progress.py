@@ -11,14 +11,14 @@ INTERVAL = 0.2
 WIDTH = 20
 
 
-class Progress:
+class ProgressLine:
     """Shows a stage and how much of it is done, on stderr, if that is a terminal and work takes long.
 
     Used as a context manager; on leaving, the line is wiped.
 
     Examples
     --------
-    >>> with Progress() as progress:
+    >>> with ProgressLine() as progress:
     ...     progress("reading", 5, 10)
     """
 
@@ -37,7 +37,7 @@ class Progress:
         sys.stderr.write(f"\r\033[K{stage}: {amount}" if done else f"\r\033[K{stage}")
         sys.stderr.flush()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(
@@ -48,7 +48,7 @@ class Progress:
             sys.stderr.flush()
 
 
-class Bar(Progress):
+class Bar(ProgressLine):
     """A bar for a known amount of work, with the rate and the time left.
 
     Examples

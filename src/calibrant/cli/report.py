@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import Printing, measuring, printing, settings_of
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.recalibrate.methods import METHODS, Name
 
 
@@ -84,7 +84,7 @@ def command(
 
     keep_sources(output, *predictions, model, dev, group, counts)
     check_page(output)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = report(
             predictions,
             names=names or None,

@@ -16,7 +16,7 @@ from calibrant.cli.options import (
     drawn_as,
     printing,
 )
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -86,7 +86,7 @@ def command(
         keep_sources(output, predictions)
     given = columns_of(options)
     crossed = [way.split(",") for way in ways]
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = slice_tables(
             predictions,
             crossed,

@@ -9,7 +9,7 @@ import click
 
 from calibrant.cli import text
 from calibrant.cli.options import Printing, command_line, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     from calibrant.demo.pages import StoryPage, StoryStep
@@ -45,7 +45,7 @@ def command(output: str, printing: Printing) -> None:
     from calibrant.pages.report_page import check_page
 
     check_page(output)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         page = story_page(demonstrate(progress=progress, command=command_line()))
         progress("drawing")
         write(output, page)

@@ -15,6 +15,7 @@ from calibrant.io import Predictions, open_predictions
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
 from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
@@ -23,7 +24,7 @@ from calibrant.verbs.grouping import group_changes
 from calibrant.verbs.measurement import Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import measure
 from calibrant.verbs.recalibrating import fit
-from calibrant.verbs.sources import EventSource, Progress
+from calibrant.verbs.sources import EventSource
 
 METHOD: Name = "histogram"
 GROUPS = 6

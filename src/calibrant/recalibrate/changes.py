@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -15,6 +14,7 @@ from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of,
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, calibration_changes
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
+from calibrant.progress import Progress
 from calibrant.recalibrate.labelled import (
     LabelledScores,
     Rows,
@@ -27,8 +27,6 @@ from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 from calibrant.seeds import Seed, generator
-
-Progress = Callable[[str, int, int | None], None]
 
 DRAWS = 200
 FEWEST_DRAWS = 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -15,6 +15,7 @@ from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tails import quantile
+from calibrant.progress import Progress
 from calibrant.recalibrate.base import BinaryRecalibrator
 from calibrant.recalibrate.groups import PerGroup, Shared
 from calibrant.recalibrate.labelled import LabelledScores, Rows, Single, check_recalibrator, checked
@@ -23,7 +24,6 @@ from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
 from calibrant.seeds import Seed, generator
 
 Objective = Literal["brier", "log-loss", "calibration"]
-Progress = Callable[[str, int, int | None], None]
 
 GROUPS = (1, 2, 3, 5, 8, 12, 20)
 BINS = (5, 10, 20, 40)

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.recalibrate import LabelledScores
 from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.verbs._class_parts import Labelled
 from calibrant.verbs._methods import FREQUENCY, composed
-from calibrant.verbs.sources import Progress
 
 Auto = Literal["auto"]
 AUTO = "auto"

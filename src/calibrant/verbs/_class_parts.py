@@ -15,8 +15,9 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.batch import joined
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.verbs._tally_parts import TALLIED_AT_ONCE
-from calibrant.verbs.sources import IN_MEMORY, Progress
+from calibrant.verbs.sources import IN_MEMORY
 
 Integers = NDArray[np.int64]
 

@@ -10,6 +10,7 @@ from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.intervals import error_interval
+from calibrant.progress import Progress
 from calibrant.recalibrate import LabelledScores, resampled_changes
 from calibrant.recalibrate.changes import DRAWS, with_map_error
 from calibrant.recalibrate.labelled import effective_clusters
@@ -18,7 +19,6 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs.applying import view_of
-from calibrant.verbs.sources import Progress
 
 CALLED = {"smce": "all scores", "mce": "mean of the classes"}
 

@@ -11,6 +11,7 @@ from calibrant.io import Predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
 from calibrant.metrics.classes import Groups, named_groups
 from calibrant.metrics.groups import by_frequency, calibration_changes, with_verdicts
+from calibrant.progress import Progress
 from calibrant.recalibrate.changes import DRAWS
 from calibrant.results.groups import (
     GroupChange,
@@ -32,7 +33,6 @@ from calibrant.verbs._methods import (
 from calibrant.verbs._refitting import refitted
 from calibrant.verbs.applying import Mending
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import Progress
 
 
 def group_changes(

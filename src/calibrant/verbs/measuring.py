@@ -15,13 +15,14 @@ from calibrant.io.log_rows import Normalise
 from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.io.saved import tally_event
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.results.measured import ClassMean, Measured, Recipe
 from calibrant.results.measurement import Measurement
 from calibrant.seeds import Seed
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.pair_streams import PairStream, stream_source
-from calibrant.verbs.sources import EventSource, Progress, event_sources
+from calibrant.verbs.sources import EventSource, event_sources
 from calibrant.verbs.views import CLASS, asked_events, asked_names
 
 QUERY = "a query"

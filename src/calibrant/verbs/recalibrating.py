@@ -14,6 +14,7 @@ from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_event
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.recalibrate.methods import METHODS, Name
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.verbs._choosing import AUTO, Asked, chosen
@@ -33,7 +34,6 @@ from calibrant.verbs._methods import (
 )
 from calibrant.verbs.applying import Mending, of_file, view_of
 from calibrant.verbs.measuring import Columns, check_model
-from calibrant.verbs.sources import Progress
 
 
 def fit(

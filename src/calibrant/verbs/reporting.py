@@ -16,6 +16,7 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
 from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.metrics.noise_floor import consistency_bars
+from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
@@ -28,7 +29,7 @@ from calibrant.verbs.comparing import difference_of, event_notes
 from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import Columns, read, together
-from calibrant.verbs.sources import EventSource, Progress
+from calibrant.verbs.sources import EventSource
 from calibrant.verbs.views import CLASS, asked_names
 
 CURVE_RESAMPLES = 200

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
 from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
+from calibrant.progress import Progress
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import Progress
 from calibrant.verbs.tallying import tally_by
 
 

@@ -19,13 +19,13 @@ from calibrant.io.batch import joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.verbs._engine_sources import engine_sources
 from calibrant.verbs._tally_parts import TallyParts as TallyParts
 from calibrant.verbs._tally_parts import compact as compact
 from calibrant.verbs._tally_parts import tally_of_pairs as tally_of_pairs
 from calibrant.verbs.views import CLASS, class_of, expanded, pairs_of
 
-Progress = Callable[[str, int, int | None], None]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]

@@ -19,15 +19,9 @@ from calibrant.io.slice_columns import JointCodes, Keys
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.verbs.measuring import Columns, check_model
-from calibrant.verbs.sources import (
-    Progress,
-    TallyParts,
-    event_sources,
-    ordered,
-    reported,
-    tally_of_pairs,
-)
+from calibrant.verbs.sources import TallyParts, event_sources, ordered, reported, tally_of_pairs
 from calibrant.verbs.views import CLASS, asked_events, class_of, pairs_of
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from calibrant._checks import is_list
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
+from calibrant.progress import Progress
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import Progress
 from calibrant.verbs.tallying import tally
 
 

@@ -15,7 +15,7 @@ from calibrant_studies import _peers
 from calibrant_studies._designs import Design, PairsDesign
 from calibrant_studies.arrays import Floats
 
-Progress = Callable[[int, int], None]
+Done = Callable[[int, int], None]
 PAIRS_PER_PIECE = 4_000_000
 
 
@@ -73,7 +73,7 @@ def simulate(
     *,
     seed: int,
     processes: int = 1,
-    progress: Progress | None = None,
+    progress: Done | None = None,
 ) -> Iterator[tuple[int, Replications]]:
     """Run the designs, and give the place and the replications of each as soon as it is done.
 

@@ -34,7 +34,7 @@ from calibrant_studies._designs import (
 )
 from calibrant_studies._kept_parts import KeptPart
 from calibrant_studies._large import cap_rows
-from calibrant_studies._simulation import Progress, Replications, key_of, simulate
+from calibrant_studies._simulation import Done, Replications, key_of, simulate
 from calibrant_studies._situations import SITUATIONS, designs
 from calibrant_studies.arrays import Floats
 
@@ -88,7 +88,7 @@ def coverage(
     replications: int | None = None,
     seed: int = SEED,
     processes: int = 1,
-    progress: Progress | None = None,
+    progress: Done | None = None,
     store: Path | None = None,
     very_many: bool = False,
 ) -> Study:
@@ -160,7 +160,7 @@ def measured(
     *,
     seed: int = SEED,
     processes: int = 1,
-    progress: Progress | None = None,
+    progress: Done | None = None,
     store: Path | None = None,
 ) -> list[Row]:
     """Rows of the cells, in their order.

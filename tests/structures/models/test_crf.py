@@ -275,12 +275,12 @@ def test_a_model_must_be_trained_before_it_is_used() -> None:
 
 
 def test_progress_counts_iterations_and_may_end_training() -> None:
-    seen: list[tuple[str, int, int]] = []
+    seen: list[tuple[str, int, int | None]] = []
     model = CRFTagger(max_iterations=5).fit(*TRAIN, progress=lambda *step: seen.append(step))
     assert seen == [("train", k, 5) for k in range(1, 6)]
     assert model.iterations == 5
 
-    def stop(stage: str, done: int, most: int) -> None:
+    def stop(stage: str, done: int, most: int | None) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calibrant.cli.options import Printing, command_line, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -53,7 +53,7 @@ def command(
 
     keep_sources(output, file, *read_protocol_file(file).files)
     check_page(output)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = protocol(file, progress=progress, command=command_line())
         progress("drawing")
         write(output, protocol_page(found, title=title))

@@ -17,9 +17,9 @@ from calibrant.evaluation.selective import risk_coverage
 from calibrant.evaluation.verbs._protocol_metrics import Metric
 from calibrant.evaluation.verbs._protocol_reference import Gold, over_budget
 from calibrant.exceptions import InputError
+from calibrant.progress import Progress
 from calibrant.results.drawing import Report
 from calibrant.verbs.reporting import report
-from calibrant.verbs.sources import Progress
 
 FEW, BINS, FEWEST = 2000, 10, 12
 NO_PROBABILITIES = "the system gives labels, no probabilities"

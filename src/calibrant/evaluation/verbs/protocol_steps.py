@@ -19,7 +19,7 @@ from calibrant.evaluation.verbs._protocol_systems import calibration, decided, e
 from calibrant.evaluation.verbs._protocol_tests import compared, on_folds
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
-from calibrant.verbs.sources import Progress
+from calibrant.progress import Progress
 
 NO_ANNOTATORS = "the file names no annotators"
 ONE_ANNOTATOR = "there is one annotator, and agreement needs two or more"

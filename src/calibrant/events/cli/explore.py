@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calibrant.cli.options import AS_JSON
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -67,7 +67,7 @@ def command(
     from calibrant.events.results.exploring import ServedStore
     from calibrant.events.web import Explorer, serve
 
-    with Progress() as progress:
+    with ProgressLine() as progress:
         labels = labels_of(store, dev)
         explorer = Explorer(store_of(store), documents=documents, dev=labels, progress=progress)
     for problem in explorer.about.problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from hashlib import blake2b
@@ -14,10 +14,10 @@ from typing import Any
 from calibrant.exceptions import InputError
 from calibrant.io.text import open_lines
 from calibrant.metrics.periods import parse_date
+from calibrant.progress import Progress
 from calibrant.structures.documents import Document
 from calibrant.structures.files.coreference import iter_documents
 
-Progress = Callable[[str, int, int | None], None]
 Span = tuple[int, int]
 
 STDIN = "-"

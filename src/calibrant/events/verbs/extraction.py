@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from functools import partial
@@ -21,11 +21,10 @@ from calibrant.events.rules import RULES, Rules
 from calibrant.events.verbs._batches import Prepared, prepare, work
 from calibrant.events.verbs.settings import store_sources
 from calibrant.events.verbs.worker import Extraction
+from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import Workers, workers_of
-
-Progress = Callable[[str, int, int | None], None]
 
 BATCH = 256  # documents that go to a worker together, at most
 CHARACTERS = 1 << 16  # of them together, about

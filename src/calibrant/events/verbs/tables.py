@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,8 +26,6 @@ from calibrant.io import open_predictions
 from calibrant.metrics.periods import PERIODS, By, period_of, periods_between
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.records import Quantity
-
-Progress = Callable[[str, int, int | None], None]
 
 MOST_PERIODS = 50_000
 NO_DOCUMENTS = "the period has no documents"

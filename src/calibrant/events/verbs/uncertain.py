@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from calibrant.events.files.store import Counts, EventStore, StoredDocument, Sto
 from calibrant.events.results.events import EvidencePair, UncertainDocument, UncertainDocuments
 from calibrant.events.verbs.tables import country_codes
 from calibrant.exceptions import InputError
-
-Progress = Callable[[str, int, int | None], None]
+from calibrant.progress import Progress
 
 
 def uncertain_documents(

@@ -41,13 +41,13 @@ class PartReader:
     """
 
     def __init__(self, parts: Iterable[Path]) -> None:
-        duckdb = from_extra("duckdb", "the explorer needs DuckDB", "web")
-        self._failure = duckdb.Error
+        library = from_extra("duckdb", "the explorer needs DuckDB", "web")
+        self._failure = library.Error
         settings: dict[str, str | bool | int | float | list[str]] = {
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
         }
-        self._connection = duckdb.connect(":memory:", config=settings)
+        self._connection: duckdb.DuckDBPyConnection = library.connect(":memory:", config=settings)
         self.titles: dict[str, str] = {}
         self._place: dict[str, str] = {}
         for name, title, file in self._listing([os.fspath(file) for file in parts]):

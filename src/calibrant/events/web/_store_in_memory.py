@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -21,10 +20,10 @@ from calibrant.events.web._countries import name_of
 from calibrant.events.web._part_reader import PartReader
 from calibrant.exceptions import InputError
 from calibrant.metrics.periods import By
+from calibrant.progress import Progress
 from calibrant.records.formats import as_rows
 from calibrant.records.record import columns_of
 
-Progress = Callable[[str, int, int | None], None]
 Rows = NDArray[np.int64]
 
 MOST_PERIODS = 60  # of the charts that are shown first

@@ -16,7 +16,7 @@ from calibrant.cli.options import (
     command_line,
     printing,
 )
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli.coreference_options import coreference
 
 
@@ -54,7 +54,7 @@ def command(model: str, text: str | None, no_singletons: bool, printing: Printin
     """
     from calibrant.structures.verbs.coreference import evaluate_coreference
 
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = evaluate_coreference(
             model,
             text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 
 
 @click.command(
@@ -69,7 +69,7 @@ def command(
     from calibrant.structures.cli.coreference_options import pairs_lines
     from calibrant.structures.verbs.coreference_pairs import export_pairs
 
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = export_pairs(
             posteriors,
             output,

@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from calibrant.cli.options import EXECUTOR, WORKERS, Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli.coreference_options import coreference
 
 
@@ -57,7 +57,7 @@ def command(
     from calibrant.structures.cli.coreference_options import writing_lines
     from calibrant.structures.verbs.coreference import predict_coreference
 
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = predict_coreference(
             model,
             text,

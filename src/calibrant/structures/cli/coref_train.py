@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 
 
@@ -79,7 +79,7 @@ def command(train: tuple[str, ...], printing: Printing, **options: Any) -> None:
 
     for name in ("l1", "l2"):
         options[name] = list(options[name]) or None
-    with Progress() as progress:
+    with ProgressLine() as progress:
         _, found = train_coreference(list(train), progress=progress, **options)
     from calibrant.structures.cli.coreference_options import training_lines
 

@@ -16,7 +16,7 @@ from calibrant.cli.options import (
     command_line,
     printing,
 )
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
 EVENT = click.option(
@@ -54,7 +54,7 @@ def command(
     from calibrant.structures.verbs.tagging import evaluate_tagger
 
     model, name, file = tagger_and_file(sources, spacy, column)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = evaluate_tagger(
             model,
             file,

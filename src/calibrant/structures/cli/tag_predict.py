@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from calibrant.cli.options import EXECUTOR, WORKERS, WRITES_OR_PRINTS, Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
 
@@ -54,7 +54,7 @@ def command(
     from calibrant.structures.verbs.tagging import predict_tags
 
     model, _, file = tagger_and_file(sources, spacy, column)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         found = predict_tags(
             model,
             file,

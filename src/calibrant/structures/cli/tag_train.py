@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from calibrant.cli.options import Printing, printing
-from calibrant.cli.progress import Progress
+from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import column
 
 
@@ -84,7 +84,7 @@ def command(train: str, dev: str | None, processes: int, printing: Printing, **o
 
     for name in ("l2", "pseudocount"):
         options[name] = list(options[name]) or None
-    with _pool(processes) as executor, Progress() as progress:
+    with _pool(processes) as executor, ProgressLine() as progress:
         _, found = train_tagger(train, dev, progress=progress, executor=executor, **options)
     from calibrant.structures.cli._tagging import training_lines
 

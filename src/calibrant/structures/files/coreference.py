@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.text import open_lines, read_lines
+from calibrant.progress import Progress
 from calibrant.structures.documents import Document
 from calibrant.structures.files._conll_documents import START, ColumnDocuments
 from calibrant.structures.files.conllu_documents import ConlluDocuments
 from calibrant.structures.files.sentences import is_conllu
 
-Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14
 FOLDS = "document\ttest_fold"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import InitVar, dataclass, field
 from types import TracebackType
@@ -17,6 +17,7 @@ from calibrant._checks import positive_integer
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing
 from calibrant.io.text import open_lines
+from calibrant.progress import Progress
 from calibrant.structures.documents import Document, Mention, check_mentions
 from calibrant.structures.files._posterior_lines import format_line, parse_line
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from calibrant.structures.posterior import AntecedentPosterior
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str, int, int | None], None]
 
 REPORT_EVERY = 16
 STDOUT = "-"

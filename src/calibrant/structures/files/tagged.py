@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 
 from calibrant.exceptions import InputError
 from calibrant.io.text import open_lines
+from calibrant.progress import Progress
 from calibrant.structures.files.sentences import DOCUMENT_START, Column, reader_of
 
-Progress = Callable[[str, int, int | None], None]
 REPORT_EVERY = 1 << 14
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures._kernels.coreference_features import PAIR_TEMPLATES
 from calibrant.structures._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
@@ -16,7 +17,6 @@ from calibrant.structures.models.coreference_encoding import GROUPS, OWN
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Weights = NDArray[np.float32]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

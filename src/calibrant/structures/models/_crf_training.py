@@ -6,7 +6,7 @@ import ctypes
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import CalibrantError
 from calibrant.lazy import from_extra
+from calibrant.progress import Progress
 from calibrant.structures.models._crf_file import ModelFile, parse_model
 from calibrant.structures.models._vocabulary import Integers
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 Setting = float | int | str
 
 _ITERATION = re.compile(r"\*{5} (?:Iteration|Epoch) #(\d+) \*{5}")

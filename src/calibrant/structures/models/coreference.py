@@ -10,17 +10,11 @@ from numpy.typing import NDArray
 
 from calibrant._checks import is_list, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
+from calibrant.progress import Progress
 from calibrant.structures._kernels.coreference_features import HEAD_WORD, score_document
 from calibrant.structures.documents import Document
 from calibrant.structures.models._coreference_state import KIND, VERSION, read_state
-from calibrant.structures.models._coreference_training import (
-    Coded,
-    Features,
-    Objective,
-    Progress,
-    Weights,
-    train,
-)
+from calibrant.structures.models._coreference_training import Coded, Features, Objective, Weights, train
 from calibrant.structures.models._state import reading_state
 from calibrant.structures.models._tagger import untrained
 from calibrant.structures.models.coreference_encoding import GROUPS, Encoded, Lexicon, chosen_groups, encode

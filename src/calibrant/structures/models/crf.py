@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
+from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures.models import _crf_state as states
 from calibrant.structures.models._crf_attributes import FunctionAttributes, WordAttributes, known
 from calibrant.structures.models._crf_scores import RowWeights, TokenScores, WordScores
-from calibrant.structures.models._crf_training import Progress, Setting, train
+from calibrant.structures.models._crf_training import Setting, train
 from calibrant.structures.models._tagger import ChainTagger, untrained
 from calibrant.structures.models._vocabulary import (
     Integers,

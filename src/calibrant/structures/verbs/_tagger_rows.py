@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -15,13 +15,13 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.predictions import BATCH_ROWS, Form, listed
+from calibrant.progress import Progress
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.verbs._tagger_batches import TaggerSource, tagged
 from calibrant.verbs.executors import Workers
 
-Progress = Callable[[str, int, int | None], None]
 FEWEST_TOKENS = 1 << 12  # at once, however many tags there are: work in small pieces is slow
 UNKNOWN = -1
 

@@ -16,6 +16,7 @@ from calibrant._checks import one_of
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, keep_sources
+from calibrant.progress import Progress
 from calibrant.results.measured import Measured, Recipe
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
@@ -31,7 +32,6 @@ from calibrant.structures.verbs.batches import batches_of, named_source, span
 from calibrant.structures.verbs.coreference_source import (
     Mentions,
     Prediction,
-    Progress,
     is_posteriors,
     open_model,
     predicted,

@@ -11,12 +11,12 @@ import numpy as np
 from calibrant._checks import positive_integer, sample_count
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources
+from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.files.coreference_posteriors import PosteriorDocument, read_posteriors
 from calibrant.structures.files.writing_pairs import PairWriter
 from calibrant.structures.posterior.coreference_queries import each_pair
 from calibrant.structures.results.coreference import WrittenPairs
-from calibrant.structures.verbs.coreference_source import Progress
 
 NONE = -1  # the code of a mention without a gold entity
 

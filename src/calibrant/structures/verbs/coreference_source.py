@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant.exceptions import InputError
 from calibrant.io.text import open_lines
+from calibrant.progress import Progress
 from calibrant.structures.documents import Document, Mention
 from calibrant.structures.files.coreference import iter_documents
 from calibrant.structures.files.coreference_posteriors import read_posteriors
@@ -20,7 +21,6 @@ from calibrant.structures.models.coreference import CoreferenceModel, FeatureSet
 from calibrant.structures.models.shipped import shipped_models
 from calibrant.structures.posterior import AntecedentPosterior
 
-Progress = Callable[[str, int, int | None], None]
 Clusters = Sequence[str | None]
 OBJECT = "{"
 

@@ -15,6 +15,7 @@ from calibrant import __version__
 from calibrant._checks import one_of
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources
+from calibrant.progress import Progress
 from calibrant.structures.documents import Document
 from calibrant.structures.entity_scores import coreference_scores
 from calibrant.structures.files.saved_models import check_model_place, save_model
@@ -25,7 +26,6 @@ from calibrant.structures.verbs.coreference import entities_by_document
 from calibrant.structures.verbs.coreference_source import (
     Mentions,
     Prediction,
-    Progress,
     asked_mentions,
     check_trees,
     gold_of,

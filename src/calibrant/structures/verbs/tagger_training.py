@@ -15,13 +15,13 @@ from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources
 from calibrant.io.predictions import listed
+from calibrant.progress import Progress
 from calibrant.structures.files.saved_models import check_model_place, save_model
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.models import L2_PENALTIES, PSEUDOCOUNTS, Candidate, CRFTagger, HMMTagger, choose
 from calibrant.structures.models.features import Features
 from calibrant.structures.models.hmm import Unseen
 from calibrant.structures.results.tagging import TaggerCandidate, TrainedTagger
-from calibrant.structures.verbs._tagger_rows import Progress
 from calibrant.structures.verbs.tagging import Column, read_gold
 
 Trained = CRFTagger | HMMTagger

@@ -20,6 +20,7 @@ from calibrant.io.writing_predictions import PredictionWriter
 from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import quantile
+from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.results.measured import Recipe
 from calibrant.seeds import Seed
@@ -27,7 +28,7 @@ from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs._tagger_batches import tagger_source
-from calibrant.structures.verbs._tagger_rows import Progress, Tagger, TaggerRows
+from calibrant.structures.verbs._tagger_rows import Tagger, TaggerRows
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.measurement import IntervalMethod, Settings
 from calibrant.verbs.measuring import measured

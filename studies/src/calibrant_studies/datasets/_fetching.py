@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import IO, Annotated, Any
 
 from calibrant.exceptions import CalibrantError, InputError, MissingExtraError
 from calibrant.io.atomic import not_writable, writing
+from calibrant.progress import Progress
 from calibrant.records import Record, name, number, rows, setting
 from calibrant_studies.datasets._catalogue import DataFile, DataSet, Original, data_set
 from calibrant_studies.datasets._digests import digest_of
@@ -26,8 +27,6 @@ from calibrant_studies.datasets._page import page
 
 MIRROR = "CALIBRANT_DATA_SERVER"
 DOWNLOADS = ".downloads"
-
-Progress = Callable[[str, int, int | None], None]
 
 
 class Fetched(Record, frozen=True, kw_only=True):

@@ -1,0 +1,8 @@
+"""How long work says how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int | None], None]
+"""Called now and then with a stage, the work done, and the whole work (None: it is not known)."""
