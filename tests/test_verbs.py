@@ -513,9 +513,9 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
         ({"event": []}, r"event is \[\]"),
         ({"event": ["binary", None]}, "event is"),
         ({"threads": 0}, "threads is 0"),
-        ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(--threads\)"),
-        ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(--ece-bins\)"),
-        ({"bin_count": 41}, r"bin_count is 41, more than the 40 pairs .*\(--bins\)"),
+        ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(`threads`\)"),
+        ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(`ece_bins`\)"),
+        ({"bin_count": 41}, r"bin_count is 41, more than the 40 pairs .*\(`bin_count`\)"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(arguments: dict[str, Any], match: str) -> None:

@@ -27,7 +27,7 @@ def check_threads(threads: int | None) -> int:
     if threads is None:
         return default_threads()
     if positive_integer(threads, "threads") > MOST_THREADS:
-        hint = f"give at most {MOST_THREADS} (--threads)"
+        hint = f"give at most {MOST_THREADS} (`threads`)"
         raise InputError(f"threads is {threads}", hint, code="parameter")
     return int(threads)
 

@@ -63,9 +63,9 @@ def test_a_bad_table_is_refused(run: Run, tmp_path: Path, command: str, case: st
 
 OPTIONS = {
     "--bin-size 0": "bin_size is 0",
-    "--bins 0": "bin_count is 0",
-    "--bins 500": "count is 500, more than the 400 pairs",
-    "--bins 5 --bin-size 5": "both a bin size and a number of bins",
+    "--bin-count 0": "bin_count is 0",
+    "--bin-count 500": "count is 500, more than the 400 pairs",
+    "--bin-count 5 --bin-size 5": "both a bin size and a number of bins",
     "--ece-bins 0": "ece_bins is 0",
     "--level 95": "level is 95",
     "--level x": "Invalid value for '--level'",

@@ -114,7 +114,7 @@ def test_several_events_are_a_list(
         ["--event", "pooled"],
         ["--event", "top", "--event", "pooled"],
         ["--event", "classwise"],
-        ["--event", "top", "--bins", "4"],
+        ["--event", "top", "--bin-count", "4"],
         ["--event", "top", "--bin-size", "10", "--ece-bins", "10", "--level", "0.9"],
         ["--event", "top", "--interval", "sampling", "--samples", "100"],
         ["--event", "top", "--interval", "bootstrap", "--samples", "50"],

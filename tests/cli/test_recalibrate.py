@@ -180,16 +180,19 @@ def test_errors_are_one_line_and_leave_nothing(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--groups", 3), "groups (--groups) goes with groups by frequency only"),
-        (("--counts", "counts.tsv"), "counts (--counts) goes with"),
-        (("--min-scores", 3), "min_scores (--min-scores) goes with groups by class only"),
+        (
+            ("--groups", 3),
+            "groups goes with groups by frequency only: leave --groups out, or ask for them (--gr",
+        ),
+        (("--counts", "counts.tsv"), "counts goes with"),
+        (("--min-scores", 3), "min_scores goes with groups by class only"),
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
-        (("--bins", 3), "isotonic has no bins (--bins): leave it out, or choose histogram"),
-        (("--smoothing",), "isotonic has no smoothing (--smoothing): leave it out, or choose platt"),
+        (("--bins", 3), "isotonic has no bins: leave --bins out, or choose histogram"),
+        (("--smoothing",), "isotonic has no smoothing: leave --smoothing out, or choose platt"),
         (("--method", "vector", "--penalty", 1), "vector maps all classes of a row at once"),
         (
             ("--group", "class", "--min-scores", 10_000),
-            "lower min_scores (--min-scores), or fit classes together",
+            "lower --min-scores, or fit classes together",
         ),
         (("--method", "histogram", "--bins", 5000), "there are 1,800 pairs for 5,000 bins"),
         (("--group", "frequency", "--groups", 0), "'0' is neither"),

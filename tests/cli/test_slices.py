@@ -47,7 +47,7 @@ def test_the_worst_slice_comes_first_and_small_ones_are_named(run: Run, table: P
     lines = run("slices", table, "--by", "subject", "--most", "3").out.splitlines()
     assert lines[0] == "Slices by subject"
     assert lines[2].split()[0] == "law"
-    assert lines[5] == "  (3 of 9 rows; --json has all)"
+    assert lines[5] == "  (3 of 9 rows; the JSON output has all)"
     assert "  Undefined (war): 9 pairs, fewer than 30" in lines
     assert "  1 of 8 found to have a calibration error (adjusted p <= 5 %)" in lines
 

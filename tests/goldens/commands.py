@@ -43,7 +43,7 @@ MASKS = {
 
 COMMANDS = {
     "measure-binary": "measure binary.csv",
-    "measure-settings": "measure binary.csv --bins 4 --ece-bins 5 --level 0.9 --smooth --seed 3",
+    "measure-settings": "measure binary.csv --bin-count 4 --ece-bins 5 --level 0.9 --smooth --seed 3",
     "measure-sampling": "measure binary.csv --interval sampling --samples 100",
     "measure-bootstrap": "measure binary.csv --interval bootstrap --samples 100",
     "measure-weights": "measure weights.csv",
@@ -119,15 +119,15 @@ COMMANDS = {
     "tag-train": "tag train tagged/train.tsv --dev tagged/dev.tsv --model hmm -o new.model",
     "tag-train-crf": "tag train tagged/train.tsv --max-iterations 3 --features basic -o new.model",
     "tag-predict": "tag predict tagger.model tagged/dev.conllu -o predicted.csv",
-    "tag-eval": "tag eval tagger.model tagged/test.conllu --event pooled --event top --bins 4",
+    "tag-eval": "tag eval tagger.model tagged/test.conllu --event pooled --event top --bin-count 4",
     "tag-eval-classwise": "tag eval tagger.model tagged/test.conllu --cluster document --event classwise",
     "coref-train": "coref train narrated/train.conll --dev narrated/dev.conll --l1 0.00001 --l1 1 --epochs 1 "
     "-o new.model",
     "coref-predict": "coref predict coref.model narrated/test.conllu --detect -o predicted.jsonl",
     "coref-pairs": "coref pairs posteriors.jsonl -o pairs.csv",
-    "coref-eval": "coref eval posteriors.jsonl --samples 100 --bins 4",
+    "coref-eval": "coref eval posteriors.jsonl --samples 100 --bin-count 4",
     "coref-eval-detected": "coref eval coref.model narrated/test.conllu --detect --no-singletons --smooth "
-    "--bins 3",
+    "--bin-count 3",
     "events-run": "events run events.conllu -o new.store --coref coref.model --workers 1",
     "events-table": "events table events.store --by quarter --country ESP --country CHL",
     "events-table-total": "events table current-events --by year --country IRQ",

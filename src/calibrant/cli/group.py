@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -178,6 +179,7 @@ def _fail(error: Exception) -> NoReturn:
         _say(error.format_message())
         sys.exit(2)
     if isinstance(error, CalibrantError):
+        error.hint = _with_options(error.hint)
         _say(str(error))
         sys.exit(2 if isinstance(error, InputError) else 1)
     if isinstance(error, MemoryError):
@@ -187,6 +189,33 @@ def _fail(error: Exception) -> NoReturn:
     else:
         _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
     sys.exit(1)
+
+
+# Options that are not called like the parameter that they set.
+OPTIONS = {"class_column": "class", "names": "name", "countries": "country", "methods": "method"}
+
+
+def option_of(parameter: str) -> str:
+    """Return the option that sets a parameter.
+
+    Examples
+    --------
+    >>> option_of("bin_count")
+    '--bin-count'
+    """
+    return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
+
+
+def _with_options(hint: str) -> str:
+    """Name options where a hint names parameters: `seed` is --seed, `unit='day'` is --unit day."""
+
+    def named(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if value == "False":
+            return option_of(f"no_{name}")
+        return option_of(name) + (f" {value.strip(chr(39))}" if value not in (None, "True") else "")
+
+    return re.sub(r"`(\w+)(?:=('[^'`]*'|\w+))?`", named, hint)
 
 
 def _say(message: str) -> None:

@@ -121,7 +121,7 @@ def periods_of(scored: ScoredDocuments | DocumentTimes, by: By | None) -> Any:
     if by is None:
         return None if scored.period is None else np.array(scored.period)
     if scored.date is None:
-        hint = "add it, or leave --by out"
+        hint = "add it, or leave `by` out"
         raise InputError("there is no column 'date'", hint, code="column-missing", file=scored.name)
     found = []
     for row, text in enumerate(scored.date):

@@ -27,7 +27,7 @@ def resolve(
     if form is None and score is None and "score" in there and found:
         raise InputError(
             f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
-            "say which: form='long' or form='wide' (--form)",
+            "say which: `form='long'` or `form='wide'`",
             code="column-ambiguous",
             file=table.name,
         )

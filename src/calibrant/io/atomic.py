@@ -85,7 +85,7 @@ def keep_sources(output: str | os.PathLike[str], *sources: Any) -> None:
     for source in sources:
         paths = isinstance(source, (str, os.PathLike)) and os.path.exists(source) and os.path.exists(output)
         if paths and os.path.isfile(output) and os.path.samefile(source, output):
-            hint = "name another file for the output (--output)"
+            hint = "name another file for the output (`output`)"
             message = "the output would replace this file"
             raise InputError(message, hint, code="output", file=os.fspath(source))
 

@@ -92,7 +92,7 @@ def _of_event(found: Report, place: int, event: str) -> Model:
     model = found.models[place]
     measured = next((each for each in model.measured.events if each.event == event), None)
     if measured is None:
-        hint = "name an event that all models have (--event)"
+        hint = "name an event that all models have (`event`)"
         raise InputError(f"{model.name} has no event {event}", hint, code="parameter")
     drawing = next((each for each in model.drawings if each.event == event), None)
     return model.name, measured, drawing

@@ -139,7 +139,7 @@ class PerClass(ClasswiseRecalibrator):
             name = min(few, key=lambda key: (few[key], key))
             others = f"; {len(few)} of {len(sizes)} classes have fewer" if len(few) > 1 else ""
             message = f"the class {name!r} has {few[name]} scores, fewer than min_scores = {least}{others}"
-            raise InputError(message, self._hint("lower min_scores (--min-scores)"), code="undefined")
+            raise InputError(message, self._hint("lower `min_scores`"), code="undefined")
 
     def _called(self, name: str) -> str:
         return f"the class {name!r}"

@@ -127,7 +127,7 @@ def text(
             group = own
         lines.append(_padded(cells, shown, widths))
     if len(chosen) < len(rows):
-        lines.append(f"  ({len(chosen)} of {len(rows):,} rows; --json has all)")
+        lines.append(f"  ({len(chosen)} of {len(rows):,} rows; the JSON output has all)")
     return lines
 
 

@@ -155,7 +155,7 @@ class Record(msgspec.Struct, Printed, frozen=True, forbid_unknown_fields=True):
             return msgspec.convert(fields, cls, dec_hook=_array)
         except msgspec.ValidationError as error:
             message = f"this is no record of type {cls.__name__}: {error}"
-            raise InputError(message, "give what to_dict or --json wrote", code="input") from None
+            raise InputError(message, "give what to_dict or the JSON output has", code="input") from None
 
     def remarks(self) -> Iterable[tuple[str, str]]:
         """Return remarks, each with the name of the field that it stands beside (``""``: the record)."""

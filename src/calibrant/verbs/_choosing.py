@@ -52,7 +52,7 @@ def chosen(
     """
     if isinstance(found, dict) or found.weight is not None:
         why = "more than 10^7 of them" if isinstance(found, dict) else "weights"
-        hint = "give the numbers of bins and groups (--bins, --groups)"
+        hint = "give the numbers of bins and groups (`bins`, `groups`)"
         raise InputError(f"numbers are not chosen for scores with {why}", hint, code="parameter", file=name)
     candidates: dict[str, Any] = {}
     seen: list[Any] = []

@@ -44,8 +44,8 @@ def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: An
     for name in given:
         takers = with_setting(name)
         if method not in takers:
-            hint = f"leave it out, or choose {' or '.join(takers)}" if takers else "leave it out"
-            raise InputError(f"{method} has no {name} (--{name})", hint, code="parameter")
+            hint = f"leave `{name}` out" + (f", or choose {' or '.join(takers)}" if takers else "")
+            raise InputError(f"{method} has no {name}", hint, code="parameter")
     if bins == "auto":
         del given["bins"]
     return kind(**given)
@@ -131,9 +131,8 @@ def check_grouping(group: str, given: Mapping[str, object]) -> None:
     """Raise where something is given that another grouping is for."""
     for name, grouping in (("groups", FREQUENCY), ("counts", FREQUENCY), ("min_scores", PER_CLASS)):
         if given[name] is not None and group != grouping:
-            option = f"--{name.replace('_', '-')}"
-            message = f"{name} ({option}) goes with groups by {grouping} only"
-            hint = f"leave it out, or ask for them (--group {grouping})"
+            message = f"{name} goes with groups by {grouping} only"
+            hint = f"leave `{name}` out, or ask for them (`group='{grouping}'`)"
             raise InputError(message, hint, code="parameter")
 
 

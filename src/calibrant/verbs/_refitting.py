@@ -44,11 +44,11 @@ def refitted(
     """
     if model.view == "wide":
         message = "rows of wide tables are not fitted again"
-        hint = "leave out dev (--dev), or give long tables"
+        hint = "leave out `dev`, or give long tables"
         raise InputError(message, hint, code="parameter", file=dev.name)
     if view_of(dev) != model.view:
         message = f"the recalibrator is of {VIEWS[model.view]}, and this is {VIEWS[view_of(dev)]}"
-        raise InputError(message, "give the table that it was fitted on (--dev)", code="event", file=dev.name)
+        raise InputError(message, "give the table that it was fitted on (`dev`)", code="event", file=dev.name)
     least = model.threshold or 0.0
     recalibrator: Any = model.recalibrator  # copies of it are fitted
     both = [_scores(table, model.threshold, progress) for table in (dev, test)]
@@ -105,6 +105,6 @@ def _scores(table: Predictions, threshold: float | None, progress: Progress | No
     if not isinstance(found, Labelled) or found.weight is not None:
         why = "weights" if isinstance(found, Labelled) else "more than 10^7 scores"
         message = f"maps are not fitted again to tables with {why}"
-        raise InputError(message, "leave out dev (--dev)", code="parameter", file=table.name)
+        raise InputError(message, "leave out `dev`", code="parameter", file=table.name)
     names = table.classes if table.has_classes else None
     return LabelledScores(found.score, found.label, found.code, found.unit, names)

@@ -210,7 +210,7 @@ def before_and_after(
     """
     if len(sources) != 1:
         message = f"{len(sources)} tables and a recalibrator are given"
-        raise InputError(message, "give one table with it (--model)", code="parameter")
+        raise InputError(message, "give one table with it (`model`)", code="parameter")
     if not isinstance(sources[0], Predictions) and _is_tally(sources[0]):
         message, hint = "a tally does not keep its scores apart", "give the table itself"
         raise InputError(message, hint, code="parameter")

@@ -210,7 +210,7 @@ def _groups(
         found: Groups | None = getattr(saved.recalibrator, "groups", None)
         if found is None:
             message = "the recalibrator has no groups of classes"
-            raise InputError(message, "say which to measure (--group frequency)", code="parameter")
+            raise InputError(message, "say which to measure (`group='frequency'`)", code="parameter")
         return found
     homes, _ = named_groups_of(group)
     if homes == FREQUENCY:

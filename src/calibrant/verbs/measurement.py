@@ -60,7 +60,7 @@ class Settings:
         proportion(self.level, "level")
         if positive_integer(self.ece_bins, "ece_bins") > MOST_ECE_BINS:
             message = f"ece_bins is {self.ece_bins}"
-            raise InputError(message, f"give at most {MOST_ECE_BINS} (--ece-bins)", code="parameter")
+            raise InputError(message, f"give at most {MOST_ECE_BINS} (`ece_bins`)", code="parameter")
         for value, name in (
             (self.bin_size, "bin_size"),
             (self.bin_count, "bin_count"),
@@ -150,7 +150,7 @@ def bins_of(event: EventSource, settings: Settings, *, several: bool = False) ->
     count = settings.bin_count
     if count is not None and count > n:
         message = f"bin_count is {count}, more than the {n} pairs of event {event.event}"
-        raise InputError(message, f"give at most {n} (--bins)", code="parameter")
+        raise InputError(message, f"give at most {n} (`bin_count`)", code="parameter")
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)
     tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)

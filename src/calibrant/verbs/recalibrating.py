@@ -273,7 +273,7 @@ def _of_tally(
             message, "leave the group out, or choose another method", code="parameter", file=name
         )
     if bins == AUTO:
-        message, hint = "bins are not chosen for a tally", "give their number (--bins)"
+        message, hint = "bins are not chosen for a tally", "give their number (`bins`)"
         raise InputError(message, hint, code="parameter", file=name)
     with of_file(name):
         made.fit_tally(tally)

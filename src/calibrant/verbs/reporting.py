@@ -114,7 +114,7 @@ def report(
     model = _fitted(model, method, dev, columns, progress)
     for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
-            hint = "give one (--model), or the method of one (--method)"
+            hint = "give one (`model`), or the method of one (`method`)"
             raise InputError(f"{what} is given without a recalibrator", hint, code="parameter")
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
@@ -125,7 +125,7 @@ def report(
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
-        raise InputError(message, "name each apart from the others: names= (--name)", code="parameter")
+        raise InputError(message, "name each apart from the others (`names`)", code="parameter")
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
     asked = asked_names(event)
     models: list[ReportedModel] = []
@@ -229,7 +229,7 @@ def _fitted(
         return model
     if model is not None or dev is None:
         message = "a method is given " + ("and a recalibrator" if model is not None else "without dev data")
-        raise InputError(message, "give a method with the dev data (--dev) alone", code="parameter")
+        raise InputError(message, "give a method with the dev data (`dev`) alone", code="parameter")
     from calibrant.verbs.recalibrating import fit
 
     return fit(dev, method=method, columns=columns, progress=progress)
@@ -241,7 +241,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
-        hint = "" if mended.resampled else "; give the dev set (--dev) to include it"
+        hint = "" if mended.resampled else "; give the dev set (`dev`) to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 

@@ -77,7 +77,7 @@ def _check(event: object, predictions: Predictions) -> None:
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
     if event == "top" and not (predictions.form == "wide" or predictions.has_items):
         message = "the top label needs to know which rows are the scores of one item"
-        hint = "name the items in a column (--item), or write a wide table with one p_<class> column a class"
+        hint = "name the items in a column (`item`), or write a wide table with one p_<class> column a class"
         raise InputError(message, hint, code="event", file=name)
 
 

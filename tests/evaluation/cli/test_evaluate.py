@@ -120,7 +120,7 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
             "table.csv: there are 1,001 labels, more than 1,000",
         ),
         (ORDERED, ["--labels", ","], "a label is empty"),
-        (ORDERED, ["--weights", "linear"], "name all labels in order (--labels A,B,...)"),
+        (ORDERED, ["--weights", "linear"], "name all labels in order (--labels)"),
         (
             ["item,annotator,label,cluster", "1,a,x,d", "1,b,x,e"],
             [],
@@ -157,8 +157,8 @@ def test_compare_refuses_the_corrected_test_without_the_ratio(run: Run, folds: P
     found = json.loads(run("compare", folds, "--json").out)
     assert found["pairs"][0]["plain"] is None
     assert "too sure" in found["folds_warning"]
-    assert "--test-train-ratio" in found["folds_warning"]
-    assert "--test-train-ratio" in run("compare", folds).out
+    assert "give the ratio of test to training data" in found["folds_warning"]
+    assert "ratio of test to training data, 1 / (k - 1)" in run("compare", folds).out
 
 
 def test_a_column_of_repeats_tells_the_ratio(run: Run, tmp_path: Path) -> None:

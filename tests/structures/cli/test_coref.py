@@ -71,7 +71,7 @@ def test_training_without_dev_says_so(run: Run, narrated: Path, tmp_path: Path) 
     ran = run("coref", "train", narrated / "train.conll", "--epochs", "1", "-o", tmp_path / "m")
     assert ran.code == 0
     assert "epochs: 1, window: 150" in ran.out
-    assert "No text was given to choose the settings by (--dev)" in ran.out
+    assert "No text was given to choose the settings by (dev)" in ran.out
     assert "there is no development data" in ran.out
 
 

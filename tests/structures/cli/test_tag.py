@@ -54,7 +54,7 @@ def test_training_without_dev_says_so(run: Run, tagged: Path, tmp_path: Path) ->
     ran = run("tag", "train", tagged / "train.tsv", "--max-iterations", 3, "-o", tmp_path / "small.model")
     assert ran.code == 0
     assert "l2: 0.1, max_iterations: 3" in ran.out
-    assert "No text was given to choose the settings by (--dev)" in ran.out
+    assert "No text was given to choose the settings by (dev)" in ran.out
     assert "Training stopped after 3 iterations" in ran.out
 
 
@@ -181,7 +181,7 @@ def test_the_guide_shows_what_is_printed_for_tweets(
 def test_a_text_of_mostly_other_tags_may_be_the_wrong_column(run: Run, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "text.tsv"
     path.write_text("w1\tN\nw2\tAUX\nw3\tAUX\n\n" * 9, encoding="utf-8")
-    assert "is it the column that the model was trained on (--column)?" in run("tag", "eval", model, path).out
+    assert "is it the column that the model was trained on?" in run("tag", "eval", model, path).out
 
 
 def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ OPTIONS = {
     "--event nonsense": "unknown event 'nonsense'",
     "--level 95": "level is 95",
     "--bin-size 0": "bin_size is 0",
-    "--bins 5 --bin-size 5": "both a bin size and a number of bins",
+    "--bin-count 5 --bin-size 5": "both a bin size and a number of bins",
     "--seed -1": "Invalid value for '--seed'",
     "--threads 0": "Invalid value for '--threads'",
 }

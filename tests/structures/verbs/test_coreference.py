@@ -471,4 +471,4 @@ def test_a_text_without_trees_is_named(tmp_path: Path) -> None:
     text.write_text("#begin document (d); part 000\nd\t0\t0\tAnn\t(1)\n\n#end document\n")
     with pytest.raises(InputError, match=r"a\.conll: document 'd' has no trees") as caught:
         train_coreference(text, features="syntax")
-    assert "--parser" in str(caught.value)
+    assert "`parser`" in str(caught.value)

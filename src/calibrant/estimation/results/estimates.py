@@ -84,7 +84,7 @@ class CorrectedCounts(Record, frozen=True, kw_only=True):
         bool,
         setting(
             "Sampling detected",
-            "True if the design was concluded from the probabilities: state it if you know it (--sampling).",
+            "True if the design was concluded from the probabilities: state it if you know it (sampling).",
             headline=True,
         ),
     ]

@@ -45,7 +45,9 @@ from calibrant.cli.options import LEVEL, SEED, Printing, printing
     help="Size of a fold's test data over that of its training data: 1 / (k - 1) for k folds.",
 )
 @click.option(
-    "--lower-is-better", is_flag=True, help="Scores are errors: the better system has the lower one."
+    "--higher-is-better/--lower-is-better",
+    default=True,
+    help="Lower: scores are errors, and the better system has the lower one.",
 )
 @click.option("--baseline", metavar="SYSTEM", help="Compare each system with this one only.")
 @click.option(
@@ -61,7 +63,7 @@ from calibrant.cli.options import LEVEL, SEED, Printing, printing
 )
 @SEED
 @printing
-def command(file: str, lower_is_better: bool, printing: Printing, **options: Any) -> None:
+def command(file: str, printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.
 
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
@@ -70,5 +72,5 @@ def command(file: str, lower_is_better: bool, printing: Printing, **options: Any
     """
     from calibrant.evaluation.verbs.evaluating import compare
 
-    found = compare(file, higher_is_better=not lower_is_better, **options)
+    found = compare(file, **options)
     printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])

@@ -280,11 +280,11 @@ def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str,
         return there[0]
     if there:
         message, code = "there are columns of folds and of items", "column-ambiguous"
-        hint = "say which of them a score is of: --fold NAME or --item NAME"
+        hint = "say which of them a score is of: name a column (`fold` or `item`)"
     else:
         message, code = "there is neither a column fold nor a column item", "column-missing"
         columns = listed(table.columns)
-        hint = f"say what a score is of, with --fold NAME or --item NAME; the columns are {columns}"
+        hint = f"name the column of what a score is of (`fold` or `item`); the columns are {columns}"
     raise InputError(message, hint, code=code, file=table.name)
 
 

@@ -55,11 +55,11 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
                 f"; the columns are {listed(reader.table.columns)}" if isinstance(reader, TableReader) else ""
             )
             message = f"there is no column {column!r}"
-            hint = f"name the column of time (--time){known}"
+            hint = f"name the column of time (`time`){known}"
             raise InputError(message, hint, code="column-missing", file=predictions.name)
         parts = reader.columns
         if column in (parts.score, parts.label, *parts.class_scores):
-            message, hint = "the column is a score or the label", "name the column of time (--time)"
+            message, hint = "the column is a score or the label", "name the column of time (`time`)"
             raise InputError(message, hint, code="column", file=predictions.name, column=column)
         first = reader.table.first_row
         days = replace(reader.columns, item=column)
@@ -99,7 +99,7 @@ def window_of(value: Any, by: str) -> str | int:
     elif isinstance(value, str):
         day = parse_date(value)
     else:
-        hint = "write it as YYYY-MM-DD, or take values as they stand (--by value)"
+        hint = "write it as YYYY-MM-DD, or take values as they stand (`by='value'`)"
         raise InputError(f"{shown(value)} is no date", hint, code="date")
     return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
 

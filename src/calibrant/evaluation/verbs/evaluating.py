@@ -153,7 +153,7 @@ def _check_order(table: RatingTable) -> None:
         table.ratings.numbers()
     except InputError:
         message = f"the order of the labels ({listed(names)}) is not known"
-        hint = "name all labels in order (--labels A,B,...)"
+        hint = "name all labels in order (`labels`)"
         raise InputError(message, hint, code="parameter", file=table.name) from None
 
 

@@ -129,8 +129,8 @@ def monitor(
     _checks.one_of(by, BY, "by")
     _checks.one_of(against, ("calibrated", "reference"), "against")
     if (against == "reference") != (reference is not None):
-        hint = "give the last day of the reference period (--reference)"
-        hint = hint if reference is None else "compare with it (--against reference)"
+        hint = "give the last day of the reference period (`reference`)"
+        hint = hint if reference is None else "compare with it (`against='reference'`)"
         raise InputError(f"the monitor is against {against}", hint, code="parameter")
     if output is not None:
         figure_kind(output)
@@ -139,7 +139,7 @@ def monitor(
             keep_sources(place, source)
             check_place(place)
     if state is not None and output is not None and Path(state).resolve() == Path(output).resolve():
-        message, hint = "the state and the figure are one file", "name another (--output)"
+        message, hint = "the state and the figure are one file", "name another (`output`)"
         raise InputError(message, hint, code="output", file=os.fspath(output))
     predictions = (columns or Columns()).open(source)
     name = one_event(event, predictions)
@@ -196,7 +196,7 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
         raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
 
     if settings.unit == "cluster" and not found.clustered:
-        hint = "name the column of clusters (--cluster), or take days (--unit day)"
+        hint = "name the column of clusters (`cluster`), or take days (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
         raise InputError(message, hint, code="cluster", file=predictions.name)
 
@@ -257,7 +257,7 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     rows = np.flatnonzero(table.reference)
     if not len(rows):
         message = f"no row lies in the reference period, which ends at {settings.until}"
-        raise InputError(message, "give a later day (--reference)", code="empty")
+        raise InputError(message, "give a later day (`reference`)", code="empty")
     pairs = table.pairs
     return CalibrationMonitor.against_reference(
         pairs.outcome[rows],

@@ -64,7 +64,7 @@ class Calendar:
         first, last = self.days[0].item(), self.days[-1].item()
         found = tuple(periods_between(first, last, self.by))
         if len(found) > MOST_PERIODS:
-            message = f"from {first} to {last} there are {len(found):,} periods (--by {self.by})"
+            message = f"from {first} to {last} there are {len(found):,} periods of a {self.by}"
             raise InputError(message, "take longer ones, or mend the dates of the documents", code="date")
         return found
 
@@ -165,8 +165,8 @@ def event_table(
     if dev is not None:
         mended = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
     if mended is not None and interval == "samples":
-        hint = "use poisson-binomial or normal"
-        raise InputError("samples cannot be recalibrated (--dev)", hint, code="parameter")
+        hint = "use poisson-binomial or normal, or leave `dev` out"
+        raise InputError("samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
     counted = Counting(calendar, interval, level, mended)
     return EventTable(

@@ -131,7 +131,7 @@ class Extractor:
         if document.trees is None:
             if self._parser is None:
                 message = f"document {item.id!r} has no trees"
-                raise InputError(message, "name a pipeline that parses it (--parser)", code="missing-value")
+                raise InputError(message, "name a pipeline that parses it (`parser`)", code="missing-value")
             from calibrant.structures.models.parsing import parse
 
             document = next(parse([document], self._parser.nlp))
@@ -140,7 +140,7 @@ class Extractor:
 
 def _no_parser(item: DatedText) -> InputError:
     message = f"document {item.id!r} is raw text, and there is no parser"
-    return InputError(message, "name a spaCy pipeline (--parser)", code="parameter")
+    return InputError(message, "name a spaCy pipeline (`parser`)", code="parameter")
 
 
 def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:

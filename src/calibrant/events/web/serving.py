@@ -192,7 +192,7 @@ def bound(host: str, port: int | None) -> socket.socket:
     tried = f"port {port}" if port is not None else f"ports {PORT} to {PORT + TRIED}"
     why = (reason.strerror if reason is not None else None) or str(reason)
     message = f"{tried} of {host} cannot be used ({why.lower()})"
-    raise InputError(message, "give another one with --port, or none", code="parameter")
+    raise InputError(message, "give another `port`, or none", code="parameter")
 
 
 def _missing() -> MissingExtraError:

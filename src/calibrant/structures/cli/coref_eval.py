@@ -29,9 +29,9 @@ from calibrant.structures.cli.coreference_options import coreference
 @click.argument("text", metavar="[FILE]", required=False)
 @coreference
 @click.option(
-    "--no-singletons",
-    is_flag=True,
-    help="Leave entities of one mention out of the scores, on both sides.",
+    "--singletons/--no-singletons",
+    default=True,
+    help="Without: entities of one mention are left out of the scores, on both sides.",
 )
 @click.option(
     "--threshold",
@@ -45,7 +45,7 @@ from calibrant.structures.cli.coreference_options import coreference
 )
 @lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @printing
-def command(model: str, text: str | None, no_singletons: bool, printing: Printing, **options: Any) -> None:
+def command(model: str, text: str | None, singletons: bool, printing: Printing, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities of pairs of mentions.
 
     MODEL is a file by `calibrant coref train`, the name of a model that ships (litbank), or a file of
@@ -58,7 +58,7 @@ def command(model: str, text: str | None, no_singletons: bool, printing: Printin
         found = evaluate_coreference(
             model,
             text,
-            singletons=not no_singletons,
+            singletons=singletons,
             progress=progress,
             command=command_line(),
             **options,

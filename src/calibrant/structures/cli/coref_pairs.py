@@ -44,9 +44,9 @@ from calibrant.cli.progress import ProgressLine
     help="Leave out scores below it; the table says so. In [0, 1).",
 )
 @click.option(
-    "--no-labels",
-    is_flag=True,
-    help="Leave the labels out, and so write all pairs, also of mentions without a gold entity.",
+    "--labels/--no-labels",
+    default=True,
+    help="Without labels all pairs are written, also of mentions without a gold entity.",
 )
 @printing
 def command(
@@ -56,7 +56,7 @@ def command(
     seed: int,
     window: int | None,
     threshold: float,
-    no_labels: bool,
+    labels: bool,
     printing: Printing,
 ) -> None:
     """Write the probability that two mentions are of one entity, for all pairs of each document.
@@ -77,7 +77,7 @@ def command(
             seed=seed,
             window=window,
             threshold=threshold,
-            labels=not no_labels,
+            labels=labels,
             progress=progress,
         )
     printing.show(found, lambda: pairs_lines(found), err=output == STDOUT)

@@ -262,7 +262,7 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return why the settings, or the scores, say less than they seem to."""
         if self.dev is None:
-            yield "", "No text was given to choose the settings by (--dev)."
+            yield "", "No text was given to choose the settings by (dev)."
         elif self.dev in self.train:
             yield "conll_f1", "this is a training text, which says nothing of other texts"
 
@@ -318,7 +318,7 @@ class WrittenPairs(Record, frozen=True, kw_only=True):
         int,
         number(
             "Without label",
-            "Pairs of a mention without a gold entity, left out (--no-labels); 0 in a table without labels.",
+            "Pairs of a mention without a gold entity, left out without labels; 0 in a table without labels.",
             group=WRITTEN,
         ),
     ]

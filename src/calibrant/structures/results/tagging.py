@@ -96,11 +96,11 @@ class TrainedTagger(Record, frozen=True, kw_only=True):
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return why the settings, or the accuracy, say less than they seem to."""
         if self.dev is None:
-            yield "", "No text was given to choose the settings by (--dev)."
+            yield "", "No text was given to choose the settings by (dev)."
         elif self.dev == self.train:
             yield "accuracy", "this is the training text, which says nothing of other texts"
         if self.iterations is not None and self.iterations >= self.hyperparameters["max_iterations"]:
-            yield "", f"Training stopped after {self.iterations} iterations (--max-iterations)."
+            yield "", f"Training stopped after {self.iterations} iterations, the most that were allowed."
 
 
 class WrittenPredictions(Record, frozen=True, kw_only=True):
@@ -198,4 +198,4 @@ def _unseen(tags: dict[str, int], tokens: int) -> Iterator[tuple[str, str]]:
     have = "token has a gold tag" if count == 1 else "tokens have gold tags"
     yield "", f"{count:,} {have} that the model has never seen, a miss of every tag: {shown}{more}"
     if 2 * count > tokens:
-        yield "", "These are most of the text; is it the column that the model was trained on (--column)?"
+        yield "", "These are most of the text; is it the column that the model was trained on?"

@@ -180,4 +180,4 @@ def _other_tags(tagger: Tagger, text: TaggedText) -> InputError:
         f"the model knows none of the file's tags ({listed(list(other), most=3)}): "
         f"its own are {listed(tagger.tags, most=3)}"
     )
-    return InputError(message, "choose their column (--column)", code="class-unknown", file=text.name)
+    return InputError(message, "choose their column (`column`)", code="class-unknown", file=text.name)

@@ -304,7 +304,7 @@ def _prediction(
     """What is to be measured, and what the model is called."""
     if is_posteriors(model):
         if how.detect or parser is not None:
-            message, hint = "posteriors have mentions already", "leave --detect and --parser out"
+            message, hint = "posteriors have mentions already", "leave `detect` and `parser` out"
             raise InputError(message, hint, code="parameter", file=os.fspath(model))
         return read_prediction(os.fspath(model), text, progress), os.fspath(model)
     trained, called = open_model(model)
@@ -339,7 +339,7 @@ def _worded(text: Any) -> str:
 def _check_clusters(clusters: str | os.PathLike[str], output: str | os.PathLike[str], *sources: Any) -> None:
     """Raise at once if the entities could not be written there."""
     if os.fspath(clusters) == "-" or os.path.realpath(clusters) == os.path.realpath(output):
-        message, hint = "the entities need a file of their own", "name another file (--clusters)"
+        message, hint = "the entities need a file of their own", "name another file (`clusters`)"
         raise InputError(message, hint, code="output", file=os.fspath(clusters))
     keep_sources(clusters, *sources)
     check_place(clusters)

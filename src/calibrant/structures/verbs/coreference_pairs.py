@@ -147,5 +147,5 @@ def _mixed(document: PosteriorDocument, file: str) -> InputError:
     has = "gold entities (clusters)" if document.clusters is not None else "no gold entities (clusters)"
     message = f"document {document.name!r} has {has}, other than those before it"
     return InputError(
-        message, "give them to all, or leave labels out (--no-labels)", code="missing-value", file=file
+        message, "give them to all, or leave labels out (`labels=False`)", code="missing-value", file=file
     )

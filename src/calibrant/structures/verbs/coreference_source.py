@@ -117,11 +117,11 @@ def asked_mentions(document: Document, how: Mentions, file: str | None) -> Docum
     if not how.detect:
         if document.mentions is None:
             message = f"document {document.name!r} has no mentions"
-            raise InputError(message, "detect them (--detect)", code="missing-value", file=file)
+            raise InputError(message, "detect them (`detect`)", code="missing-value", file=file)
         return document
     if document.trees is None:
         message = f"document {document.name!r} has no trees to detect mentions in"
-        raise InputError(message, "name a parser (--parser)", code="missing-value", file=file)
+        raise InputError(message, "name a parser (`parser`)", code="missing-value", file=file)
     from calibrant.structures.models.mentions import detect_mentions
 
     found = detect_mentions(document, possessive_endings=how.possessive_endings)
@@ -136,7 +136,7 @@ def check_trees(document: Document, features: FeatureSet, file: str | None) -> N
     """Raise if a model needs trees that a document has not."""
     if features == "syntax" and document.trees is None:
         message = f"document {document.name!r} has no trees, which syntax features are made of"
-        hint = "name a parser (--parser), or use a model with surface features"
+        hint = "name a parser (`parser`), or use a model with surface features"
         raise InputError(message, hint, code="missing-value", file=file)
 
 

@@ -115,7 +115,7 @@ def train_coreference(
     sources = _sources(train)
     if output is not None:
         if os.fspath(output) == "-":
-            message, hint = "a model is not written to standard output", "name a file (--output)"
+            message, hint = "a model is not written to standard output", "name a file (`output`)"
             raise InputError(message, hint, code="output")
         keep_sources(output, dev, *sources)
         check_model_place(output)
@@ -219,7 +219,7 @@ class _Attempt:
         losses = antecedent_losses(prediction.posterior, prediction.clusters)
         used = losses[np.isfinite(losses)]
         if not len(used):
-            message, hint = "no mention has a gold entity, to choose settings by", "give another text (--dev)"
+            message, hint = "no mention has a gold entity, to choose settings by", "give another text (`dev`)"
             raise InputError(message, hint, code="empty", file=file)
         impossible = int(np.isposinf(losses).sum())
         return cls(
@@ -295,7 +295,7 @@ def _settings(
     ]
     if len(found) > 1 and not several:
         message = f"there are {len(found)} combinations of penalties and no development data to choose by"
-        raise InputError(message, "give one --l1 and one --l2, or --dev", code="parameter")
+        raise InputError(message, "give one `l1` and one `l2`, or `dev`", code="parameter")
     return found
 
 

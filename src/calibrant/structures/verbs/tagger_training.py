@@ -105,7 +105,7 @@ def train_tagger(
     start = time.perf_counter()
     if output is not None:
         if os.fspath(output) == "-":
-            message, hint = "a model is not written to standard output", "name a file (--output)"
+            message, hint = "a model is not written to standard output", "name a file (`output`)"
             raise InputError(message, hint, code="output")
         keep_sources(output, train, dev)
         check_model_place(output)
@@ -179,7 +179,7 @@ class _Family:
         values = list(dict.fromkeys(given))
         if not values or (len(values) > 1 and not several):
             message = f"there are {len(values)} values of {self.name} and no development data to choose by"
-            raise InputError(message, f"give one --{self.name}, or --dev", code="parameter")
+            raise InputError(message, f"give one `{self.name}`, or `dev`", code="parameter")
         for value in values:
             self.tagger(value)  # one that is out of range is known before the first is trained
         return values
