@@ -24,7 +24,7 @@ from calibrant.evaluation.files.protocol_file import read_protocol_file
 from calibrant.events import read_lexicon
 from calibrant.exceptions import InputError
 from calibrant.io import _log_text as log_text
-from calibrant.io import load_tally, open_log, open_predictions, packed, read_class_table, save_tally, text
+from calibrant.io import load_tally, open_log, open_predictions, origin, read_class_table, save_tally, text
 from calibrant.metrics import Tally
 from calibrant.structures import load_model, read_posteriors, read_tagged, save_model
 from calibrant.structures.models import HMMTagger
@@ -197,7 +197,7 @@ def test_zip_files_with_a_wrong_directory_are_refused(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test can reach."""
-    monkeypatch.setattr(packed, "LONGEST", 100_000)
+    monkeypatch.setattr(origin, "LONGEST", 100_000)
     monkeypatch.setattr(text, "LONGEST", 100_000)
     monkeypatch.setattr("calibrant.io.tables.LONGEST", 100_000)
 

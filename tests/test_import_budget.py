@@ -54,7 +54,36 @@ def test_measuring_a_small_table_does_not_load_pandas(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert not {"pandas", "sklearn", "scipy.stats", "matplotlib"} & set(run.stderr.split())
+    loaded = run.stderr.split()
+    assert not {"pandas", "sklearn", "scipy.stats", "matplotlib"} & set(loaded)
+    ours = [name for name in loaded if name.split(".")[0] == "calibrant"]
+    assert len(ours) <= 60, sorted(ours)
+
+
+# Whatever is asked of the system after the table was opened removes it: a second opening would fail.
+REMOVE = """
+import os, sys
+opened = []
+def heard(event, given):
+    if event == "open" and given[0] == sys.argv[1] and not opened:
+        opened.append(event)
+    elif opened == ["open"]:
+        opened.append(event)
+        os.unlink(sys.argv[1])
+sys.addaudithook(heard)
+from calibrant.cli import main
+main(["measure", sys.argv[1], "--json"], standalone_mode=False)
+"""
+
+
+def test_measuring_a_small_table_opens_it_once(tmp_path: Path) -> None:
+    table = tmp_path / "small.csv"
+    table.write_text("score,label\n0.1,0\n0.7,1\n0.6,0\n")
+    run = subprocess.run(
+        [sys.executable, "-c", REMOVE, str(table)], capture_output=True, text=True, check=True
+    )
+    assert json.loads(run.stdout)["recipe"]["rows"] == 3
+    assert not table.exists()
 
 
 def seconds(*arguments: str) -> float:

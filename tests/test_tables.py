@@ -13,8 +13,7 @@ import pytest
 
 from calibrant.evaluation import mean_interval
 from calibrant.exceptions import InputError
-from calibrant.records.formats import latex_text
-from calibrant.records.table import Column, Table, Undefined
+from calibrant.records.formats import Column, Table, Undefined, latex_text
 
 HOSTILE = (
     r"a_b & c%",

@@ -23,11 +23,10 @@ from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.pages import page
 from calibrant.results.drawing import bin_limits
-from calibrant.results.measured import Measured
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs import Columns, measure, plan, report, tally
 from calibrant.verbs.reporting import model_names
-from calibrant.verbs.views import asked_events, expanded
+from calibrant.verbs.sources import asked_events, expanded
 
 CLASSES = ["a", "b", "c"]
 
@@ -50,7 +49,7 @@ def wide_columns(n: int = 1500) -> tuple[dict[str, Any], NDArray[np.float64], ND
 def streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take tables of more than 1,000 rows for large, in batches of 300."""
     monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 1000)
-    monkeypatch.setattr("calibrant.verbs._tally_parts.TALLIED_AT_ONCE", 700)
+    monkeypatch.setattr("calibrant.verbs.sources.TALLIED_AT_ONCE", 700)
     monkeypatch.setattr("calibrant.io.predictions.Predictions.batches.__defaults__", (300,), raising=False)
 
 

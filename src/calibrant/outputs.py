@@ -11,7 +11,7 @@ from calibrant.records import Record
 from calibrant.records import schema as schema_of
 from calibrant.results.drawing import Report
 from calibrant.results.intervals import LabelPlan
-from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measured
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
 from calibrant.results.slices import SliceTables
 

@@ -17,7 +17,7 @@ from calibrant.evaluation import (
     pair_agreement,
 )
 from calibrant.metrics.frequencies import wilson
-from calibrant.metrics.student import cr2
+from calibrant.metrics.tails import cr2
 from calibrant_studies.agreement import PANELS, cluster_rows, pair_rows, panel_rows
 
 CRITICAL = 3.841459

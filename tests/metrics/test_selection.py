@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibrant.metrics.key_tree import keys_of, scores_of
+from calibrant.metrics.grid import keys_of, scores_of
 from calibrant.metrics.selection import select
 
 Floats = NDArray[np.float64]

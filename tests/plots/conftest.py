@@ -9,7 +9,7 @@ from calibrant._checks import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 
 def collection(ax: Axes, gid: str) -> LineCollection:

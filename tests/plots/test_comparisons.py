@@ -8,7 +8,7 @@ from calibrant import plots
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.intervals import ErrorInterval
 

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from calibrant import plots
 from calibrant.plots.style import ROLES, figure_of
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 
 @pytest.fixture

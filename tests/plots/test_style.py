@@ -17,7 +17,7 @@ from calibrant.plots import calibration_curve, confidence_and_reliability, rende
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.plots.svg import Kind
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 # Machado, Oliveira and Fernandes (2009), table 1, severity 1: on linear RGB.
 SEEN = {

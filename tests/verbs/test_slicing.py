@@ -129,7 +129,7 @@ def test_slices_of_a_random_partition_add_up_to_the_whole(rows: list[Any], rando
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_files_are_sliced_as_frames_are(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calibrant.verbs._tally_parts.TALLIED_AT_ONCE", 64)
+    monkeypatch.setattr("calibrant.verbs.sources.TALLIED_AT_ONCE", 64)
     table = columns(topic=chosen(["law", "art", None]))
     table |= {"a b.c": chosen([1, 2]), "label": table["label"].astype(int)}
     arrow, path = pa.table(table), tmp_path / f"t.{ending}"

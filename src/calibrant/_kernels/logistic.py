@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,3 +46,58 @@ def log_likelihood(
         sums[3] += second
         sums[4] += second_x
         sums[5] += second_xx
+
+
+_TINY = 1e-100
+_FULL = 1e-200
+_SMALL = 2.0**-10
+
+
+@jit
+def log_loss_sums(score: NDArray[Any], label: NDArray[np.bool_]) -> tuple[float, int]:
+    """Sum of -log(probability of the outcome) over the pairs where it is finite, and the others' number.
+
+    Losses below 2^-10 are summed as the series of -log(1 - d), which keeps their relative
+    precision; other probabilities are multiplied up and the logarithm is taken when the product
+    nears underflow, some hundreds of pairs later.
+    """
+    product = 1.0
+    small = 0.0
+    logs = 0.0
+    impossible = 0
+    for i in range(len(score)):
+        q = np.float64(score[i])
+        wrong = 1.0 - q if label[i] else q
+        if wrong < _SMALL:
+            small += wrong * (
+                1.0 + wrong * (1 / 2 + wrong * (1 / 3 + wrong * (1 / 4 + wrong * (1 / 5 + wrong / 6))))
+            )
+            continue
+        right = q if label[i] else 1.0 - q
+        if right > _TINY:
+            product *= right
+            if product < _FULL:
+                logs -= math.log(product)
+                product = 1.0
+        elif right > 0.0:
+            logs -= math.log(right)
+        else:
+            impossible += 1
+    return logs - math.log(product) + small, impossible
+
+
+@jit
+def weighted_log_loss_sums(
+    score: NDArray[Any], label: NDArray[np.bool_], weight: NDArray[np.float64]
+) -> tuple[float, int]:
+    """As `log_loss_sums`, each pair times its weight."""
+    total = 0.0
+    impossible = 0
+    for i in range(len(score)):
+        q = np.float64(score[i])
+        right = q if label[i] else 1.0 - q
+        if right > 0.0:
+            total -= weight[i] * (math.log(right) if label[i] else math.log1p(-q))
+        else:
+            impossible += 1
+    return total, impossible

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 import click
 
 from calibrant import __version__
-from calibrant.parts import PARTS, is_here
 
 DEBUG = "CALIBRANT_DEBUG"
 
@@ -70,6 +69,8 @@ class CommandGroup(click.Group):
         try:
             command: click.Command = import_module(self._modules[cmd_name]).command
         except ModuleNotFoundError as error:
+            from calibrant.parts import PARTS, is_here
+
             missing = [
                 part for part in PARTS if f"{error.name}.".startswith(f"{part}.") and not is_here(part)
             ]
@@ -128,6 +129,8 @@ class CommandGroup(click.Group):
 
 def _not_here(group: str | None, name: str, package: str) -> click.Command:
     """Return a command in the place of one whose package is not installed: it says how to get it."""
+    from calibrant.parts import PARTS
+
     title = name if group in (None, "calibrant") else f"{group} {name}"
 
     def say() -> NoReturn:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calibrant.cli.options import ENGINE, PLOT, SMOOTH, Printing, added, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from calibrant.results.measurement import Measured
+
+
+def _lines_of(measured: Measured, source: str) -> list[str]:
+    """Word a whole measurement."""
+    from calibrant.cli import text
+
+    recipe = measured.recipe
+    head = f"{recipe.file}: {text.counted(recipe.rows, 'row')}, {recipe.form} table"
+    return [head, "", *measured.to_text().splitlines(), "", *_next_steps(measured, source)]
+
+
+def _next_steps(measured: Measured, source: str) -> list[str]:
+    """Name the commands to type next."""
+    name = "PRED" if source == "-" else shlex.quote(source)
+    lines = [f"  calibrant report {name} -o report.html    the same to look at"]
+    if len(measured.events) > 1:
+        event = shlex.quote(measured.events[0].event)
+        lines.append(f"  calibrant measure {name} --event {event}    one event in full, with its bins")
+    return ["Next", *lines]
 
 
 @click.command(
@@ -54,6 +77,4 @@ def command(
         first = found.events[0]
         save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
         wrote = ["", f"Wrote {plot}: event {first.event}"]
-    from calibrant.cli._measured import lines_of
-
-    printing.show(found, lambda: [*lines_of(found, predictions), *wrote])
+    printing.show(found, lambda: [*_lines_of(found, predictions), *wrote])

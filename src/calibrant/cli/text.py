@@ -15,7 +15,6 @@ __all__ = [
     "counted",
     "decimal",
     "interval",
-    "labelled",
     "p_value",
     "percent",
     "printable",
@@ -62,12 +61,3 @@ def table(rows: Sequence[Sequence[str]], *, left: int = 1, indent: int = 2) -> l
         ]
         lines.append((" " * indent + "  ".join(cells)).rstrip())
     return lines
-
-
-def labelled(rows: Sequence[tuple[str, str, str]], *, indent: int = 2) -> list[str]:
-    """Align a label, a value and a remark."""
-    widths = [max(len(row[place]) for row in rows) for place in (0, 1)]
-    return [
-        (" " * indent + f"{label:<{widths[0]}}  {value:>{widths[1]}}  {remark}").rstrip()
-        for label, value, remark in rows
-    ]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calibrant.cli import text
 from calibrant.cli.options import Printing, command_line, printing
 from calibrant.cli.progress import ProgressLine
 
@@ -54,6 +53,8 @@ def command(output: str, printing: Printing) -> None:
 
 def _lines_of(page: StoryPage, output: str) -> list[str]:
     """Word the demonstration."""
+    from calibrant.cli import text
+
     lines = wrap(f"{page.title} {page.lead}", WIDTH)
     for number, step in enumerate(page.steps, 1):
         lines += ["", f"{number}. {step.heading}", *_step(step)]
@@ -65,6 +66,8 @@ def _lines_of(page: StoryPage, output: str) -> list[str]:
 
 
 def _step(step: StoryStep) -> list[str]:
+    from calibrant.cli import text
+
     lines = [line for paragraph in step.before for line in _paragraph(paragraph)]
     if step.table is not None:
         lines += text.table([step.table.head, *step.table.rows], indent=INDENT + 2)

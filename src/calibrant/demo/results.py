@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from calibrant.events.results.events import EventTable
 from calibrant.records import Printed, Table
-from calibrant.results.bins import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
 

@@ -23,7 +23,7 @@ from calibrant.evaluation.significance import (
 )
 from calibrant.exceptions import InputError
 from calibrant.metrics.resampling import SAMPLES, check_samples
-from calibrant.metrics.student import ALTERNATIVES, Alternative
+from calibrant.metrics.tails import ALTERNATIVES, Alternative
 from calibrant.seeds import Seed, number
 
 ALLOWED = "folds share training data, which the intervals, t and the p-values allow for"

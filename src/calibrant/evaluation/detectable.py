@@ -10,7 +10,7 @@ import numpy as np
 from calibrant import _checks
 from calibrant.evaluation.results.significance import Detectable
 from calibrant.exceptions import InputError
-from calibrant.metrics.student import ALTERNATIVES, Alternative, critical_value
+from calibrant.metrics.tails import ALTERNATIVES, Alternative, critical_value
 
 NEVER = "the differences have no spread"
 NO_NEED = "there is no difference to be found"

@@ -29,7 +29,7 @@ from calibrant.metrics.resampling import (
     check_samples,
     resampled_totals,
 )
-from calibrant.metrics.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.records import Quantity
 from calibrant.seeds import Seed, generator_of, number
 

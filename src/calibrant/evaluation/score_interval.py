@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Integers, proportion
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.metrics.student import cr2, critical_value, effective_number, few_clusters
+from calibrant.metrics.tails import cr2, critical_value, effective_number, few_clusters
 
 Value = Callable[[Floats], Floats]
 ONE_UNIT = "an interval needs two items or more"

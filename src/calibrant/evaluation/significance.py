@@ -19,7 +19,7 @@ from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permut
 from calibrant.evaluation.results.significance import MeanInterval, PairedTest, PlainTest
 from calibrant.exceptions import InputError
 from calibrant.metrics.multiplicity import adjusted_p_values
-from calibrant.metrics.student import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
+from calibrant.metrics.tails import ALTERNATIVES, Alternative, cr2, critical_value, few_clusters, tail
 from calibrant.records import Quantity
 
 ONE = "one value has no spread"

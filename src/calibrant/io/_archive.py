@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, class_name
-from calibrant.io.origin import Origin, reading
-from calibrant.io.packed import array_of, members
+from calibrant.io.origin import Origin, array_of, members, reading
 from calibrant.io.readers import ArrayReader, check_logits
 
 KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import InputError
-from calibrant.io.batch import Batch, Reader, joined
+from calibrant.io.readers import Batch, Reader, joined
 
 COMPLETE = "write the score of every class of every item"
 EXCLUSIVE = "the top label is of classes that exclude each other"

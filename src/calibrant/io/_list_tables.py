@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from calibrant._checks import is_unicode
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.batch import Batch
 from calibrant.io.columns import Codes, as_numpy
 from calibrant.io.origin import parquet_file, reading
-from calibrant.io.readers import check_logits, check_range, check_sums, softmax
+from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import truncated
-from calibrant.io.packed import unpacking
+from calibrant.io.origin import truncated, unpacking
 
 LONGEST = 1 << 28  # bytes of one line, or of one member of a zip file
 LARGEST = 1 << 31  # bytes of a file that is parsed as a whole

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -16,32 +14,6 @@ from calibrant.io.tables import THRESHOLD_KEY, Kind, ParquetTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-WILD = "*?["
-
-
-def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
-    """Return the Parquet files of a folder, with its subfolders, or of a pattern; None for other paths.
-
-    Raises
-    ------
-    InputError
-        A pattern that no file fits, or that other files fit as well.
-    """
-    name = os.fspath(source)
-    path = Path(name)
-    if path.is_dir():
-        return tuple(sorted(path.rglob("*.parquet"))) or None
-    if path.exists() or not any(sign in name for sign in WILD):
-        return None
-    found = sorted(Path(each) for each in glob.glob(name, recursive=True))
-    if not found:
-        raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
-    others = [each.name for each in found if each.suffix != ".parquet"]
-    if others:
-        hint = "name Parquet files only"
-        raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
-    return tuple(found)
 
 
 class PartsTable:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.io._column_roles import REFERENCE, TOKEN, TOKEN_SCORES
 from calibrant.io.columns import Column, as_numpy, dictionary
+from calibrant.io.readers import REFERENCE, TOKEN, TOKEN_SCORES
 from calibrant.io.tables import Kind, Table
 from calibrant.metrics.groups import by_frequency
 

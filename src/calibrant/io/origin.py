@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import gzip
+import io
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tokenize import TokenError
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from _typeshed import WriteableBuffer
+    from numpy.typing import NDArray
 
 SMALL = 1 << 26  # bytes up to which a Parquet file is read into memory whole
 
@@ -25,9 +34,9 @@ class Origin:
     name
         As the user wrote it.
     path
-        The file; None for bytes in memory.
+        The file; None for standard input.
     data
-        The bytes; None for a file.
+        The bytes, of standard input and of a small file; None for a larger one.
     format
         A key of `calibrant.io.table_formats.FORMATS`.
     packed
@@ -45,8 +54,10 @@ class Origin:
         import pyarrow as pa
 
         compression = "gzip" if self.packed else None
-        if self.path is None:
-            return pa.input_stream(pa.BufferReader(self.data), compression=compression)
+        if self.data is not None:
+            stream = pa.BufferReader(self.data)
+            return pa.input_stream(stream, compression=compression) if self.packed else stream
+        assert self.path is not None
         if self.packed:
             return pa.input_stream(str(self.path), compression=compression)
         return pa.memory_map(str(self.path)) if self.format == "arrow" else pa.OSFile(str(self.path))
@@ -112,3 +123,158 @@ def reading(name: str) -> Iterator[None]:
             raise truncated(name) from error
         hint = "save it as UTF-8" if "utf" in reason.lower() else "write it again"
         raise FormatError(f"cannot be read ({reason[:160]})", hint, code="file-broken", file=name) from error
+
+
+LONGEST = 1 << 28  # bytes of one line, and to which any file may unpack
+TIMES = 200  # a larger file may unpack to so many times its size; texts and numbers come to 5 to 50
+
+
+def most_unpacked(size: int) -> int:
+    """How many bytes a file of this size may unpack to."""
+    return max(LONGEST, TIMES * size)
+
+
+def ungzipped(data: bytes, name: str) -> bytes:
+    """Unpack what gzip has packed.
+
+    Raises
+    ------
+    FormatError
+        It unpacks to far more than any text does.
+    gzip.BadGzipFile, zlib.error, EOFError
+        It is damaged or cut short.
+
+    Examples
+    --------
+    >>> ungzipped(gzip.compress(b"text"), "a.gz")
+    b'text'
+    """
+    most = most_unpacked(len(data))
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        found = stream.read(most + 1)
+    if len(found) > most:
+        raise too_large(name, most)
+    return found
+
+
+def unpacking(packed: IO[bytes], name: str) -> io.BufferedReader:
+    """Return a stream that unpacks what gzip has packed while it is read.
+
+    A file that states that it unpacks to far more than any text of its size, and does, is refused at once.
+    Any other stream raises the same error while it is read.
+
+    Raises
+    ------
+    FormatError
+        It unpacks to far more than any text does.
+
+    Examples
+    --------
+    >>> unpacking(io.BytesIO(gzip.compress(b"text")), "a.gz").read()
+    b'text'
+    """
+    if packed.seekable() and _states_far_more(packed):
+        with suppress(EOFError, OSError, zlib.error):  # of a damaged file, which reading raises again
+            for _ in iter(partial(_Unpacked(packed, name).read, 1 << 20), b""):
+                pass
+        packed.seek(0)
+    return io.BufferedReader(_Unpacked(packed, name))
+
+
+def _states_far_more(packed: IO[bytes]) -> bool:
+    """Whether the last bytes, which in a sound file are its unpacked size modulo 2^32, are far too large."""
+    size = packed.seek(0, io.SEEK_END)
+    packed.seek(max(0, size - 4))
+    stated = int.from_bytes(packed.read(), "little")
+    packed.seek(0)
+    return stated > most_unpacked(size)
+
+
+class _Counted(io.RawIOBase):
+    """A stream that counts the bytes that are read from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        data = self._stream.read(len(memoryview(buffer)))
+        memoryview(buffer)[: len(data)] = data
+        self.count += len(data)
+        return len(data)
+
+
+class _Unpacked(_Counted):
+    """The bytes that gzip has packed into a stream; the count is that of the unpacked bytes."""
+
+    def __init__(self, packed: IO[bytes], name: str) -> None:
+        self._packed, self._name = _Counted(packed), name
+        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=cast(IO[bytes], self._packed))))
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        found = super().readinto(buffer)
+        most = most_unpacked(self._packed.count)
+        if self.count > most:
+            raise too_large(self._name, most)
+        return found
+
+
+def members(
+    archive: zipfile.ZipFile, names: Iterable[str], size: int, name: str
+) -> Iterator[tuple[str, bytes]]:
+    """Members of a zip file of so many bytes, together not far more than such a file holds.
+
+    Raises
+    ------
+    FormatError
+        They are far more.
+    """
+    most = left = most_unpacked(size)
+    for each in names:
+        with archive.open(each) as stream:
+            data = stream.read(left + 1)
+        left -= len(data)
+        if left < 0:
+            raise too_large(name, most)
+        yield each, data
+
+
+def array_of(data: bytes) -> NDArray[Any]:
+    """Read a NumPy array from the bytes of an ``.npy`` file.
+
+    Raises
+    ------
+    ValueError
+        It is none, or holds Python objects.
+    MemoryError
+        It promises more than memory holds.
+
+    Examples
+    --------
+    >>> array_of(b"no array")
+    Traceback (most recent call last):
+    ValueError: ...
+    """
+    import numpy as np
+
+    try:
+        with warnings.catch_warnings(action="error"):
+            array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except (SyntaxError, TokenError, RecursionError, OverflowError, TypeError, Warning) as error:
+        raise ValueError(f"no array ({error})") from error
+    return array
+
+
+def too_large(name: str, most: int) -> FormatError:
+    """Make the error for a file that unpacks to more than so many bytes."""
+    message = f"it unpacks to more than {most >> 20} MiB"
+    return FormatError(message, "unpack it yourself if it is sound", code="file-broken", file=name)
+
+
+def long_line(name: str, number: int | None = None) -> FormatError:
+    """Make the error for a line that no text has."""
+    message = f"a line of more than {LONGEST >> 20} MiB"
+    return FormatError(message, "write one record a line", code="file-row", file=name, line=number)

@@ -11,22 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
-from calibrant.io._column_roles import Form as Form
-from calibrant.io._column_roles import has_tokens
-from calibrant.io._column_roles import resolve as resolve
-from calibrant.io._column_roles import threshold_of as threshold_of
-from calibrant.io._parts import PartsTable, parquet_parts
-from calibrant.io.batch import Batch, Reader, joined
-from calibrant.io.log_rows import Normalise
-from calibrant.io.readers import TableReader
+from calibrant.io.readers import Batch, Reader, TableReader, has_tokens, joined
+from calibrant.io.readers import Form as Form
+from calibrant.io.readers import resolve as resolve
+from calibrant.io.readers import threshold_of as threshold_of
+from calibrant.io.table_formats import parquet_parts
 from calibrant.io.tables import RECALIBRATED_KEY, Table
 from calibrant.io.tables import listed as listed
 
 if TYPE_CHECKING:
     from calibrant.io._list_tables import ListReader
     from calibrant.io._log_table import LogTable
+    from calibrant.io.log_rows import Normalise
 
 Engine = Literal["kernel", "duckdb"]
+NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
 BATCH_ROWS = 1 << 18
 
@@ -98,6 +97,11 @@ class Predictions:
     def table_reader(self) -> TableReader | None:
         """What reads the table, if it is one with named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether this is a lazy frame, whose engine can compute without sending rows."""
+        return self.table_reader is not None and getattr(self.table_reader.table, "lazy", None) is not None
 
     def met_classes(self, names: Sequence[str]) -> None:
         """Note the classes of a long table that was summed elsewhere, in this order."""
@@ -272,6 +276,8 @@ def open_predictions(
 
 def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engine: Engine) -> Table:
     """Parquet files as a table, or as a lazy frame of DuckDB."""
+    from calibrant.io._parts import PartsTable
+
     files, name = parts or (Path(source),), os.fspath(source)
     if engine == "kernel":
         return PartsTable(files, name)
@@ -336,6 +342,8 @@ def _of_log(log: LogTable, **settings: Any) -> Predictions:
 
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:
     """A path that is a log, as a table; None for any other."""
+    if Path(path).suffix in NO_LOGS and Path(path).is_file():
+        return None
     from calibrant.io._log_formats import recognise_log
 
     kind = recognise_log(path)

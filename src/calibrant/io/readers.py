@@ -2,22 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE
-from calibrant.exceptions import InputError
-from calibrant.io._parts import PartsTable
-from calibrant.io.batch import Batch
+from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, Column
-from calibrant.io.frames import FrameTable
-from calibrant.io.slice_columns import Slices
-from calibrant.io.tables import Kind, Table
+from calibrant.io.tables import THRESHOLD_KEY, Kind, Table, listed, one_role_each
+
+if TYPE_CHECKING:
+    from calibrant.io.slice_columns import Slices
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some consecutive rows of a prediction table, checked.
+
+    Attributes
+    ----------
+    score
+        (n,) probabilities of a long table, or (n, K) of a wide one, in [0, 1].
+    label
+        (n,) bool of a long table; (n,) int64 class positions of a wide one, negative where the gold class is
+        none of its classes.
+    weight
+        (n,) float64, positive; None when the table has none. Rows of weight zero are left out.
+    cluster, item, class_code
+        (n,) int64 codes, the same for equal names over all batches; None when the table has no
+        such column (or items were not asked for).
+    slice_code
+        (n,) int64 codes of the slices that rows belong to; None unless slices were asked for.
+    """
+
+    score: NDArray[np.floating[Any]]
+    label: NDArray[Any]
+    weight: NDArray[np.float64] | None = None
+    cluster: Integers | None = None
+    item: Integers | None = None
+    class_code: Integers | None = None
+    slice_code: Integers | None = None
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def take(self, rows: NDArray[Any] | slice) -> Batch:
+        """Return the rows chosen by a mask, by positions, or by a slice."""
+        return Batch(
+            self.score[rows],
+            self.label[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.cluster is None else self.cluster[rows],
+            None if self.item is None else self.item[rows],
+            None if self.class_code is None else self.class_code[rows],
+            None if self.slice_code is None else self.slice_code[rows],
+        )
+
+    def without_weightless(self) -> Batch:
+        """Leave out rows of weight zero, which count for nothing."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.take(self.weight > 0)
+
+
+class Names(Protocol):
+    """Names met so far."""
+
+    @property
+    def names(self) -> list[Any]:
+        """The names, by code."""
+
+
+class Reader(Protocol):
+    """What `Predictions` reads from: a table, an archive of arrays, or a model."""
+
+    @property
+    def cluster_codes(self) -> Names:
+        """Names of clusters."""
+
+    @property
+    def item_codes(self) -> Names:
+        """Names of items."""
+
+    @property
+    def class_codes(self) -> Names:
+        """Names of classes."""
+
+    def batches(self, size: int, items: bool) -> Iterator[Batch]:
+        """Yield checked batches."""
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """One batch of all rows, in order.
+
+    Examples
+    --------
+    >>> half = Batch(np.array([0.5]), np.array([True]))
+    >>> len(joined([half, half]))
+    2
+    """
+    if len(batches) == 1:
+        return batches[0]
+
+    def join(parts: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+        present = [part for part in parts if part is not None]
+        return np.concatenate(present) if present else None
+
+    return Batch(
+        np.concatenate([batch.score for batch in batches]),
+        np.concatenate([batch.label for batch in batches]),
+        join([batch.weight for batch in batches]),
+        join([batch.cluster for batch in batches]),
+        join([batch.item for batch in batches]),
+        join([batch.class_code for batch in batches]),
+        join([batch.slice_code for batch in batches]),
+    )
+
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-6
@@ -88,12 +194,13 @@ class TableReader:
         for own in () if self.slices is None else self.slices.columns:
             kinds.setdefault(own.name, own.kind)
         first, weights, repeats = self.table.first_row, _checks.WeightRange(), _Repeats(self)
+        place = getattr(self.table, "place", lambda row: (None, row))  # of a row of many files
         for arrow in self.table.batches(kinds, size):
-            file, row = self.table.place(first) if isinstance(self.table, PartsTable) else (None, first)
+            file, row = place(first)
             try:
                 batch = self._batch(arrow, file or self.table.name, row, items, weights)
             except InputError as error:
-                if isinstance(self.table, FrameTable) and self.table.lazy is not None:
+                if getattr(self.table, "lazy", None) is not None:
                     error.row = None  # an engine keeps no order
                 raise
             if self.whole_items:
@@ -284,3 +391,111 @@ def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial
             file=file,
             row=first + row,
         )
+
+
+Form = Literal["long", "wide"]
+TOKEN, REFERENCE = "token", "reference"
+TOKEN_SCORES = ("logprob", "score", "probability")
+
+
+def resolve(
+    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
+) -> tuple[Columns, tuple[str, ...]]:
+    """Decide what each column is; return the columns and, of a wide table, the classes.
+
+    A ``label`` of None asks for none.
+    """
+    there = table.columns
+    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
+    found = wide["p_"] + wide["logit_"]
+    score_name = score or "score"
+    if form is None and score is None and "score" in there and found:
+        raise InputError(
+            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
+            "say which: `form='long'` or `form='wide'`",
+            code="column-ambiguous",
+            file=table.name,
+        )
+    if form is None:
+        form = "wide" if score is None and "score" not in there and found else "long"
+    columns = Columns(label="" if label is None else _there(table, label, "label"))
+    optional = {part: _optional(table, part, name) for part, name in named.items()}
+    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
+    if form == "long":
+        columns.score = _there(table, score_name, "score")
+        columns.class_column = optional["class"]
+        roles = {"score": columns.score, "label": columns.label, **optional}
+        one_role_each(table.name, {role: name for role, name in roles.items() if name})
+        return columns, ()
+    if wide["p_"] and wide["logit_"]:
+        hint = "keep one kind of column"
+        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
+    if len(found) < 2:
+        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
+        raise InputError("no wide table", hint, code="column-missing", file=table.name)
+    for name in found:
+        _there(table, name, "label")
+        if not name.split("_", 1)[1]:
+            hint = "name the class after the underscore"
+            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
+    columns.logits = bool(wide["logit_"])
+    columns.class_scores = tuple(found)
+    return columns, tuple(name.split("_", 1)[1] for name in found)
+
+
+def _there(table: Table, name: str, part: str) -> str:
+    if table.columns.count(name) > 1:
+        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
+    if name in table.columns:
+        return name
+    if len(table.columns) == 1 and ";" in table.columns[0]:
+        hint = "write the file with commas between fields and points in decimals, or as .tsv with tabs"
+        raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
+    raise InputError(
+        f"there is no column {name!r}",
+        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}{_no_log(table.name)}",
+        code="column-missing",
+        file=table.name,
+    )
+
+
+def _no_log(name: str) -> str:
+    """What to add of a file that could be a log."""
+    if not name.lower().endswith((".jsonl", ".jsonl.gz")):
+        return ""
+    from calibrant.io._log_formats import KNOWN
+
+    return f"; nor is this a log that is known: {KNOWN}"
+
+
+def _optional(table: Table, part: str, name: str | None) -> str | None:
+    if name is None:
+        if part not in table.columns:
+            return None
+        name = part
+    return _there(table, name, part)
+
+
+def threshold_of(table: Table) -> float | None:
+    """Return the threshold that a table notes, or None."""
+    text = table.metadata.get(THRESHOLD_KEY)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        message = f"the noted threshold {text.decode('utf-8', 'replace')!r} is not a number in [0, 1)"
+        raise FormatError(message, "write the table again", file=table.name)
+    return value
+
+
+def has_tokens(table: Table) -> bool:
+    """Whether a table has the columns of a log of tokens, and no labels of its own."""
+    there = table.columns
+    return (
+        {TOKEN, REFERENCE} <= set(there)
+        and "label" not in there
+        and any(name in there for name in TOKEN_SCORES)
+    )

@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._parts import parquet_parts
 from calibrant.io.atomic import writing
 from calibrant.io.columns import as_numpy
 from calibrant.io.envelope import Envelope, Version
-from calibrant.io.origin import parquet_file, reading
-from calibrant.io.packed import most_unpacked, too_large
-from calibrant.io.table_formats import locate
+from calibrant.io.origin import most_unpacked, parquet_file, reading, too_large
+from calibrant.io.table_formats import locate, parquet_parts
 
 if TYPE_CHECKING:
     from calibrant.metrics.tally import Tally

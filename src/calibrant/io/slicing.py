@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calibrant.exceptions import InputError
-from calibrant.io.batch import Reader
 from calibrant.io.columns import Column
 from calibrant.io.frames import FrameTable
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
-from calibrant.io.readers import TableReader
+from calibrant.io.readers import Reader, TableReader
 from calibrant.io.slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
 from calibrant.io.tables import Table
 from calibrant.metrics.tally import Tally

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io._batch_sinks import BatchSink, JsonBatches, TextBatches, arrow_batches, parquet_batches
 from calibrant.io.origin import Origin, reading, truncated
-from calibrant.io.sinks import ArrowSink, Columns, ParquetSink, Sink, TextSink
 from calibrant.io.tables import ArrowTable, CsvTable, JsonTable, ParquetTable, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from calibrant.io.sinks import BatchSink, Columns, Sink
+
 STDOUT = "-"
+WILD = "*?["
+HELD = 4 << 20  # bytes up to which a file is read at once and opened no more
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,48 @@ class TableFormat:
             return self.reader(origin)
 
 
+def _sink(name: str, **more: Any) -> Callable[..., Any]:
+    """What makes a sink of `calibrant.io.sinks`, which only what writes loads."""
+
+    def make(*given: Any) -> Any:
+        from calibrant.io import sinks
+
+        return getattr(sinks, name)(*given, **more)
+
+    return make
+
+
 FORMATS = {
     "parquet": TableFormat(
-        "Parquet", ParquetTable, ParquetSink, parquet_batches, starts=(b"PAR1",), ends=b"PAR1"
+        "Parquet",
+        ParquetTable,
+        _sink("ParquetSink"),
+        _sink("parquet_batches"),
+        starts=(b"PAR1",),
+        ends=b"PAR1",
     ),
-    "csv": TableFormat("plain text", CsvTable, TextSink, TextBatches, text=True),
+    "csv": TableFormat("plain text", CsvTable, _sink("TextSink"), _sink("TextBatches"), text=True),
     "tsv": TableFormat(
-        "plain text", CsvTable, partial(TextSink, kind="tsv"), partial(TextBatches, tabbed=True), text=True
+        "plain text",
+        CsvTable,
+        _sink("TextSink", kind="tsv"),
+        _sink("TextBatches", tabbed=True),
+        text=True,
     ),
     "jsonl": TableFormat(
-        "JSON lines", JsonTable, partial(TextSink, kind="jsonl"), JsonBatches, text=True, notes=False
+        "JSON lines",
+        JsonTable,
+        _sink("TextSink", kind="jsonl"),
+        _sink("JsonBatches"),
+        text=True,
+        notes=False,
     ),
     "arrow": TableFormat(
-        "Arrow IPC", ArrowTable, ArrowSink, arrow_batches, starts=(b"ARROW1", b"\xff\xff\xff\xff")
+        "Arrow IPC",
+        ArrowTable,
+        _sink("ArrowSink"),
+        _sink("arrow_batches"),
+        starts=(b"ARROW1", b"\xff\xff\xff\xff"),
     ),
     "npz": TableFormat("an .npz archive", None, starts=(b"PK\x03\x04", b"PK\x05\x06")),
 }
@@ -160,7 +191,7 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         )
     try:
         with file.open("rb") as stream:
-            head = stream.read(512)
+            head = stream.read(HELD + 1)
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(0, size - 8))
             tail = stream.read()
@@ -169,10 +200,12 @@ def locate(path: str | os.PathLike[str]) -> Origin:
             "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()
         )
         raise InputError(reason, "check the path", code="file-missing", file=name) from error
+    data = head if size == len(head) <= HELD else None
+    head = head[:512]
     if not head.strip() and size == len(head):
         raise InputError("the file is empty", "write it again", code="empty", file=name)
     _agree(name, kind, packed, head, tail)
-    return Origin(name, file, None, kind, packed)
+    return Origin(name, file, data, kind, packed)
 
 
 def looks_like(head: bytes) -> str:
@@ -222,3 +255,27 @@ def _agree(name: str, kind: str, packed: bool, head: bytes, tail: bytes) -> None
         )
     if not tail.endswith(FORMATS[kind].ends):
         raise truncated(name)
+
+
+def parquet_parts(source: str | os.PathLike[str]) -> tuple[Path, ...] | None:
+    """Return the Parquet files of a folder, with its subfolders, or of a pattern; None for other paths.
+
+    Raises
+    ------
+    InputError
+        A pattern that no file fits, or that other files fit as well.
+    """
+    name = os.fspath(source)
+    path = Path(name)
+    if path.is_dir():
+        return tuple(sorted(path.rglob("*.parquet"))) or None
+    if path.exists() or not any(sign in name for sign in WILD):
+        return None
+    found = sorted(Path(each) for each in glob.glob(name, recursive=True))
+    if not found:
+        raise InputError("no file fits the pattern", "check the path", code="file-missing", file=name)
+    others = [each.name for each in found if each.suffix != ".parquet"]
+    if others:
+        hint = "name Parquet files only"
+        raise InputError(f"the pattern also fits {others[0]}", hint, code="file-kind", file=name)
+    return tuple(found)

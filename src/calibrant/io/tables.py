@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from calibrant._checks import is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Column
-from calibrant.io.origin import Origin, parquet_file, reading
-from calibrant.io.packed import LONGEST, long_line
+from calibrant.io.origin import LONGEST, Origin, long_line, parquet_file, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

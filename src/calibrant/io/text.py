@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.origin import reading
-from calibrant.io.packed import LONGEST, long_line, ungzipped, unpacking
+from calibrant.io.origin import LONGEST, long_line, reading, ungzipped, unpacking
 from calibrant.io.table_formats import looks_like, title_of
 
 GZIP = b"\x1f\x8b"

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from calibrant._checks import Pairs, one_of, pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, default_bin_size, uniform
-from calibrant.metrics.events import class_predictions, classwise_events
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
@@ -297,6 +296,8 @@ def class_errors(
     >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
     (0.25, ['no', 'yes'])
     """
+    from calibrant.metrics.events import class_predictions, classwise_events
+
     predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
     bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_events(predictions).values()]
     positives = np.bincount(predictions.label, minlength=len(bins)).tolist()

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, pairs, proportion, sample_count
-from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.metrics.binning import Source
 from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.grouping import group_by
@@ -30,7 +29,7 @@ from calibrant.metrics.smooth import (
     nodes_of_tally,
     smoothed,
 )
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothCurve
 from calibrant.seeds import Seed, generator
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from calibrant._checks import Floats, Pairs, one_of
 from calibrant.exceptions import InputError
-from calibrant.metrics._cells import as_tally
 from calibrant.metrics.binning import Source, isotonic
 from calibrant.metrics.proper_scores import INFINITE, brier_of, entropy, log_loss_of_pairs, log_loss_of_tally
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results import Bins
 from calibrant.results.scores import (
     BrierDecomposition,

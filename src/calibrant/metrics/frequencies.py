@@ -11,8 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.grouping import group_by
 from calibrant.metrics.tails import quantile
 from calibrant.metrics.tally import Tally
-from calibrant.results.bins import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals, Bins
 
 Method = Literal["wilson", "normal"]
 

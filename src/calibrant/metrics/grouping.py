@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant._kernels import grouping as kernels
+from calibrant._kernels import selection as kernels
 from calibrant._kernels.tally import sum_runs
 
 _WHOLE = np.empty(0)

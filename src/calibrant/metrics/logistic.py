@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
-from calibrant.metrics._cells import as_tally
 from calibrant.metrics.binning import Source
 from calibrant.metrics.tails import quantile
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
 
 NO_LOGIT = "no score lies strictly between 0 and 1"

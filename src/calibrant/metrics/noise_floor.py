@@ -20,18 +20,9 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, proportion, sample_count
 from calibrant.exceptions import InputError
-from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.metrics.binning import Source
 from calibrant.metrics.grouping import group_by
-from calibrant.metrics.smooth import (
-    LARGEST_GRID,
-    SMALLEST_GRID,
-    cosine_modes,
-    fixed_points,
-    mean_absolute,
-    smoothed,
-)
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results import Bins
 from calibrant.results.errors import ConsistencyBars, NoiseFloor
 from calibrant.seeds import Seed, generator
@@ -210,6 +201,15 @@ def smooth_noise_floor(
     >>> 0.01 < floor.mean < floor.high < 0.04
     True
     """
+    from calibrant.metrics.smooth import (
+        LARGEST_GRID,
+        SMALLEST_GRID,
+        cosine_modes,
+        fixed_points,
+        mean_absolute,
+        smoothed,
+    )
+
     resamples = sample_count(resamples, "resamples")
     level = proportion(level, "level")
     rng = generator(seed)

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Integers, Pairs, pairs
 from calibrant._parallel import check_threads, slices
-from calibrant.metrics._cells import as_tally
 from calibrant.metrics.binning import Source
-from calibrant.metrics.tally import Tally
+from calibrant.metrics.tally import Tally, as_tally
 from calibrant.records import Quantity
 from calibrant.results.scores import Scores
 
@@ -39,7 +38,7 @@ def log_loss_of_pairs(source: Pairs, *, threads: int | None = None) -> tuple[flo
     """Mean log loss over the pairs where it is finite, and the number of certain-and-wrong pairs."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from calibrant._kernels.log_loss import log_loss_sums, weighted_log_loss_sums
+    from calibrant._kernels.logistic import log_loss_sums, weighted_log_loss_sums
 
     def one(piece: slice) -> tuple[float, int]:
         part = source.part(piece)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._checks import Floats, Integers, sample_count
-from calibrant.metrics.student import effective_number
+from calibrant.metrics.tails import effective_number
 
 SAMPLES = 2000
 FEWEST_SAMPLES = 100

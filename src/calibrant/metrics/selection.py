@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._kernels import selection as kernels
 from calibrant._parallel import fold
-from calibrant.metrics.key_tree import Tree, keys_of, scores_of
+from calibrant.metrics.grid import Tree, keys_of, scores_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

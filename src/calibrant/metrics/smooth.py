@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats, Pairs, pairs
 from calibrant._parallel import default_threads, slices
-from calibrant.metrics._cells import Cells, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.metrics.binning import Source
-from calibrant.metrics.tally import LARGEST_EXACT, Tally
+from calibrant.metrics.tally import LARGEST_EXACT, Cells, Tally, as_tally, cell_of_rows, cells_of, on_nodes
 from calibrant.results.errors import SmoothError
 
 NODES_PER_BANDWIDTH = 64

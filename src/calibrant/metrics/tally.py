@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs
+from calibrant._checks import Floats, Integers, Pairs
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.metrics.grid import grid, rows_of
-from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.grid import GridSums, grid, keys_of, rows_of, scores_of
 from calibrant.metrics.grouping import Grouping, group_by
-from calibrant.metrics.key_tree import keys_of, scores_of
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Kind = Literal["compressed", "exact"]
 
 LARGEST_EXACT = 1 << 20  # up to so many pairs a tally is exact unless asked otherwise
@@ -387,3 +383,70 @@ def _check_weights(*tallies: Tally) -> None:
     if high > _checks.LARGEST_RATIO * low:
         what, hint = _checks.too_unequal(low, high)
         raise InputError(f"the weights of one tally are {what}", hint, code="weight-value")
+
+
+def as_tally(source: Pairs | Tally) -> Tally:
+    """Return the tally of pairs (or the tally itself)."""
+    return source if isinstance(source, Tally) else Tally.from_pairs(source)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Sums of a tally over equal cells of [0, 1]; each array has one entry a cell."""
+
+    weight: Floats
+    weight_positives: Floats
+    weight2: Floats
+    weight2_positives: Floats
+    sum_score: Floats
+    sum_score2: Floats
+    sum_score_positive: Floats
+
+
+def cell_of_rows(tally: Tally, count: int) -> Integers:
+    """Cell of each row by its mean score; a score of exactly 1 belongs to the last cell."""
+    return np.minimum((tally.score * count).astype(np.int64), count - 1)
+
+
+def cells_of(tally: Tally, count: int) -> Cells:
+    """Add the rows of a tally up by cell."""
+    cell = cell_of_rows(tally, count)
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(cell, values, minlength=count).astype(np.float64, copy=False)
+
+    return Cells(
+        weight=total(tally.weight),
+        weight_positives=total(tally.weight_positives),
+        weight2=total(tally.weight2),
+        weight2_positives=total(tally.weight2_positives),
+        sum_score=total(tally.sum_score),
+        sum_score2=total(tally.sum_score2),
+        sum_score_positive=total(tally.sum_score_positive),
+    )
+
+
+def on_nodes(mass: Floats, moment: Floats) -> Floats:
+    """Share each cell's mass between its two end points so that mass and first moment are kept.
+
+    Parameters
+    ----------
+    mass, moment
+        (..., count) sums of v and of v q over the cell's pairs, for any v.
+
+    Returns
+    -------
+    ndarray
+        (..., count + 1) masses at the nodes j / count.
+
+    Examples
+    --------
+    >>> on_nodes(np.array([1.0, 2.0]), np.array([0.25, 1.5])).tolist()
+    [0.5, 1.5, 1.0]
+    """
+    count = mass.shape[-1]
+    right = moment * count - mass * np.arange(count)
+    nodes = np.zeros((*mass.shape[:-1], count + 1))
+    nodes[..., :-1] = mass - right
+    nodes[..., 1:] += right
+    return nodes

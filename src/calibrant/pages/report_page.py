@@ -17,8 +17,7 @@ from calibrant.pages.sections import Card, ClassTable, Contrast, Lines, Section,
 from calibrant.records import plain, words
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.results.groups import MAPS
-from calibrant.results.measured import Measured
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import Measured, Measurement
 
 
 @dataclass(frozen=True)

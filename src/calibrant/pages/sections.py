@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from calibrant.pages._rows import Group
 from calibrant.results.drawing import Drawing
-from calibrant.results.measured import ClassMean
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import ClassMean, Measurement
 from calibrant.results.slices import SliceErrors
 
 Lines = tuple[tuple[str, str], ...]

@@ -11,7 +11,7 @@ from calibrant._checks import Floats
 from calibrant.plots import style
 from calibrant.records.words import percent
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 
 X_LABEL = "predicted probability"

@@ -10,7 +10,7 @@ from calibrant.plots import style
 from calibrant.plots._calibration import calibration_curve
 from calibrant.plots._confidence import BAR
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 
 def binning_comparison(

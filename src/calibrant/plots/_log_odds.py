@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.plots import style
 from calibrant.plots._calibration import X_LABEL, Y_LABEL, areas, name_sides
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 
 SMALLEST = 1e-7
 STRIP = 0.045  # height of the ticks below the curve, as a share of the axes

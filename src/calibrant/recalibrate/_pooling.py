@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from calibrant._checks import Floats, Integers, Pairs
 from calibrant._kernels import isotonic as kernels
 from calibrant._parallel import default_threads, fold, slices
-from calibrant.metrics.key_tree import keys_of, scores_of
+from calibrant.metrics.grid import keys_of, scores_of
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate.base import Source
 

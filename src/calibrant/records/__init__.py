@@ -12,10 +12,8 @@ from calibrant.records.fields import (
     setting,
     warning,
 )
-from calibrant.records.formats import Column, Undefined
-from calibrant.records.record import Printed, Quantity, Record, plain
-from calibrant.records.schemas import schema
-from calibrant.records.table import Table
+from calibrant.records.formats import Column, Table, Undefined
+from calibrant.records.record import Printed, Quantity, Record, plain, schema
 
 __all__ = [
     "Column",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
-from calibrant.exceptions import printable
-from calibrant.records.words import UNDEFINED, count, decimal
+from calibrant.exceptions import InputError, printable
+from calibrant.records.words import UNDEFINED, count, counted, decimal, percent
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -373,3 +374,216 @@ def _digits(value: float, column: Column) -> str:
     if column.kind == "count" or isinstance(value, int):
         return count(value)
     return decimal(value, column.digits) if column.digits > FEW else f"{value:,.{column.digits}f}"
+
+
+__all__ = [
+    "Cell",
+    "Column",
+    "Table",
+    "Undefined",
+    "confusion_table",
+    "interval_heading",
+    "named",
+]
+
+MOST_LABELS = 12  # of a confusion matrix
+NAMED = 3  # cells that a note names; of a row with more, the row alone
+
+
+@dataclass(frozen=True)
+class Table:
+    r"""What a result shows in print.
+
+    Attributes
+    ----------
+    name
+        By which it is asked for, where a result has several tables.
+    columns, rows
+        What it holds: of an interval the two ends; None where there is nothing to say; `Undefined` where a
+        number could not be had.
+    caption
+        What the numbers are and how they were made: method, level, n, seed.
+    notes
+        Sentences that belong below the table.
+    title
+        Heading in a terminal, where the caption is too long.
+    most
+        Rows that a terminal shows; None for all.
+    ranked
+        If a terminal cannot show all rows, show the first ones, not some from everywhere.
+
+    Raises
+    ------
+    ValueError
+        If a row has another number of cells than there are columns, or a number is not finite.
+
+    Examples
+    --------
+    >>> columns = Column("tag", "tag", "name"), Column("ece", "ECE"), Column("ece", "limits", "interval")
+    >>> table = Table("errors", columns, (("a_b", 0.0213, (0.0101, 0.0325)), ("c", 0.5, Undefined("few"))))
+    >>> print(table.to_markdown())
+    | tag  |    ECE |           limits |
+    | :--- | -----: | ---------------: |
+    | a\_b | 0.0213 | [0.0101, 0.0325] |
+    | c    | 0.5000 |                - |
+    <BLANKLINE>
+    Undefined (c: limits): few
+    <BLANKLINE>
+    >>> table.to_csv().splitlines()[1]
+    'a_b,0.0213,0.0101,0.0325'
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: Rows
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    title: str = ""
+    most: int | None = None
+    ranked: bool = False
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of table {self.name!r} has {len(row)} cells: {row}")
+            for cell in row:
+                ends = cell if isinstance(cell, tuple) else (cell,)
+                if any(isinstance(end, float) and not math.isfinite(end) for end in ends):
+                    raise ValueError(f"table {self.name!r} holds {cell!r}; undefined values need a reason")
+
+    def rounded(self, digits: int) -> Table:
+        """Return the table with at most so many decimals in each column."""
+        columns = tuple(replace(column, digits=min(column.digits, digits)) for column in self.columns)
+        return replace(self, columns=columns)
+
+    def to_text(self, *, meanings: bool = False) -> str:
+        """Return the table for a terminal; with ``meanings``, the sentence on each number below it."""
+        head = [self.title or self.caption] if self.title or self.caption else []
+        notes = [f"  {note}" for note in self.all_notes(meanings=meanings)]
+        lines = text(self.columns, self.rows, self.most, ranked=self.ranked)
+        return "\n".join([*head, *lines, *notes]) + "\n"
+
+    def to_markdown(self, *, meanings: bool = False) -> str:
+        """Return the table in Markdown, with its caption above and its notes below."""
+        return markdown(self.columns, self.rows, self.caption, self.all_notes(meanings=meanings))
+
+    def to_latex(self, *, tabular: bool = False, meanings: bool = False) -> str:
+        """Return the table in LaTeX, for the package booktabs.
+
+        Parameters
+        ----------
+        tabular
+            Only the tabular, to stand in a table environment of your own; caption and notes are then
+            comments.
+        meanings
+            Also the sentence on each number, as a note.
+        """
+        notes = self.all_notes(meanings=meanings)
+        return latex(self.columns, self.rows, self.caption, notes, tabular=tabular)
+
+    def to_html(self) -> str:
+        """Return the table in HTML; meanings appear when the pointer is over a heading."""
+        return html(self.columns, self.rows, self.caption, self.all_notes())
+
+    def to_csv(self) -> str:
+        """Return the table as CSV (RFC 4180), with all digits.
+
+        An empty cell is an undefined one. A text that a spreadsheet would take for a formula begins with an
+        apostrophe.
+        """
+        return as_csv(self.columns, self.rows)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary per row, under the names of the columns in CSV."""
+        return as_rows(self.columns, self.rows)
+
+    def all_notes(self, *, meanings: bool = False) -> tuple[str, ...]:
+        """Return the notes, and why cells are undefined: one note per reason."""
+        found: dict[str, dict[str, dict[str, None]]] = {}
+        for row in self.rows:
+            parts = (cell for cell, at in zip(row, self.columns, strict=True) if at.kind == "name")
+            about = ", ".join(str(part) for part in parts if isinstance(part, str | int))
+            for cell, column in zip(row, self.columns, strict=True):
+                if isinstance(cell, Undefined) and column.kind not in ASIDE:
+                    here = column.heading if column.name != "value" else ""
+                    found.setdefault(cell.reason, {}).setdefault(about, {})[here] = None
+        undefined = []
+        for reason, rows in found.items():
+            places = [
+                ": ".join(filter(None, (about, here)))
+                for about, cells in rows.items()
+                for here in (cells if len(cells) <= NAMED or not about else [""])
+            ]
+            more = f" and {counted(len(places) - NAMED, 'cell')} more" if len(places) > NAMED else ""
+            undefined.append(f"Undefined ({'; '.join(places[:NAMED])}{more}): {reason}")
+        return (*self.notes, *undefined, *(self.meanings() if meanings else ()))
+
+    def meanings(self) -> Iterable[str]:
+        """Return the sentence on each row, or on each column."""
+        kinds = [column.kind for column in self.columns]
+        if "meaning" not in kinds:
+            own = {each.name: each for each in reversed(self.columns) if each.meaning}
+            yield from (f"{each.heading}: {each.meaning}" for each in reversed(own.values()))
+            return
+        yield from (f"{row[kinds.index('name')]}: {row[kinds.index('meaning')]}" for row in self.rows)
+
+
+def interval_heading(level: float) -> str:
+    """Return what stands above intervals.
+
+    Examples
+    --------
+    >>> interval_heading(0.95)
+    '95 % interval'
+    """
+    return f"{percent(level)} interval"
+
+
+def named(tables: Sequence[Table], name: str | None) -> Table:
+    """Return the table of that name, the first for None.
+
+    The heading of a table, and a part of a dotted name, name it too; of several tables the first is meant.
+    Case does not count, and neither does the sign between words.
+
+    Examples
+    --------
+    >>> tables = [Table("numbers", (), ()), Table("by_pair", (), (), title="Pairs")]
+    >>> [named([*tables, Table("scores.by_class", (), ())], name).name for name in ("pairs", "By-Class")]
+    ['by_pair', 'scores.by_class']
+    """
+    if name is None:
+        return tables[0]
+    wanted = _key(name)
+    ways: tuple[Callable[[Table], list[str]], ...] = (
+        lambda table: [_key(table.name)],
+        lambda table: [_key(table.title)],
+        lambda table: _key(table.name).split("."),
+    )
+    for names_of in ways:
+        for table in tables:
+            if wanted in names_of(table):
+                return table
+    known_names = ", ".join(dict.fromkeys(table.name for table in tables))
+    raise InputError(f"this result has no table {name!r}", f"it has {known_names}", code="parameter")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.casefold())
+
+
+def confusion_table(labels: Sequence[str], counts: Sequence[Sequence[int]], title: str) -> tuple[Table, ...]:
+    """Return the counts of pairs of labels as a table, if the labels are few enough to be read.
+
+    Examples
+    --------
+    >>> print(confusion_table(["x", "y"], [[3, 0], [1, 2]], "Counts")[0].to_text(), end="")
+    Counts
+         x  y
+      x  3  0
+      y  1  2
+    """
+    if not 0 < len(labels) <= MOST_LABELS:
+        return ()
+    columns = Column("label", "", "name"), *(Column(label, label, "count") for label in labels)
+    lines = zip(labels, counts, strict=True)
+    return (Table("confusion", columns, tuple((label, *line) for label, line in lines), title),)

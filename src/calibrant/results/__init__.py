@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
-    from calibrant.results.bins import Bins
+    from calibrant.results.bins import BinIntervals, Bins
     from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
     from calibrant.results.drawing import (
-        BinIntervals,
         Drawing,
         ModelDifference,
         Report,
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
         ResampledChange,
     )
     from calibrant.results.intervals import CalibrationTest, ErrorDifference, ErrorInterval, LabelPlan
-    from calibrant.results.measured import ClassMean, Measured, Recipe
-    from calibrant.results.measurement import Bin, Binning, Measurement
+    from calibrant.results.measurement import Bin, Binning, ClassMean, Measured, Measurement, Recipe
     from calibrant.results.ordering import OrderEffect
     from calibrant.results.recalibration import AppliedRecalibrator, ChainTemperature, FittedRecalibrator
     from calibrant.results.scores import (

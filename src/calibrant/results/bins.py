@@ -6,11 +6,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._checks import Floats
 from calibrant.records.record import plain
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -132,3 +130,35 @@ SUMS = (
     "sum_score2",
     "sum_score_positive",
 )
+
+
+@dataclass(frozen=True)
+class BinIntervals:
+    """An interval of each bin's frequency, each for its bin alone (pointwise).
+
+    Attributes
+    ----------
+    low, high
+        (bins,) ends of the intervals, in [0, 1].
+    level
+        Nominal coverage of each.
+    method
+        ``"wilson"`` or ``"normal"`` (the papers').
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> BinIntervals(np.array([0.1]), np.array([0.3]), 0.95, "wilson").to_rows()
+    [{'low': 0.1, 'high': 0.3}]
+    """
+
+    low: Floats
+    high: Floats
+    level: float
+    method: str
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row a bin: the ends of its interval."""
+        return [
+            {"low": low, "high": high} for low, high in zip(plain(self.low), plain(self.high), strict=True)
+        ]

@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
 
-from calibrant._checks import Floats
 from calibrant.records import Column, Record, Table, name, number, part, rows, setting
-from calibrant.records.formats import Cell
-from calibrant.records.record import columns_of, plain
-from calibrant.records.table import interval_heading
-from calibrant.results.bins import Bins
+from calibrant.records.formats import Cell, interval_heading
+from calibrant.records.record import columns_of
+from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import ConsistencyBars, SmoothCurve
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import DIFFERENCE, ErrorDifference
-from calibrant.results.measured import Measured
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import Measured, Measurement
 from calibrant.results.slices import SliceTable
-
-
-@dataclass(frozen=True)
-class BinIntervals:
-    """An interval of each bin's frequency, each for its bin alone (pointwise).
-
-    Attributes
-    ----------
-    low, high
-        (bins,) ends of the intervals, in [0, 1].
-    level
-        Nominal coverage of each.
-    method
-        ``"wilson"`` or ``"normal"`` (the papers').
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> BinIntervals(np.array([0.1]), np.array([0.3]), 0.95, "wilson").to_rows()
-    [{'low': 0.1, 'high': 0.3}]
-    """
-
-    low: Floats
-    high: Floats
-    level: float
-    method: str
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """One row a bin: the ends of its interval."""
-        return [
-            {"low": low, "high": high} for low, high in zip(plain(self.low), plain(self.high), strict=True)
-        ]
 
 
 def bin_limits(found: Measurement) -> BinIntervals:

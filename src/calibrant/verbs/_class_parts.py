@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.batch import joined
+from calibrant.io.readers import joined
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs._tally_parts import TALLIED_AT_ONCE
-from calibrant.verbs.sources import IN_MEMORY
+from calibrant.verbs.sources import IN_MEMORY, TALLIED_AT_ONCE
 
 Integers = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from calibrant.io import Predictions
 from calibrant.io.frames import FrameTable
 from calibrant.io.readers import TableReader
 from calibrant.metrics.tally import Tally
-from calibrant.verbs.views import CLASS, class_of, expanded
+from calibrant.verbs.sources import CLASS, class_of, expanded
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.batch import Reader
 from calibrant.io.predictions import listed
+from calibrant.io.readers import Reader
 from calibrant.io.saved import tally_event
 from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator, View, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally

@@ -14,8 +14,7 @@ from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import EventSource, Rows
-from calibrant.verbs.views import CLASS
+from calibrant.verbs.sources import CLASS, EventSource, Rows
 
 
 def difference_of(one: EventSource, other: EventSource, *, level: float, seed: Seed) -> ErrorDifference | str:

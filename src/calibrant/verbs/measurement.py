@@ -20,10 +20,8 @@ from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibrat
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
-from calibrant.metrics.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity
-from calibrant.results.bins import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, Measurement
@@ -218,6 +216,8 @@ def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[Err
 
 
 def _smooth(source: Source, settings: Settings) -> dict[str, Any]:
+    from calibrant.metrics.smooth import smooth_calibration_error_of
+
     found = smooth_calibration_error_of(source)
     floor = smooth_noise_floor(source, resamples=SMOOTH_RESAMPLES, level=settings.level, seed=settings.seed)
     return {

@@ -5,25 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant import __version__
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions, load_tally, open_predictions
-from calibrant.io.log_rows import Normalise
+from calibrant.io import Predictions, open_predictions
 from calibrant.io.predictions import Engine, Form, Gold
-from calibrant.io.saved import tally_event
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
-from calibrant.results.measured import ClassMean, Measured, Recipe
-from calibrant.results.measurement import Measurement
+from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
-from calibrant.verbs.pair_streams import PairStream, stream_source
-from calibrant.verbs.sources import EventSource, event_sources
-from calibrant.verbs.views import CLASS, asked_events, asked_names
+from calibrant.verbs.sources import (
+    CLASS,
+    EventSource,
+    PairStream,
+    asked_events,
+    asked_names,
+    event_sources,
+    stream_source,
+)
+
+if TYPE_CHECKING:
+    from calibrant.io.log_rows import Normalise
 
 QUERY = "a query"
 
@@ -239,8 +245,10 @@ def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] |
     """Name, event and content of a source that is a tally, saved or in memory; None for a table."""
     if isinstance(source, Tally):
         return "a tally", asked[0] if asked else "binary", source
-    if not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith(".parquet"):
         return None
+    from calibrant.io.saved import load_tally, tally_event
+
     event = tally_event(source)
     return None if event is None else (os.fspath(source), event, load_tally(source))
 

@@ -11,8 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.planning import labels_needed
 from calibrant.results.intervals import LabelPlan
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import event_sources
-from calibrant.verbs.views import asked_events
+from calibrant.verbs.sources import asked_events, event_sources
 
 LEFT_OUT = (
     "the pilot's pairs come in clusters, which are left out here: dependent labels must be more; "

@@ -29,8 +29,7 @@ from calibrant.verbs.comparing import difference_of, event_notes
 from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import Columns, read, together
-from calibrant.verbs.sources import EventSource
-from calibrant.verbs.views import CLASS, asked_names
+from calibrant.verbs.sources import CLASS, EventSource, asked_names
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4

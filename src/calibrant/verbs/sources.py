@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,241 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.batch import joined
+from calibrant.io.readers import joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs._engine_sources import engine_sources
-from calibrant.verbs._tally_parts import TallyParts as TallyParts
-from calibrant.verbs._tally_parts import compact as compact
-from calibrant.verbs._tally_parts import tally_of_pairs as tally_of_pairs
-from calibrant.verbs.views import CLASS, class_of, expanded, pairs_of
+from calibrant.verbs import sources
+
+CLASS = "class:"
+KNOWN = "binary, top, class:NAME, classwise or pooled"
+
+
+def asked_names(event: object) -> list[str] | None:
+    """Return the names of events asked for; None for the defaults.
+
+    Raises
+    ------
+    InputError
+        It is neither a name nor a list of some.
+
+    Examples
+    --------
+    >>> asked_names("top"), asked_names(("top", "pooled"))
+    (['top'], ['top', 'pooled'])
+    """
+    if event is None:
+        return None
+    names = [event] if isinstance(event, str) else event
+    if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
+        return list(names)
+    raise InputError(f"event is {event!r}", f"give {KNOWN}, a list of some, or None", code="event")
+
+
+def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
+    """Return the events to measure, ``classwise`` still as one; the defaults where none is asked for.
+
+    Raises
+    ------
+    InputError
+        The event is unknown, or the table has not what it needs.
+    """
+    if not asked:
+        if predictions.log is not None:
+            return ["top", "pooled"]
+        if predictions.form == "wide":
+            return ["classwise"] if predictions.threshold is not None else ["top", "classwise"]
+        return ["pooled", "classwise"] if predictions.has_classes else ["binary"]
+    for event in asked:
+        _check(event, predictions)
+    return list(dict.fromkeys(asked))
+
+
+def _check(event: object, predictions: Predictions) -> None:
+    name = predictions.name
+    known = ("binary", "top", "classwise", "pooled")
+    possible = "binary"
+    if predictions.has_classes:
+        possible = "class:NAME, classwise or pooled"
+        if predictions.form == "wide" or predictions.has_items:
+            possible = f"top, {possible}"
+    if not isinstance(event, str) or not (event in known or event.startswith(CLASS)):
+        raise InputError(f"unknown event {event!r}", f"give {possible}", code="event", file=name)
+    if predictions.has_classes and event == "binary":
+        hint = f"name the event: {possible}"
+        raise InputError("a table with classes has no binary event", hint, code="event", file=name)
+    if not predictions.has_classes and event != "binary":
+        hint = "give binary, or a table with a class column or one p_<class> column a class"
+        raise InputError(f"a table without classes has no event {event!r}", hint, code="event", file=name)
+    if event == "top" and predictions.threshold is not None:
+        message = f"scores below {predictions.threshold:g} were dropped, so the top label is not known"
+        raise InputError(message, "write the table without a threshold", code="threshold", file=name)
+    if event == "top" and not (predictions.form == "wide" or predictions.has_items):
+        message = "the top label needs to know which rows are the scores of one item"
+        hint = "name the items in a column (`item`), or write a wide table with one p_<class> column a class"
+        raise InputError(message, hint, code="event", file=name)
+
+
+def expanded(events: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Replace ``classwise`` by one event a class.
+
+    Examples
+    --------
+    >>> expanded(["top", "classwise"], ["no", "yes"])
+    ['top', 'class:no', 'class:yes']
+    """
+    every = [CLASS + name for name in classes]
+    listed = [name for event in events for name in (every if event == "classwise" else [event])]
+    return list(dict.fromkeys(listed))
+
+
+def class_of(event: str, predictions: Predictions) -> int:
+    """Return the code of the class of an event ``class:NAME``."""
+    name = event.removeprefix(CLASS)
+    classes = predictions.classes
+    if name not in classes:
+        known = ", ".join(classes[:12]) + (", ..." if len(classes) > 12 else "")
+        hint = f"the classes are {known}"
+        raise InputError(f"there is no class {name!r}", hint, code="class-unknown", file=predictions.name)
+    return classes.index(name)
+
+
+def pairs_of(event: str, batch: Batch, predictions: Predictions, first_row: int = 0) -> Pairs:
+    """Return the pairs of one event in some rows; cluster codes count over the whole table.
+
+    In ``pooled`` the item is a cluster even when none is named: its scores share one gold label.
+    ``first_row`` numbers the items of a wide table.
+    """
+    if predictions.form == "wide":
+        return _of_classes(event, batch, predictions, first_row)
+    if event.startswith(CLASS) and batch.class_code is not None:
+        # A class that no row has shown yet may still come.
+        known = event.removeprefix(CLASS) in predictions.classes
+        code = class_of(event, predictions) if known else -1
+        batch = batch.take(np.flatnonzero(batch.class_code == code))
+    cluster = batch.item if event == "pooled" and batch.cluster is None else batch.cluster
+    return Pairs(batch.score, batch.label, batch.weight, cluster, _count(cluster))
+
+
+def _of_classes(event: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
+    cluster = batch.cluster
+    if event == "pooled" and cluster is None:
+        cluster = np.arange(first_row, first_row + len(batch))
+    from calibrant.metrics.events import ClassPredictions, class_event, pooled_event, top_event
+
+    table = ClassPredictions(
+        batch.label, batch.score, predictions.classes, batch.weight, cluster, _count(cluster)
+    )
+    if event == "top":
+        return top_event(table)
+    if event == "pooled":
+        pairs = pooled_event(table)
+    else:
+        pairs = class_event(table, predictions.classes[class_of(event, predictions)])
+    if predictions.threshold is None:
+        return pairs
+    kept = np.flatnonzero(pairs.score >= predictions.threshold)
+    return Pairs(
+        pairs.score[kept],
+        pairs.outcome[kept],
+        None if pairs.weight is None else pairs.weight[kept],
+        None if pairs.cluster is None else pairs.cluster[kept],
+        pairs.cluster_count,
+    )
+
+
+def _count(cluster: NDArray[np.int64] | None) -> int:
+    return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
+
 
 Integers = NDArray[np.int64]
+
+TALLIED_AT_ONCE = 1 << 21
+
+
+def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
+    """Number the clusters that occur from 0, without gaps; also return their numbers before.
+
+    ``order`` holds all numbers in the order to give them; as they stand if None.
+    """
+    if pairs.cluster is None:
+        return pairs, None
+    used = np.zeros(pairs.cluster_count, bool)
+    used[pairs.cluster] = True
+    codes = np.flatnonzero(used) if order is None else order[used[order]]
+    if order is None and len(codes) == pairs.cluster_count:
+        return pairs, codes
+    place = np.zeros(pairs.cluster_count, np.int64)
+    place[codes] = np.arange(len(codes))
+    return Pairs(pairs.score, pairs.outcome, pairs.weight, place[pairs.cluster], len(codes)), codes
+
+
+class TallyParts:
+    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._waiting: list[Pairs] = []
+        self._length = 0
+        self._running: Future[None] | None = None
+        self._merged: list[tuple[int, Tally]] = []
+
+    def add(self, pairs: Pairs) -> None:
+        """Add pairs; their clusters are numbered alike in all parts."""
+        if len(pairs):
+            self._waiting.append(pairs)
+            self._length += len(pairs)
+        if self._length >= TALLIED_AT_ONCE:
+            self._flush()
+
+    def tally(self) -> Tally | None:
+        """Return the tally of all pairs, its clusters named by their numbers; None without pairs."""
+        self._flush()
+        self._finish()
+        whole: Tally | None = None
+        for _, part in reversed(self._merged):
+            whole = part if whole is None else whole.merge(part)
+        return whole
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._finish()
+            waiting, self._waiting, self._length = self._waiting, [], 0
+            self._running = self._pool.submit(self._merge, waiting)
+
+    def _finish(self) -> None:
+        if self._running is not None:
+            self._running.result()
+            self._running = None
+
+    def _merge(self, waiting: list[Pairs]) -> None:
+        new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
+        while self._merged and self._merged[-1][0] == new[0]:
+            new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
+        self._merged.append(new)
+
+
+def _concatenated(parts: Sequence[Pairs]) -> Pairs:
+    def join(arrays: list[NDArray[Any] | None]) -> NDArray[Any] | None:
+        present = [array for array in arrays if array is not None]
+        return np.concatenate(present) if present else None
+
+    return Pairs(
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.outcome for part in parts]),
+        join([part.weight for part in parts]),
+        join([part.cluster for part in parts]),
+        max(part.cluster_count for part in parts),
+    )
+
+
+def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = None) -> Tally:
+    """Tally pairs; clusters are named by their codes."""
+    alone, codes = compact(pairs)
+    return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
+
+
 Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
@@ -165,7 +388,11 @@ def event_sources(
         found, rows = of(predictions.of_top_labels(), ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         return found + more, rows
-    inside = None if whole else engine_sources(predictions, events, exact=exact, collected=collected)
+    inside = None
+    if not whole and predictions.is_lazy:
+        from calibrant.verbs._engine_sources import engine_sources
+
+        inside = engine_sources(predictions, events, exact=exact, collected=collected)
     if inside is not None:
         made = [EventSource(each.event, each.tally, threads, cuts=each.cuts) for each in inside[0]]
         return made, inside[1]
@@ -331,3 +558,84 @@ class _Chunks:
             pairs = pairs_of(self.event, batch, self.predictions)
             if len(pairs):
                 yield pairs.score, pairs.outcome
+
+
+class PairBatch(Protocol):
+    """Some of the pairs."""
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """Predicted probabilities."""
+        ...
+
+    @property
+    def label(self) -> NDArray[np.bool_]:
+        """What happened."""
+        ...
+
+
+@runtime_checkable
+class PairStream(Protocol):
+    """Pairs of one event, with clusters, made when they are asked for.
+
+    The queries of `calibrant.structures.posterior.queries` are such streams.
+    """
+
+    @property
+    def event(self) -> str:
+        """What is asked."""
+        ...
+
+    @property
+    def threshold(self) -> float | None:
+        """Scores below it were left out; None: none were."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[PairBatch]: ...
+
+    def pairs(self) -> Pairs:
+        """All at once."""
+        ...
+
+    def tally(
+        self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
+    ) -> Tally:
+        """Their sums by score, or by score and cluster."""
+        ...
+
+
+def stream_source(stream: PairStream, *, exact: bool = False, threads: int | None = None) -> EventSource:
+    """Return the pairs of a stream with their clusters, or its tallies where they are many.
+
+    Bins and scores come from all pairs, intervals and tests from those of each cluster. ``exact``: bins are
+    made from the scores themselves, however many.
+    """
+    if len(stream) <= sources.IN_MEMORY:
+        pairs, codes = compact(stream.pairs())
+        rows = Rows(pairs.outcome, None) if stream.threshold is None else None
+        return EventSource(stream.event, pairs, threads, rows=rows, codes=codes)
+    clustered = stream.tally(by_cluster=True, exact=False, threads=threads)
+    total = stream.tally(exact=False, threads=threads)
+    chunks = _StreamChunks(stream) if exact else None
+    return EventSource(stream.event, _without_gaps(clustered), threads, chunks, total=total)
+
+
+def _without_gaps(tally: Tally) -> Tally:
+    """Leave out clusters that have no pairs: they are no units of what is measured."""
+    assert tally.cluster is not None
+    assert tally.clusters is not None
+    used, cluster = np.unique(tally.cluster, return_inverse=True)
+    return replace(tally, cluster=cluster, clusters=tally.clusters[used])
+
+
+@dataclass(frozen=True)
+class _StreamChunks:
+    """Asks a stream again for its scores and labels."""
+
+    stream: PairStream
+
+    def __call__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        for batch in self.stream:
+            yield batch.score, batch.label

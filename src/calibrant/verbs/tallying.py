@@ -21,8 +21,17 @@ from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.verbs.measuring import Columns, check_model
-from calibrant.verbs.sources import TallyParts, event_sources, ordered, reported, tally_of_pairs
-from calibrant.verbs.views import CLASS, asked_events, class_of, pairs_of
+from calibrant.verbs.sources import (
+    CLASS,
+    TallyParts,
+    asked_events,
+    class_of,
+    event_sources,
+    ordered,
+    pairs_of,
+    reported,
+    tally_of_pairs,
+)
 
 
 def tally(

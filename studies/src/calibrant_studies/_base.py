@@ -22,7 +22,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
 from calibrant.records import Column, Record, Table, name, setting
 from calibrant.records import number as numeric
-from calibrant.records.table import interval_heading
+from calibrant.records.formats import interval_heading
 from calibrant_studies._tables import table_of
 
 if TYPE_CHECKING:

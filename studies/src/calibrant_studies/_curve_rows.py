@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 from calibrant_studies._base import Row
 
 COLUMNS = ("n", "positives", "score", "edge_low", "edge_high", "low", "high")

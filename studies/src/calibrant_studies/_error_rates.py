@@ -10,7 +10,7 @@ from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permut
 from calibrant.evaluation.scores import f_of, f_sums
 from calibrant.evaluation.selective import risk_coverage
 from calibrant.evaluation.significance import paired_t_test
-from calibrant.metrics.student import tail
+from calibrant.metrics.tails import tail
 from calibrant_studies.agreement import alike_in_clusters, cluster_sizes
 from calibrant_studies.arrays import Floats, Integers
 

@@ -24,7 +24,7 @@ from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
 from calibrant.results import Bins
-from calibrant.results.drawing import BinIntervals
+from calibrant.results.bins import BinIntervals
 from calibrant.seeds import generator
 from calibrant_studies._base import Finding, Row, Study, Verdict, digest
 from calibrant_studies._tweets import TITLE, Predicted, f1_score, shipped, source, trained

@@ -13,9 +13,9 @@ from calibrant._checks import Floats, Integers, shown
 from calibrant.evaluation.files.protocol_file import NamedColumns, SystemFile
 from calibrant.evaluation.ratings import Ratings, text
 from calibrant.exceptions import InputError
-from calibrant.io.batch import Batch
 from calibrant.io.columns import Column, class_name
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed, open_predictions
+from calibrant.io.readers import Batch
 from calibrant.io.table_formats import open_table
 from calibrant.io.tables import Kind, Table
 

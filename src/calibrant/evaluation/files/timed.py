@@ -10,10 +10,9 @@ from typing import Any
 
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
-from calibrant.io.batch import Reader
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
-from calibrant.io.readers import TableReader
+from calibrant.io.readers import Reader, TableReader
 from calibrant.io.tables import listed
 from calibrant.metrics.periods import parse_date, period_of
 

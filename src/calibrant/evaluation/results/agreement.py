@@ -7,7 +7,7 @@ from typing import Annotated
 
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.records import Record, Table, name, number, rows, setting, warning
-from calibrant.records.table import confusion_table
+from calibrant.records.formats import confusion_table
 from calibrant.records.words import counted
 
 AGREEMENT, DATA = "Agreement", "Data"

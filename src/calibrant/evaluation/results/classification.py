@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.records import Record, Table, name, number, rows, setting, warning
-from calibrant.records.table import confusion_table
+from calibrant.records.formats import confusion_table
 
 COUNTS, SCORES, MICRO, MACRO = "Counts", "Scores", "Micro averages", "Macro averages"
 

@@ -15,7 +15,7 @@ from calibrant.evaluation.results.significance import Comparison
 from calibrant.exceptions import InputError
 from calibrant.io.predictions import listed
 from calibrant.metrics.resampling import SAMPLES
-from calibrant.metrics.student import Alternative
+from calibrant.metrics.tails import Alternative
 from calibrant.seeds import Seed
 
 

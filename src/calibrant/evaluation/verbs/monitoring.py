@@ -23,8 +23,8 @@ from calibrant.io.atomic import check_place, keep_sources
 from calibrant.io.envelope import Envelope, Version
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.measuring import Columns
+from calibrant.verbs.sources import pairs_of
 from calibrant.verbs.tallying import one_event
-from calibrant.verbs.views import pairs_of
 
 MAKE = "name the file of an earlier run, or one that is not there yet"
 LATE = "rows that came after their window was taken are not counted: "

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import check_place, writing
 from calibrant.io.envelope import Envelope, Version, file_bytes
-from calibrant.io.origin import reading, truncated
-from calibrant.io.packed import array_of, members
+from calibrant.io.origin import array_of, members, reading, truncated
 
 if TYPE_CHECKING:
     from calibrant.structures.models import CoreferenceModel, CRFTagger, HMMTagger

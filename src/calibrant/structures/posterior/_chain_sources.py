@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.metrics.grid import grid
-from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.grid import GridSums, grid
 from calibrant.structures._kernels import chain as chain_kernels
 from calibrant.structures._kernels import queries as kernels
 from calibrant.structures.posterior import _query_sources

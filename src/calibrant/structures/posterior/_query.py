@@ -13,7 +13,7 @@ from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant._parallel import check_threads, fold
 from calibrant.exceptions import InputError
-from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.grid import GridSums
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.structures.posterior._blocks import Block
 from calibrant.structures.posterior._query_sources import ListedSource, Source

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
-from calibrant.metrics.grid_sums import GridSums
+from calibrant.metrics.grid import GridSums
 from calibrant.structures.posterior._blocks import Block, blocks
 
 Floats = NDArray[np.float64]

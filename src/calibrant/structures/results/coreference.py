@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from calibrant.records import Quantity, Record, name, number, part, rows, setting, warning
-from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measured
 
 HEADINGS = {
     "mentions": "mentions",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from calibrant.records import Quantity, Record, name, number, part, rows, setting
-from calibrant.results.measured import Measured
+from calibrant.results.measurement import Measured
 
 ACCURACY, DATA, TRAINING = "Accuracy", "Data", "Training data"
 MOST_TAGS = 8

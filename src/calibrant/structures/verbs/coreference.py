@@ -17,7 +17,7 @@ from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.progress import Progress
-from calibrant.results.measured import Measured, Recipe
+from calibrant.results.measurement import Measured, Recipe
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
 from calibrant.structures.entity_scores import coreference_scores
@@ -41,7 +41,7 @@ from calibrant.structures.verbs.coreference_source import (
 from calibrant.verbs.executors import Workers, workers_of
 from calibrant.verbs.measurement import IntervalMethod, Settings
 from calibrant.verbs.measuring import measured
-from calibrant.verbs.pair_streams import stream_source
+from calibrant.verbs.sources import stream_source
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"

@@ -22,7 +22,7 @@ from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import quantile
 from calibrant.progress import Progress
 from calibrant.records import Quantity
-from calibrant.results.measured import Recipe
+from calibrant.results.measurement import Recipe
 from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
@@ -32,8 +32,7 @@ from calibrant.structures.verbs._tagger_rows import Tagger, TaggerRows
 from calibrant.verbs.executors import workers_of
 from calibrant.verbs.measurement import IntervalMethod, Settings
 from calibrant.verbs.measuring import measured
-from calibrant.verbs.sources import event_sources
-from calibrant.verbs.views import asked_events, asked_names
+from calibrant.verbs.sources import asked_events, asked_names, event_sources
 
 Cluster = Literal["sentence", "document"]
 Column = str | int
