@@ -64,7 +64,7 @@ def command_of(name: str) -> click.Command:
 def parameters(verb: Callable[..., Any]) -> set[str]:
     """The verb's parameters, and the fields of the settings that it takes as one."""
     names = set(inspect.signature(verb).parameters)
-    names |= parameters(calibrant.measure) if verb is calibrant.plot else set()  # it passes them on
+    names |= parameters(calibrant.report) if verb is calibrant.plot else set()  # it passes them on
     names |= {each.name for each in dataclasses.fields(Columns)} if "columns" in names else set()
     return names | set(SETTINGS) if verb is calibrant.fit else names
 

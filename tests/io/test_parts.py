@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.verbs import Columns, _engine_sources, measure, tally
+from calibrant.verbs import Columns, measure, sources, tally
 
 NAMES = ("a", "b")
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, pairs: pa.Table) -> Path:
 @pytest.fixture
 def _in_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """However small a lazy frame is, it stays in its engine."""
-    monkeypatch.setattr(_engine_sources, "LARGEST_COLLECTED", 0)
+    monkeypatch.setattr(sources, "LARGEST_COLLECTED", 0)
 
 
 def test_a_folder_and_a_pattern_are_one_table(folder: Path, pairs: pa.Table) -> None:

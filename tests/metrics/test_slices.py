@@ -11,8 +11,7 @@ from scipy.stats import beta
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import debiased_squared_error, slice_errors
-from calibrant.metrics._shrinkage import shrunken, shrunken_positive
-from calibrant.metrics._slice_errors import SignedError, SquaredError, upper_point
+from calibrant.metrics.slices import SignedError, SquaredError, shrunken, shrunken_positive, upper_point
 from calibrant.metrics.tails import p_value_of
 from calibrant.metrics.tally import Tally
 

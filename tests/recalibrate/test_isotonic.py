@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate import Isotonic, _pooling
+from calibrant.recalibrate import Isotonic, isotonic
 
 Floats = NDArray[np.float64]
 QUERIES = np.linspace(0, 1, 201)
@@ -68,12 +68,12 @@ def test_the_blocks_found_without_sorting_are_those_found_by_sorting(
     kind: str, seed: int, n: int, ranges: int
 ) -> None:
     score, label = drawn(kind, seed, n)
-    expected = _pooling.pooled(Tally.from_arrays(y_true=label, y_prob=score, exact=True))
+    expected = isotonic.pooled(Tally.from_arrays(y_true=label, y_prob=score, exact=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_pooling, "_LARGEST_SORTED", 0)
-        patch.setattr(_pooling, "_MOST_RANGES", ranges)
-        patch.setattr(_pooling, "_PAIRS_A_RANGE", 1)
-        found = _pooling.pooled(Pairs(score, label))
+        patch.setattr(isotonic, "_LARGEST_SORTED", 0)
+        patch.setattr(isotonic, "_MOST_RANGES", ranges)
+        patch.setattr(isotonic, "_PAIRS_A_RANGE", 1)
+        found = isotonic.pooled(Pairs(score, label))
     for name in ("first", "last", "frequency"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import HistogramBinning, Isotonic, ScalingBinning
-from calibrant.recalibrate._split import halves, with_scores
+from calibrant.recalibrate.scaling_binning import halves, with_scores
 
 Floats = NDArray[np.float64]
 

@@ -6,21 +6,313 @@ at 95 % means little. So intervals and p-values are adjusted for the number of s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
 from calibrant import _checks
+from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics._shrinkage import FEWEST, Shrinkage, shrunken, shrunken_positive
-from calibrant.metrics._slice_errors import SignedError, SquaredError
-from calibrant.metrics.logistic import BALANCED
+from calibrant.metrics._moments import Moments, moments, undefined
+from calibrant.metrics.intervals import inverted, standard_error
+from calibrant.metrics.logistic import BALANCED, mean_residual
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
+from calibrant.metrics.residuals import residuals
+from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
+
+NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
+_SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
+
+
+@dataclass(frozen=True)
+class SignedError:
+    """Mean score - frequency, with two views of its noise.
+
+    Attributes
+    ----------
+    estimate, mean_score
+        The error, and the mean score.
+    error
+        Standard error by the residuals (and clusters).
+    binomial_n
+        Number of equal coins whose mean varies as the labels' mean does if the scores are calibrated; the
+        number of pairs where all scores are 0 or 1, and nothing should vary.
+    clusters
+        0 when pairs are independent.
+    balanced
+        Whether the error is 0 in every cluster, whatever the model.
+    """
+
+    estimate: float
+    mean_score: float
+    error: float
+    binomial_n: float
+    clusters: int
+    balanced: bool
+
+    @classmethod
+    def of(cls, tally: Tally) -> SignedError:
+        """Of the pairs of a slice."""
+        found = mean_residual(tally, 0.95)
+        total = tally.total_weight
+        mean = min(1.0, float(tally.sum_score.sum()) / total)
+        null = float(np.sum(tally.weight2 * tally.score * (1 - tally.score))) / total**2
+        return cls(
+            estimate=-found.estimate if found.estimate else 0.0,
+            mean_score=mean,
+            error=found.standard_error or 0.0,
+            binomial_n=mean * (1 - mean) / null if null > 0 else total**2 / float(tally.weight2.sum()),
+            clusters=tally.cluster_count,
+            balanced=found.warning == BALANCED,
+        )
+
+    @property
+    def variance(self) -> float:
+        """The larger of the two views."""
+        null = self.mean_score * (1 - self.mean_score) / self.binomial_n
+        return max(self.error**2, null)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided; the larger one of the test by the standard error and of the binomial test."""
+        from scipy.special import betainc
+
+        by_error = 1.0 if self.estimate == 0 else 0.0
+        if self.error > 0:
+            by_error = two_sided_p_value(self.estimate / self.error, self.clusters)
+        n, x = self.binomial_n, self.binomial_n * self._frequency
+        upper = float(betainc(x, n - x + 1, self.mean_score)) if x > 0 else 1.0
+        lower = float(betainc(n - x, x + 1, 1 - self.mean_score)) if x < n else 1.0
+        return max(by_error, min(1.0, 2 * min(lower, upper)))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Every error that either of the two tests accepts."""
+        reach = quantile(level, self.clusters) * self.error
+        least, most = _clopper_pearson(self._frequency, self.binomial_n, level)
+        low = min(self.estimate - reach, self.mean_score - most)
+        high = max(self.estimate + reach, self.mean_score - least)
+        return max(low, self.mean_score - 1), min(high, self.mean_score)
+
+    @property
+    def _frequency(self) -> float:
+        return min(1.0, max(0.0, self.mean_score - self.estimate))
+
+
+def _clopper_pearson(frequency: float, n: float, level: float) -> tuple[float, float]:
+    from scipy.special import betaincinv
+
+    x, tail = n * frequency, (1 - level) / 2
+    low = float(betaincinv(x, n - x + 1, tail)) if x > 0 else 0.0
+    high = 1 - float(betaincinv(n - x, x + 1, tail)) if x < n else 1.0
+    return low, high
+
+
+@dataclass(frozen=True)
+class SquaredError:
+    """Debiased squared error and its moments.
+
+    Attributes
+    ----------
+    moments
+        The estimate and its moments.
+    clusters
+        Effective number; 0 when pairs are independent.
+    rarer
+        Number of positives, or of negatives where they are fewer.
+    """
+
+    moments: Moments
+    clusters: float
+    rarer: float
+
+    @classmethod
+    def of(cls, tally: Tally) -> SquaredError | str:
+        """The error, or why there is none."""
+        table = residuals(tally)
+        found = moments(table)
+        if found is None:
+            return undefined(table) or NO_NOISE
+        if found.null_variance == 0:
+            return NO_NOISE
+        return cls(found, table.effective_clusters, float(min(table.labels[0].sum(), table.labels[2].sum())))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the squared error."""
+        return standard_error(self.moments)
+
+    @property
+    def p_value(self) -> float:
+        """One-sided: large errors speak against calibration."""
+        found = self.moments
+        return p_value_of(found.estimate / math.sqrt(found.null_variance), found.null_skewness, self.clusters)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """As `inverted`, but the lower end takes the estimate's skewness into account.
+
+        The skewness is all in the part of the estimate that is there without any error, so that it fades as
+        the error grows.
+        """
+        found = self.moments
+        high = inverted(found, quantile(level, self.clusters))[1]
+        low, least = 0.0, found.estimate
+        if self._excess(0.0, level) > 0:
+            for _ in range(60):
+                middle = (low + least) / 2
+                low, least = (middle, least) if self._excess(middle, level) > 0 else (low, middle)
+        return min(1.0, low), min(1.0, high)
+
+    def _excess(self, theta: float, level: float) -> float:
+        """By how much the estimate is larger than what the test of theta accepts."""
+        found = self.moments
+        variance = found.variance(theta)
+        skewness = found.null_skewness * (found.null_variance / variance) ** 1.5
+        return found.estimate - theta - upper_point(level, skewness, self.clusters) * math.sqrt(variance)
+
+
+def upper_point(level: float, skewness: float, clusters: float) -> float:
+    """The point that `p_value_of` gives half of 1 - level.
+
+    Examples
+    --------
+    >>> round(upper_point(0.95, 0.0, 0), 2), round(upper_point(0.95, 1.0, 0), 2)
+    (1.96, 2.38)
+    """
+    from scipy.special import gammainccinv, ndtr, ndtri
+
+    tail = float(ndtr(-quantile(level, clusters)))
+    if skewness < _SYMMETRIC:
+        return -float(ndtri(tail))
+    shape = 4 / skewness**2
+    return float((gammainccinv(shape, tail) - shape) / math.sqrt(shape))
+
+
+FEWEST = 4  # fewer estimates hardly tell how far the truths lie apart
+_ROUNDS = 500
+_CELLS = 400
+_SHAPES = np.geomspace(0.02, 200, 25)
+_MEANS = np.geomspace(1e-3, 1, 25)  # of the largest truth thinkable
+_NEAR = np.geomspace(0.75, 1 / 0.75, 13)
+_MOST_SKEWED = 1.4
+_CERTAIN = 9.0  # standard errors above the largest estimate that no truth exceeds
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """What the truths are like, and what to expect of each.
+
+    Attributes
+    ----------
+    mean, spread
+        Of the distribution of truths: mean and standard deviation.
+    estimate
+        (m,) mean of each truth given its estimate.
+    """
+
+    mean: float
+    spread: float
+    estimate: Floats
+
+
+def shrunken(value: Floats, variance: Floats) -> Shrinkage:
+    """Shrink estimates of known variances; truths are a mixture of normal distributions about one mean.
+
+    With one standard deviation this is the classical normal model; several let a few truths lie far out.
+
+    References
+    ----------
+    .. [1] Stephens (2017). False discovery rates: a new deal. Biostatistics 18, 275-294.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = shrunken(np.array([0.0, 1.0, 2.0, 9.0]), np.ones(4))
+    >>> round(found.mean, 1), found.estimate.round(1).tolist()
+    (1.1, [1.0, 1.0, 1.1, 8.9])
+    """
+    noise = np.maximum(variance, np.finfo(float).tiny)
+    mean = float(np.median(value))
+    largest = 2 * max(float(np.abs(value - mean).max()), float(noise.min()) ** 0.5)
+    smallest = min(largest, float(noise.min()) ** 0.5 / 4)
+    steps = int(np.ceil(2 * np.log2(largest / smallest))) + 1
+    between = np.concatenate([[0.0], np.geomspace(smallest, largest, min(steps, 60)) ** 2])
+    total = noise[:, np.newaxis] + between
+    share = np.full(len(between), 1 / len(between))
+    part = share
+    for _ in range(_ROUNDS):
+        log = np.log(np.maximum(share, 1e-300)) - np.log(total) / 2
+        log -= (value[:, np.newaxis] - mean) ** 2 / total / 2
+        part = np.exp(log - log.max(axis=1, keepdims=True))
+        part /= part.sum(axis=1, keepdims=True)
+        weight = (part / total).sum(axis=1)
+        before, share, mean = share, part.mean(axis=0), float(weight @ value / weight.sum())
+        if np.abs(share - before).max() < 1e-6:
+            break
+    kept = (part * between / total).sum(axis=1)
+    return Shrinkage(mean, float(share @ between) ** 0.5, mean + kept * (value - mean))
+
+
+def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: Floats) -> Shrinkage:
+    """Shrink estimates, negative ones too, of truths that are not: these have a gamma distribution.
+
+    The variance of an estimate whose truth is theta is ``variance + slope * theta``; its first part is skewed
+    by chance, and large estimates without any truth are then more likely than a normal distribution has it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value = np.array([-0.001, 0.0, 0.001, 0.009])
+    >>> shrunken_positive(value, np.full(4, 1e-6), np.zeros(4), np.zeros(4)).estimate.round(4).tolist()
+    [0.0001, 0.0001, 0.0003, 0.0089]
+    """
+    from scipy.special import gammainc
+
+    reach = _CERTAIN * float(np.sqrt(variance.max()))
+    most = max(float(value.max()), 0.0)
+    most = min(1.0, most + reach + _CERTAIN * float(np.sqrt(slope.max() * most)))
+    # Equal steps of the root: fine near 0, where most truths are.
+    edges = np.linspace(0, most**0.5, _CELLS + 1) ** 2
+    theta = (edges[1:] + edges[:-1]) / 2
+    width2 = np.diff(edges) ** 2 / 12
+    total = variance[:, np.newaxis] + slope[:, np.newaxis] * theta + width2
+    skewed = np.minimum(skewness, _MOST_SKEWED)[:, np.newaxis] * (variance[:, np.newaxis] / total) ** 1.5
+    log = _log_density((value[:, np.newaxis] - theta) / np.sqrt(total), skewed) - np.log(total) / 2
+    likelihood = np.exp(log - log.max(axis=1, keepdims=True))
+    shape, mean = _SHAPES, _MEANS * most
+    best = -np.inf
+    for _ in range(2):  # all over, then near the best
+        for each in shape:
+            cells = np.diff(gammainc(each, edges * each / mean[:, np.newaxis]))
+            cells /= np.maximum(cells.sum(axis=1, keepdims=True), 1e-300)
+            found = np.log(np.maximum(likelihood @ cells.T, 1e-300)).sum(axis=0)
+            place = int(found.argmax())
+            if found[place] > best:
+                best, mass, chosen = float(found[place]), cells[place], (each, mean[place])
+        shape, mean = chosen[0] * _NEAR[::2], chosen[1] * _NEAR
+    part = likelihood * mass
+    centre = float(mass @ theta)
+    spread = float(mass @ (theta - centre) ** 2) ** 0.5
+    return Shrinkage(centre, spread, part @ theta / part.sum(axis=1))
+
+
+def _log_density(z: Floats, skewness: Floats) -> Floats:
+    """Of noise with mean 0 and variance 1: gamma, and a little of a normal, so that nothing is impossible."""
+    from scipy.special import gammaln
+
+    shape = 4 / np.maximum(skewness, 0.05) ** 2
+    point = np.maximum(shape + z * np.sqrt(shape), 1e-300)
+    gamma = (shape - 1) * np.log(point) - point - gammaln(shape) + np.log(shape) / 2
+    normal = -(z**2) / 2 - np.log(2 * np.pi) / 2
+    density: Floats = np.logaddexp(gamma, normal + np.log(0.01))
+    return density
+
 
 Adjust = Literal["simultaneous", "fcr", "none"]
 Rank = Literal["error", "signed"]

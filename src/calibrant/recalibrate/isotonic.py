@@ -2,15 +2,156 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calibrant._checks import Check, Floats, option
-from calibrant._kernels import maps as kernels
+from calibrant._checks import Check, Floats, Integers, Pairs, option
+from calibrant._kernels import isotonic as kernels
+from calibrant._kernels import maps as map_kernels
+from calibrant._parallel import default_threads, fold, slices
+from calibrant.metrics.grid import keys_of, scores_of
+from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._binned import in_pieces
-from calibrant.recalibrate._pooling import pooled
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
+
+_LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
+_PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about
+_MOST_RANGES = 1 << 22
+_SAMPLED = 4096
+_ROUNDING = 1e-14
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Runs of scores on which an isotonic regression is constant, in order of the score.
+
+    Attributes
+    ----------
+    first, last
+        (blocks,) lowest and highest score of each.
+    frequency
+        (blocks,) share of positives; strictly increasing.
+    """
+
+    first: Floats
+    last: Floats
+    frequency: Floats
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """Ranges of scores: a key's is ``(key >> shift) - low``, cut to those there are."""
+
+    low: int
+    shift: int
+    count: int
+
+    @classmethod
+    def fitting(cls, pairs: Pairs) -> _Ranges:
+        """Ranges that are fine where the scores are; the end ones take what lies beyond a sample."""
+        key = keys_of(pairs.score[:: len(pairs) // _SAMPLED + 1])
+        first, last = int(key.min()), int(key.max())
+        most = min(_MOST_RANGES, len(pairs) // _PAIRS_A_RANGE)
+        shift = max(0, (last - first).bit_length() - most.bit_length())
+        low = (first >> shift) - 1
+        return cls(low, shift, (last >> shift) - low + 2)
+
+
+def pooled(source: Source) -> Blocks:
+    """Pool adjacent violators. A row of a compressed tally counts as one score, its mean."""
+    if isinstance(source, Pairs) and source.weight is None and len(source) > _LARGEST_SORTED:
+        return _pooled_without_sorting(source)
+    tally = source if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
+    tally = tally.without_clusters()
+    return _blocks(tally.score, tally.weight, tally.weight_positives)
+
+
+def _blocks(score: Floats, weight: Floats, weight_positives: Floats) -> Blocks:
+    start = kernels.pool_adjacent_violators(weight, weight_positives)
+    total = np.add.reduceat(weight, start)
+    frequency = np.minimum(1.0, np.add.reduceat(weight_positives, start) / total)
+    return Blocks(score[start], score[np.append(start[1:], len(score)) - 1], frequency)
+
+
+def _pooled_without_sorting(pairs: Pairs) -> Blocks:
+    ranges = _Ranges.fitting(pairs)
+    n, positives = _counted(pairs, ranges)
+    used = np.flatnonzero(n)
+    n, positives = n[used], positives[used]
+    start = kernels.pool_adjacent_violators(n.astype(np.float64), positives.astype(np.float64))
+    looked_at = kernels.may_have_corners(n, positives, start, _ROUNDING)
+    wanted = np.zeros(ranges.count, bool)
+    wanted[used[looked_at]] = True
+    key, count = _by_key(pairs, ranges, wanted)
+    whole = np.flatnonzero(~looked_at & np.append(True, looked_at[:-1]))  # runs of other ranges begin here
+    place = np.searchsorted(key, (used[whole] + ranges.low) << ranges.shift)
+    score = np.insert(scores_of(key), place, np.nan)  # no block begins or ends in them
+    all_n = np.insert(count.sum(axis=1), place, _sums(np.where(looked_at, 0, n), whole))
+    all_positives = np.insert(count[:, 1], place, _sums(np.where(looked_at, 0, positives), whole))
+    return _blocks(score, all_n.astype(np.float64), all_positives.astype(np.float64))
+
+
+def _counted(pairs: Pairs, ranges: _Ranges) -> tuple[Integers, Integers]:
+    """Pairs and positive pairs by range of scores."""
+    narrow = np.uint32 if len(pairs) < 1 << 32 else np.int64  # half as much to keep in the caches
+    counts = fold(
+        slices(len(pairs)),
+        lambda: np.zeros(2 * ranges.count, narrow),
+        lambda count, part: kernels.count_labels(
+            pairs.score[part], pairs.outcome[part], ranges.low, ranges.shift, count
+        ),
+        default_threads(),
+    )
+    by_label = sum(counts[1:], counts[0]).reshape(-1, 2).astype(np.int64)
+    return by_label[:, 0] + by_label[:, 1], by_label[:, 1]
+
+
+@dataclass
+class _Found:
+    """One thread's pairs: those with the first score of their range counted, the others packed."""
+
+    first: Integers
+    count: Integers
+    packed: list[Integers]
+
+
+def _by_key(pairs: Pairs, ranges: _Ranges, wanted: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+    """Sorted keys of the scores in the wanted ranges, with their pairs by label (keys, 2)."""
+
+    def new() -> _Found:
+        return _Found(np.full(len(wanted), kernels.NO_KEY), np.zeros(2 * len(wanted), np.int64), [])
+
+    def update(found: _Found, part: slice) -> None:
+        score, outcome = pairs.score[part], pairs.outcome[part]
+        buffer = np.empty(len(score), np.int64)
+        used = kernels.gather(
+            score, outcome, ranges.low, ranges.shift, wanted, found.first, found.count, buffer
+        )
+        found.packed.append(buffer[:used].copy())
+
+    threads = fold(slices(len(pairs)), new, update, default_threads())
+    packed = np.concatenate([part for found in threads for part in found.packed])
+    packed.sort()
+    met = [np.flatnonzero(found.first != kernels.NO_KEY) for found in threads]
+    tied = np.concatenate([found.first[rows] for found, rows in zip(threads, met, strict=True)])
+    tied_count = np.concatenate(
+        [found.count.reshape(-1, 2)[rows] for found, rows in zip(threads, met, strict=True)]
+    )
+    order = np.argsort(tied)
+    key = np.empty(len(packed) + len(tied), np.int64)
+    count = np.empty((len(key), 2), np.int64)
+    distinct = kernels.merge_by_key(packed, tied[order], tied_count[order], key, count)
+    return key[:distinct], count[:distinct]
+
+
+def _sums(values: Integers, start: Integers) -> Integers:
+    """Sums of the runs that begin at ``start``."""
+    total: Integers = np.add.reduceat(values, start) if len(start) else values[:0]
+    return total
+
 
 Between = Literal["linear", "steps"]
 
@@ -71,12 +212,12 @@ class Isotonic(BinaryRecalibrator):
         out = np.empty(len(score))
         if self.between == "steps":
             edge, value = self.first_[1:], self.values_
-            in_pieces(lambda part: kernels.steps(edge, value, score[part], out[part]), len(score))
+            in_pieces(lambda part: map_kernels.steps(edge, value, score[part], out[part]), len(score))
             return out
         several = np.flatnonzero(self.last_ > self.first_)
         knot = np.insert(self.last_, several, self.first_[several])
         value = np.insert(self.values_, several, self.values_[several])
-        in_pieces(lambda part: kernels.interpolate(knot, value, score[part], out[part]), len(score))
+        in_pieces(lambda part: map_kernels.interpolate(knot, value, score[part], out[part]), len(score))
         return out
 
     def _restore(self, learned: dict[str, Any]) -> None:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally
+from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_event
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
+from calibrant.recalibrate import BinaryRecalibrator, LabelledScores, VectorScaling, VennAbers
+from calibrant.recalibrate.choosing import BINS, GROUPS, choose_recalibrator
 from calibrant.recalibrate.methods import METHODS, Name
 from calibrant.results.recalibration import AppliedRecalibrator, FittedRecalibrator
-from calibrant.verbs._choosing import AUTO, Asked, chosen
-from calibrant.verbs._class_parts import labelled_scores
-from calibrant.verbs._map_notes import map_notes
+from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
     SHARED,
     check_grouping,
     class_counts,
+    composed,
     counts_of,
     estimator_of,
     fit_to,
@@ -34,6 +39,129 @@ from calibrant.verbs._methods import (
 )
 from calibrant.verbs.applying import Mending, of_file, view_of
 from calibrant.verbs.measuring import Columns, check_model
+
+POINTS = 1001
+EQUAL = "all scores are equal, so that the map is constant: it tells the share of positives and no more"
+CONSTANT = "the map is constant: the scores do not rise with the share of positives"
+ONE_LABEL = "all labels are {}: the map says how little that shows, not how likely the event is"
+FALLING = "the map falls where the score rises: the scores run against the labels"
+
+
+def map_notes(recalibrator: Any) -> tuple[str, ...]:
+    """Sentences on the maps of a fitted recalibrator, or of a composition, that a user should know of.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate import Isotonic, Platt
+    >>> map_notes(Isotonic().fit([0.1, 0.2, 0.8, 0.9], [1, 1, 0, 0])) == (CONSTANT,)
+    True
+    >>> map_notes(Platt().fit([0.1, 0.2, 0.8, 0.9], [0, 1, 0, 1]))
+    ()
+    """
+    if isinstance(recalibrator, VectorScaling):
+        negative = np.flatnonzero(recalibrator.scale_ < 0)
+        names = recalibrator.classes or [str(place) for place in range(len(recalibrator.scale_))]
+        turned = listed([names[place] for place in negative.tolist()], most=5)
+        return (f"the scale is negative for {turned}: its scores run against the labels",) if turned else ()
+    parts = getattr(recalibrator, "parts_", None)
+    if parts is None:
+        single = isinstance(recalibrator, BinaryRecalibrator) and recalibrator.n_features_in_ == 1
+        what = _behaviour(recalibrator) if single else None
+        return _rounding([recalibrator]) + (() if what is None else (what,))
+    found: dict[str, list[str]] = {}
+    for name, part in zip(recalibrator.part_names_, parts, strict=True):
+        what = _behaviour(part)
+        if what is not None:
+            found.setdefault(what, []).append(name)
+    alone = len(parts) == 1
+    return _rounding(parts) + tuple(
+        what if alone else f"{listed(names, most=5)}: {what}" for what, names in found.items()
+    )
+
+
+def _behaviour(part: BinaryRecalibrator) -> str | None:
+    """What is odd about a map within the range of its fit, where it is more than a pair's worth."""
+    low, high = part.score_range_
+    if low == high:
+        return EQUAL
+    if isinstance(part, VennAbers) and (part.p1_[0] == 1 or part.p0_[-1] == 0):
+        return ONE_LABEL.format(int(part.p1_[0] == 1))
+    mapped = part.transform(np.linspace(low, high, POINTS))
+    if np.ptp(mapped) <= 1 / part.pair_count_:
+        return CONSTANT
+    return FALLING if mapped[-1] < mapped[0] else None
+
+
+def _rounding(parts: Any) -> tuple[str, ...]:
+    """How far Venn-Abers maps of a compressed tally may be from those of the pairs."""
+    rounded = [part for part in parts if isinstance(part, VennAbers) and part.grid_error_]
+    if not rounded:
+        return ()
+    most, mean = max(part.grid_error_ for part in rounded), max(part.mean_grid_error_ for part in rounded)
+    what = "p0 and p1 of the pairs themselves lie within"
+    return (f"fitted to sums on a grid: {what} {most:.2g} of these, {mean:.2g} on average",)
+
+
+Auto = Literal["auto"]
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody asked for: an estimator and a grouping, their numbers, and the counts of classes."""
+
+    estimator: Any
+    group: str | Mapping[str, str]
+    groups: int | Auto
+    bins: int | Auto | None
+    min_scores: int | None
+    counts: Mapping[str, int]
+    classes: Sequence[str]
+
+    def made(self, groups: int | Auto, bins: int | Auto | None) -> Any:
+        """An estimator with these numbers."""
+        numbers = {"bins": bins} if isinstance(bins, int) else {}
+        alone = type(self.estimator)(**self.estimator.get_params(deep=False) | numbers)
+        number = groups if isinstance(groups, int) else 1
+        if not self.classes:
+            return alone
+        return composed(alone, self.group, number, self.counts, self.min_scores)
+
+
+def chosen(
+    asked: Asked, found: Labelled | dict[int, Tally], name: str, progress: Progress | None
+) -> tuple[Any, str]:
+    """The best candidate by the Brier score of five-fold cross-validation, and a sentence on the choice.
+
+    Raises
+    ------
+    InputError
+        If scores are not held in memory or have weights, or nothing can be fitted to four fifths of them.
+    """
+    if isinstance(found, dict) or found.weight is not None:
+        why = "more than 10^7 of them" if isinstance(found, dict) else "weights"
+        hint = "give the numbers of bins and groups (`bins`, `groups`)"
+        raise InputError(f"numbers are not chosen for scores with {why}", hint, code="parameter", file=name)
+    candidates: dict[str, Any] = {}
+    seen: list[Any] = []
+    for groups in GROUPS if asked.groups == AUTO and asked.group == FREQUENCY else (asked.groups,):
+        first = asked.made(groups, None)
+        parts = getattr(first, "groups", None)
+        if parts is not None and parts in seen:
+            continue
+        seen.append(parts)
+        for bins in BINS if asked.bins == AUTO else (asked.bins,):
+            said = [f"{groups} group{'s' * (groups != 1)}"] if asked.groups == AUTO else []
+            said += [f"{bins} bins"] if asked.bins == AUTO else []
+            candidates[", ".join(said)] = asked.made(groups, bins)
+    data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
+    choice = choose_recalibrator(candidates, data, progress=progress)
+    loss = next(each.loss.estimate for each in choice.candidates if each.name == choice.chosen)
+    units = "scores" if choice.clusters is None else f"{choice.clusters:,} clusters"
+    return candidates[choice.chosen], (
+        f"{choice.chosen}: the best of {len(candidates)} by the Brier score ({loss:.4g}) in five-fold "
+        f"cross-validation over {units}"
+    )
 
 
 def fit(

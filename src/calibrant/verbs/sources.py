@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,118 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.readers import joined
+from calibrant.io.frames import FrameTable
+from calibrant.io.readers import TableReader, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs import sources
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LARGEST_COLLECTED = 1 << 20  # rows of a lazy frame that are fetched and measured exactly
+
+
+@dataclass(frozen=True)
+class EngineCuts:
+    """Refines the tally of an event in its engine, so that bins with some cuts are exact."""
+
+    frame: Any
+    tally: Tally
+    score: str
+    label: str
+
+    def __call__(self, ranks: Integers, edges: Floats) -> Tally:
+        """Sum the pairs between cuts again, at these ranks."""
+        from calibrant.io.engines import engine_cuts
+
+        return engine_cuts(self.frame, self.tally, ranks, edges, score=self.score, label=self.label)
+
+
+@dataclass(frozen=True)
+class InEngine:
+    """The pairs of one event of a lazy frame."""
+
+    event: str
+    tally: Tally
+    cuts: EngineCuts | None
+
+
+def engine_sources(
+    predictions: Predictions, events: Sequence[str], *, exact: bool, collected: int | None
+) -> tuple[list[InEngine], int] | None:
+    """Tally the events inside the engine of a lazy frame; None where its rows have to come here.
+
+    That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given),
+    for the event ``top``, and for exact bins of weighted pairs.
+    """
+    reader = predictions.table_reader
+    frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
+    if reader is None or frame is None or reader.columns.score is None or "top" in events:
+        return None
+    if exact and predictions.weighted:
+        return None
+    from calibrant.io.engines import row_count  # loads every engine's code, which no file needs
+
+    rows = row_count(frame)
+    if rows <= (LARGEST_COLLECTED if collected is None else collected):
+        return None
+    tallies = _tallies(frame, reader, predictions, events)
+    found = []
+    for event, tally in tallies.items():
+        part = frame
+        if event.startswith(CLASS):
+            part = _of_class(frame, reader.columns.class_column, event.removeprefix(CLASS))
+        cuts = EngineCuts(part, tally.without_clusters(), reader.columns.score, reader.columns.label)
+        found.append(InEngine(event, tally, cuts if exact else None))
+    return found, rows
+
+
+def _tallies(
+    frame: Any, reader: TableReader, predictions: Predictions, events: Sequence[str]
+) -> dict[str, Tally]:
+    from calibrant.io.engines import engine_tallies, engine_tally
+
+    columns = reader.columns
+    assert columns.score is not None
+    named: dict[str, Any] = {
+        "score": columns.score,
+        "label": columns.label,
+        "weight": columns.weight,
+        "name": predictions.name,
+    }
+    if columns.class_column is None:
+        return {"binary": engine_tally(frame, cluster=columns.cluster, **named)}
+    by_class = engine_tallies(frame, [columns.class_column], cluster=columns.cluster, **named)
+    if (None,) in by_class:
+        message, hint = "the value is missing in some rows", "fill it in or drop the rows"
+        raise InputError(
+            message, hint, code="missing-value", file=predictions.name, column=columns.class_column
+        )
+    classes = {str(name): tally for (name,), tally in by_class.items()}
+    predictions.met_classes(list(classes))
+    found: dict[str, Tally] = {}
+    for event in expanded(events, predictions.classes):
+        if event.startswith(CLASS):
+            found[event] = classes[predictions.classes[class_of(event, predictions)]]
+        elif columns.cluster is None and columns.item is not None:
+            found[event] = engine_tally(frame, cluster=columns.item, **named)
+        else:
+            found[event] = reduce(Tally.merge, classes.values())
+    return found
+
+
+def _of_class(frame: Any, column: str | None, name: str) -> Any:
+    import narwhals as nw
+
+    assert column is not None
+    lazy = nw.from_native(frame)
+    own = nw.col(column)
+    if lazy.collect_schema()[column].is_float():
+        return lazy.filter(own == float(name)).to_native()
+    return lazy.filter(own.cast(nw.String) == name).to_native()
+
 
 CLASS = "class:"
 KNOWN = "binary, top, class:NAME, classwise or pooled"
@@ -163,8 +269,6 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-Integers = NDArray[np.int64]
-
 TALLIED_AT_ONCE = 1 << 21
 
 
@@ -250,7 +354,6 @@ def tally_of_pairs(pairs: Pairs, *, exact: bool = False, threads: int | None = N
     return Tally.from_pairs(alone, exact=exact, threads=threads, names=codes)
 
 
-Floats = NDArray[np.float64]
 Chunks = Callable[[], Iterable[tuple[NDArray[Any], NDArray[Any]]]]
 
 IN_MEMORY = 10_000_000  # rows; a larger table is tallied in one pass
@@ -390,8 +493,6 @@ def event_sources(
         return found + more, rows
     inside = None
     if not whole and predictions.is_lazy:
-        from calibrant.verbs._engine_sources import engine_sources
-
         inside = engine_sources(predictions, events, exact=exact, collected=collected)
     if inside is not None:
         made = [EventSource(each.event, each.tally, threads, cuts=each.cuts) for each in inside[0]]
@@ -558,84 +659,3 @@ class _Chunks:
             pairs = pairs_of(self.event, batch, self.predictions)
             if len(pairs):
                 yield pairs.score, pairs.outcome
-
-
-class PairBatch(Protocol):
-    """Some of the pairs."""
-
-    @property
-    def score(self) -> NDArray[np.float64]:
-        """Predicted probabilities."""
-        ...
-
-    @property
-    def label(self) -> NDArray[np.bool_]:
-        """What happened."""
-        ...
-
-
-@runtime_checkable
-class PairStream(Protocol):
-    """Pairs of one event, with clusters, made when they are asked for.
-
-    The queries of `calibrant.structures.posterior.queries` are such streams.
-    """
-
-    @property
-    def event(self) -> str:
-        """What is asked."""
-        ...
-
-    @property
-    def threshold(self) -> float | None:
-        """Scores below it were left out; None: none were."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[PairBatch]: ...
-
-    def pairs(self) -> Pairs:
-        """All at once."""
-        ...
-
-    def tally(
-        self, *, by_cluster: bool = False, exact: bool | None = None, threads: int | None = None
-    ) -> Tally:
-        """Their sums by score, or by score and cluster."""
-        ...
-
-
-def stream_source(stream: PairStream, *, exact: bool = False, threads: int | None = None) -> EventSource:
-    """Return the pairs of a stream with their clusters, or its tallies where they are many.
-
-    Bins and scores come from all pairs, intervals and tests from those of each cluster. ``exact``: bins are
-    made from the scores themselves, however many.
-    """
-    if len(stream) <= sources.IN_MEMORY:
-        pairs, codes = compact(stream.pairs())
-        rows = Rows(pairs.outcome, None) if stream.threshold is None else None
-        return EventSource(stream.event, pairs, threads, rows=rows, codes=codes)
-    clustered = stream.tally(by_cluster=True, exact=False, threads=threads)
-    total = stream.tally(exact=False, threads=threads)
-    chunks = _StreamChunks(stream) if exact else None
-    return EventSource(stream.event, _without_gaps(clustered), threads, chunks, total=total)
-
-
-def _without_gaps(tally: Tally) -> Tally:
-    """Leave out clusters that have no pairs: they are no units of what is measured."""
-    assert tally.cluster is not None
-    assert tally.clusters is not None
-    used, cluster = np.unique(tally.cluster, return_inverse=True)
-    return replace(tally, cluster=cluster, clusters=tally.clusters[used])
-
-
-@dataclass(frozen=True)
-class _StreamChunks:
-    """Asks a stream again for its scores and labels."""
-
-    stream: PairStream
-
-    def __call__(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        for batch in self.stream:
-            yield batch.score, batch.label

@@ -7,8 +7,7 @@ import pytest
 
 from calibrant.events.results.events import EventCount
 from calibrant.events.web import Explorer
-from calibrant.events.web._charts import Scale, across, chance_chart, series_chart
-from calibrant.events.web._html import link, render
+from calibrant.events.web._html import Scale, across, chance_chart, link, render, series_chart
 from calibrant.events.web._store_in_memory import Series
 from calibrant.metrics.periods import By
 from calibrant.records import Quantity

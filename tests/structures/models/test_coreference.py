@@ -13,7 +13,7 @@ from calibrant.structures._kernels import coreference_features as features
 from calibrant.structures._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
 from calibrant.structures.documents import Document, Mention, Tree
 from calibrant.structures.models import COREFERENCE_GROUPS, PAPER_COSTS, CoreferenceModel
-from calibrant.structures.models._coreference_training import Features
+from calibrant.structures.models.coreference import Features
 from calibrant.structures.models.coreference_encoding import (
     LEXICAL,
     OWN,

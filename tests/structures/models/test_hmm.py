@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from calibrant import FormatError, InputError
 from calibrant.structures.models import HMMTagger, token_accuracy
-from calibrant.structures.models._hmm_classes import (
+from calibrant.structures.models.hmm import (
     ANY,
+    LARGEST_PSEUDOCOUNT,
     SMALLEST_CLASS,
+    UNSEEN,
+    Unseen,
     candidates,
     choose_classes,
     class_of,
     shape,
 )
-from calibrant.structures.models.hmm import LARGEST_PSEUDOCOUNT, UNSEEN, Unseen
 
 SENTENCES = [["the", "dog", "barks"], ["the", "cat"], ["dogs", "bark"], ["bark"], ["the", "dog", "dog"]]
 TAGS = [["D", "N", "V"], ["D", "N"], ["N", "V"], ["V"], ["D", "N", "N"]]

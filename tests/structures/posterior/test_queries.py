@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import Tally
-from calibrant.structures.posterior import _chain_sources, _query, _query_sources
+from calibrant.structures.posterior import _query, _query_sources, queries
 from calibrant.structures.posterior.chain import ChainPosterior
 from calibrant.structures.posterior.queries import Query, all_tags, spans, tag_is, tag_pairs, top_label
 from calibrant.structures.posterior.spans import gold_spans, likely_spans
@@ -209,7 +209,7 @@ def test_the_tally_is_the_same_on_any_number_of_threads(
     ask: Any, by_cluster: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_query_sources, "BATCH", 500)
-    monkeypatch.setattr(_chain_sources, "MESSAGES", 10)
+    monkeypatch.setattr(queries, "MESSAGES", 10)
     posterior, gold = example(8, tags=5, sentences=80)
     query = ask(posterior, gold)
     one, three = (query.tally(by_cluster=by_cluster, exact=False, threads=k) for k in (1, 3))

@@ -76,7 +76,7 @@ def test_the_table_measures_as_the_tagger_does_when_both_are_streamed(
     hmm: HMMTagger, tagged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 300)
-    monkeypatch.setattr("calibrant.structures.verbs._tagger_rows.FEWEST_TOKENS", 40)
+    monkeypatch.setattr("calibrant.structures.verbs.tagging.FEWEST_TOKENS", 40)
     monkeypatch.setattr("calibrant.io.predictions.Predictions.batches.__defaults__", (120,), raising=False)
     table = tmp_path / "pred.parquet"
     predict_tags(hmm, tagged / "test.conllu", table)

@@ -6,17 +6,63 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any
 
+from calibrant import plots
+from calibrant.evaluation import plots as evaluation_plots
 from calibrant.evaluation.pages._text import (
     fold_tables,
+    metric_name,
     pair_tables,
     score_tables,
     selective_tables,
     text_table,
 )
 from calibrant.evaluation.results.protocol import Protocol
+from calibrant.pages.figures import Picture
 from calibrant.pages.report_page import page
 from calibrant.pages.sections import Card, Contrast, Lines, Section, TextTable
+from calibrant.plots.style import figure_of
 from calibrant.records import plain
+
+MOST_SYSTEMS = 30
+MOST_METRICS = 3
+MOST_CURVES = 6  # more cannot be told apart
+SCORES_CAPTION = (
+    "Each interval is for its own score alone. Two that overlap may still differ by more than "
+    "chance, since the "
+    "systems were scored on the same items: step 5 says so."
+)
+SELECTIVE_CAPTION = (
+    "Error rate on what a system is surest of, by how much of the items that is; at the right end, "
+    "of all items. "
+    "A curve that rises to the right knows what it does not know; the dotted lines are of one that does not."
+)
+
+
+def score_pictures(found: Protocol) -> list[Picture]:
+    """Draw the first metrics of all systems; nothing for more systems than a figure can show."""
+    if len(found.systems) > MOST_SYSTEMS:
+        return []
+    names = [system.name for system in found.systems]
+    scores = [
+        (metric_name(metric), [system.values[metric] for system in found.systems])
+        for metric in found.metrics[:MOST_METRICS]
+    ]
+    ax = evaluation_plots.score_intervals(names, scores)
+    svg = plots.inline_svg(figure_of(ax), name="scores", description=f"Scores of {', '.join(names)}")
+    return [Picture(svg, "Scores with their intervals", SCORES_CAPTION)]
+
+
+def selective_pictures(found: Protocol) -> list[Picture]:
+    """Draw the risk-coverage curves of the systems that give probabilities."""
+    curves = [(each.name, each.selective) for each in found.systems if each.selective is not None][
+        :MOST_CURVES
+    ]
+    if not curves:
+        return []
+    ax = evaluation_plots.risk_coverage_curves(curves)
+    description = f"Risk-coverage curves of {', '.join(name for name, _ in curves)}"
+    svg = plots.inline_svg(figure_of(ax), name="selective", description=description)
+    return [Picture(svg, "Risk and coverage", SELECTIVE_CAPTION)]
 
 
 @dataclass(frozen=True)
@@ -113,7 +159,7 @@ class ProtocolPage:
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML document."""
-        from calibrant.evaluation.pages._figures import score_pictures, selective_pictures
+        from calibrant.evaluation.pages.page import score_pictures, selective_pictures
         from calibrant.pages.html import render_protocol
 
         figures = {"scores": score_pictures(self.protocol), "selective": selective_pictures(self.protocol)}

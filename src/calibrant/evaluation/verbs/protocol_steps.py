@@ -3,23 +3,446 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+from msgspec.structs import replace
+
 from calibrant import __version__
+from calibrant._checks import Floats
 from calibrant.data import example
 from calibrant.evaluation.coefficients import agreement
+from calibrant.evaluation.comparison import compare_systems
+from calibrant.evaluation.detectable import minimum_detectable_difference
 from calibrant.evaluation.files.protocol_file import ProtocolFile, read_protocol_file
+from calibrant.evaluation.files.protocol_tables import ItemLabels, read_folds
+from calibrant.evaluation.files.tables import read_results
+from calibrant.evaluation.paired import mcnemar, paired_bootstrap, paired_permutation
 from calibrant.evaluation.results.agreement import Agreement
-from calibrant.evaluation.results.protocol import ControlTask, Protocol, Reference, SystemEvaluation
-from calibrant.evaluation.verbs._protocol_findings import findings_of
-from calibrant.evaluation.verbs._protocol_metrics import metric_of
+from calibrant.evaluation.results.protocol import (
+    ControlTask,
+    Finding,
+    MetricComparison,
+    MetricPair,
+    Protocol,
+    Reference,
+    SystemEvaluation,
+)
+from calibrant.evaluation.results.significance import Comparison, Detectable
+from calibrant.evaluation.significance import adjusted_p_values
+from calibrant.evaluation.verbs._protocol_metrics import Metric, metric_of
 from calibrant.evaluation.verbs._protocol_reference import Gold, reference_of
-from calibrant.evaluation.verbs._protocol_systems import calibration, decided, evaluated
-from calibrant.evaluation.verbs._protocol_tests import compared, on_folds
+from calibrant.evaluation.verbs._protocol_systems import Decided, calibration, decided, evaluated
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
 from calibrant.progress import Progress
+from calibrant.results.drawing import Report
+
+PERMUTATIONS = 10_000
+NOT_ACCURACY = "the test is of accuracy"
+IN_CLUSTERS = "items of a document depend on each other"
+
+
+def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Return all pairs of systems, or each with the baseline.
+
+    Examples
+    --------
+    >>> pairs_of(["a", "b", "c"], None), pairs_of(["a", "b", "c"], "b")
+    ([(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 1)])
+    """
+    if baseline is None:
+        return list(combinations(range(len(names)), 2))
+    base = list(names).index(baseline)
+    return [(place, base) for place in range(len(names)) if place != base]
+
+
+def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile) -> MetricComparison:
+    """Compare each pair of systems by one metric on the same items, documents being the units if known."""
+    names = [each.system.name for each in systems]
+    sums = [metric.sums(gold.label, each.label) for each in systems]
+    pairs = [
+        _pair(systems[one], systems[other], sums[one], sums[other], gold, metric, plan)
+        for one, other in pairs_of(names, plan.baseline)
+    ]
+    p_values = [pair.permutation.p_value for pair in pairs]
+    holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
+    units = len(gold.items) if gold.documents is None else len(gold.document_names)
+    return MetricComparison(
+        metric=metric.name,
+        unit="item" if gold.documents is None else "document",
+        units=units,
+        pairs=tuple(
+            replace(
+                pair,
+                holm_p_value=first,
+                benjamini_hochberg_p_value=second,
+                better=_better(pair, first, plan.level),
+            )
+            for pair, first, second in zip(pairs, holm, hochberg, strict=True)
+        ),
+    )
+
+
+def _better(pair: MetricPair, p_value: float | None, level: float) -> str | None:
+    difference = pair.difference.estimate
+    if p_value is None or difference is None or p_value >= 1 - level:
+        return None
+    return pair.first if difference > 0 else pair.second
+
+
+def _pair(
+    one: Decided,
+    other: Decided,
+    first: Floats,
+    second: Floats,
+    gold: Gold,
+    metric: Metric,
+    plan: ProtocolFile,
+) -> MetricPair:
+    bootstrap, permutation = (
+        test(
+            first,
+            second,
+            statistic=metric.value,
+            clusters=gold.documents,
+            alternative=plan.alternative,
+            level=plan.level,
+            samples=samples,
+            seed=plan.seed,
+        )
+        for test, samples in ((paired_bootstrap, plan.samples), (paired_permutation, PERMUTATIONS))
+    )
+    without = NOT_ACCURACY if metric.name != "accuracy" else None if gold.documents is None else IN_CLUSTERS
+    return MetricPair(
+        first=one.system.name,
+        second=other.system.name,
+        difference=bootstrap.difference,
+        p_value=permutation.p_value,
+        bootstrap=bootstrap,
+        permutation=permutation,
+        mcnemar=mcnemar(first[:, 0], second[:, 0]) if without is None else None,
+        mcnemar_reason=without,
+        detectable=_detectable(first, second, gold, metric, plan, bootstrap.difference.estimate),
+        reason=permutation.reason,
+    )
+
+
+def _detectable(
+    first: Floats, second: Floats, gold: Gold, metric: Metric, plan: ProtocolFile, difference: float | None
+) -> Detectable | None:
+    """What difference the units show, each unit counting by its jackknife pseudo-value."""
+    if gold.documents is not None:
+        first, second = (_by_document(sums, gold) for sums in (first, second))
+    n = len(first)
+    if n < 2 or difference is None:
+        return None
+    without = metric.value(first.sum(axis=0) - first) - metric.value(second.sum(axis=0) - second)
+    if np.isnan(without).any():
+        return None
+    pseudo = n * difference - (n - 1) * without
+    deviation = float(pseudo.std(ddof=1))
+    # Dust of subtraction where every unit says the same.
+    deviation = 0.0 if deviation < 1e-9 else deviation
+    return minimum_detectable_difference(
+        deviation, n, difference=difference, power=plan.power, level=plan.level, alternative=plan.alternative
+    )
+
+
+def _by_document(sums: Floats, gold: Gold) -> Floats:
+    assert gold.documents is not None
+    total = np.zeros((len(gold.document_names), sums.shape[1]))
+    np.add.at(total, gold.documents, sums)
+    return total
+
+
+def on_folds(
+    systems: Sequence[Decided], gold: Gold, metric: Metric, plan: ProtocolFile
+) -> tuple[Comparison | None, str | None, list[str]]:
+    """Compare systems on folds: the comparison, what the scores are, and notes.
+
+    Raises
+    ------
+    InputError
+        Items of the reference have no fold, or the scores' systems are not those of the file.
+    """
+    if plan.folds is None:
+        return None, None, []
+    folds = read_folds(plan.folds)
+    if folds is None:
+        return _of_scores(plan), "score", []
+    code = _fold_codes(folds, gold)
+    count = int(code.max()) + 1
+    if count < 2:
+        raise InputError("there is one fold", "write two or more", code="setting", file=folds.file)
+    scores = np.empty((len(systems), count))
+    for row, each in enumerate(systems):
+        sums = metric.sums(gold.label, each.label)
+        totals = np.zeros((count, sums.shape[1]))
+        np.add.at(totals, code, sums)
+        scores[row] = metric.value(totals)
+    if np.isnan(scores).any():
+        name = systems[int(np.argwhere(np.isnan(scores))[0, 0])].system.name
+        why = f"No test on folds: {metric.name} of {name} is undefined on one of the {count} folds."
+        return None, None, [why]
+    sizes = np.bincount(code)
+    notes = []
+    if sizes.max() > 1.25 * sizes.min():
+        notes.append(f"Folds have from {sizes.min():,} to {sizes.max():,} items; each counts alike.")
+    found = compare_systems(
+        [each.system.name for each in systems],
+        scores,
+        unit="fold",
+        repeat=np.zeros(count, np.int64),
+        test_train_ratio=plan.test_train_ratio,
+        alternative=plan.alternative,
+        baseline=plan.baseline,
+        power=plan.power,
+        level=plan.level,
+        samples=plan.samples,
+        seed=plan.seed,
+    )
+    return found, metric.name, notes
+
+
+def _of_scores(plan: ProtocolFile) -> Comparison:
+    """Compare scores that a table gives, by system, fold and perhaps repeat."""
+    assert plan.folds is not None
+    table = read_results(plan.folds.file, fold=plan.folds.fold)
+    names = [system.name for system in plan.systems]
+    if set(table.systems) != set(names):
+        odd = next(name for name in [*table.systems, *names] if (name in table.systems) != (name in names))
+        hint = "name the systems alike, and score each"
+        message = f"system {odd!r} is in one of the two: the table of folds and the file of the evaluation"
+        raise InputError(message, hint, code="setting", file=table.name)
+    order = [table.systems.index(name) for name in names]
+    return compare_systems(
+        names,
+        table.scores[order],
+        unit="fold",
+        repeat=table.repeat,
+        test_train_ratio=plan.test_train_ratio,
+        alternative=plan.alternative,
+        baseline=plan.baseline,
+        power=plan.power,
+        level=plan.level,
+        samples=plan.samples,
+        seed=plan.seed,
+    )
+
+
+def _fold_codes(folds: ItemLabels, gold: Gold) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    lost = [item for item in gold.items if item not in folds.names]
+    if lost:
+        message = f"item {lost[0]} has no fold ({len(lost)} of {len(gold.items)} items of the reference)"
+        raise InputError(message, "give each item one", code="missing-value", file=folds.file)
+    names = list(dict.fromkeys(folds.names[item] for item in gold.items))
+    place = {name: code for code, name in enumerate(names)}
+    return np.array([place[folds.names[item]] for item in gold.items], np.int64)
+
+
+TENTATIVE, RELIABLE = 0.667, 0.8  # Krippendorff's customary bars for alpha
+
+
+def findings_of(
+    task: ControlTask,
+    reference: Reference,
+    agreement: Agreement | None,
+    systems: Sequence[SystemEvaluation],
+    calibration: Report | None,
+    comparison: MetricComparison,
+    folds: Comparison | None,
+    level: float,
+) -> tuple[Finding, ...]:
+    """Word the findings, in the order of the steps."""
+    return (
+        _of_agreement(agreement, level),
+        *_of_pairs(comparison, folds, level),
+        *_of_calibration(calibration, level),
+        *_of_selection(systems, level),
+        *_of_budget(task, systems),
+        _of_scope(reference, comparison),
+    )
+
+
+def _of_agreement(agreement: Agreement | None, level: float) -> Finding:
+    if agreement is None:
+        text = (
+            "How reliable the reference is cannot be said: there are no two annotators. What systems score "
+            "holds for this reference."
+        )
+        return Finding("reference", False, text)
+    alpha = agreement.krippendorff_alpha
+    if alpha.estimate is None or alpha.low is None or alpha.high is None:
+        why = alpha.reason or "the data do not say"
+        text = f"Whether annotators agree beyond chance cannot be said: {why}."
+        return Finding("reference", False, text)
+    said = f"Krippendorff's alpha is {_number(alpha.estimate)}, {_interval(alpha.low, alpha.high, level)}"
+    if alpha.low <= 0:
+        text = f"Annotators do not agree beyond chance for all that these data say: {said}."
+        return Finding("reference", False, text)
+    if alpha.low >= RELIABLE:
+        return Finding("reference", True, f"The reference is reliable: {said}, all above {RELIABLE}.")
+    if alpha.low >= TENTATIVE:
+        text = f"The reference allows tentative conclusions: {said}, all above {TENTATIVE}."
+        return Finding("reference", True, text)
+    text = (
+        f"Annotators agree beyond chance, but the reference is not shown to be reliable: {said}, not "
+        f"all above "
+        f"the customary {TENTATIVE}. Other annotators could rank close systems otherwise."
+    )
+    return Finding("reference", False, text)
+
+
+def _of_pairs(comparison: MetricComparison, folds: Comparison | None, level: float) -> Iterator[Finding]:
+    if not comparison.pairs:
+        yield Finding("difference", False, "There is one system, so nothing is compared.")
+    if folds is not None:
+        yield from _of_folds(folds, comparison, level)
+        return
+    for pair in comparison.pairs:
+        difference = pair.difference
+        if difference.estimate is None:
+            why = difference.reason or pair.bootstrap.reason or "the data do not say"
+            text = f"{pair.first} and {pair.second} cannot be compared by {comparison.metric}: {why}."
+            yield Finding("difference", False, text)
+            continue
+        said = (
+            f"difference in {comparison.metric} {_signed(difference.estimate)}, "
+            f"{_interval(difference.low, difference.high, level)}, {_p(pair.holm_p_value)}"
+        )
+        if pair.better is not None:
+            worse = pair.second if pair.better == pair.first else pair.first
+            yield Finding("difference", True, f"{pair.better} is better than {worse}: {said}.")
+        else:
+            plan = _plan(pair.detectable, comparison.unit)
+            text = f"{pair.first} and {pair.second} are not told apart: {said}.{plan}"
+            yield Finding("difference", False, text)
+
+
+def _of_folds(folds: Comparison, comparison: MetricComparison, level: float) -> Iterator[Finding]:
+    for pair, on_items in zip(folds.pairs, comparison.pairs, strict=True):
+        difference = pair.difference
+        interval = _interval(difference.low, difference.high, level)
+        said = f"difference over {pair.n} folds {_signed(difference.estimate or 0.0)}, {interval}"
+        if pair.better is not None:
+            worse = pair.second if pair.better == pair.first else pair.first
+            text = f"{pair.better} is better than {worse}: {said}, {_p(pair.holm_p_value)}."
+            yield Finding("difference", True, text)
+        elif pair.holm_p_value is None:
+            why = pair.reason or "the data do not say"
+            text = f"{pair.first} and {pair.second} cannot be told apart on folds: {why}."
+            yield Finding("difference", False, text)
+        else:
+            plan = _plan(on_items.detectable, comparison.unit)
+            text = (
+                f"{pair.first} and {pair.second} are not told apart: {said}, {_p(pair.holm_p_value)}.{plan}"
+            )
+            yield Finding("difference", False, text)
+
+
+def _plan(plan: Detectable | None, unit: str) -> str:
+    if plan is None or plan.detectable is None:
+        return ""
+    units = f"{plan.n:,} {unit}s"
+    text = (
+        f" {units} show a difference, if there is one of {_number(plan.detectable)}, in "
+        f"{100 * plan.power:.12g} % of cases"
+    )
+    if plan.more:
+        text += f"; if it is as small as was seen, {plan.more:,} more are needed"
+    return f"{text}."
+
+
+def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
+    for model in calibration.models if calibration is not None else ():
+        found = model.measured.events[0]
+        low, high = found.calibration_error.low, found.calibration_error.high
+        if low is None or high is None:
+            why = found.calibration_error.reason or "the data do not say"
+            text = f"How calibrated {model.name} is cannot be said: {why}."
+            yield Finding("calibration", False, text)
+        elif low > 0:
+            text = (
+                f"The probabilities of {model.name} are off: calibration error at least {_number(low)}, "
+                f"{_interval(low, high, level)}."
+            )
+            yield Finding("calibration", True, text)
+        else:
+            text = (
+                f"The probabilities of {model.name} are not shown to be off; their calibration error "
+                f"may be 0, or "
+                f"as much as {_number(high)} ({100 * level:.12g} % interval)."
+            )
+            yield Finding("calibration", False, text)
+
+
+def _of_selection(systems: Sequence[SystemEvaluation], level: float) -> Iterator[Finding]:
+    for system in systems:
+        found = system.selective
+        if found is None:
+            continue
+        half = next(point for point in found.points if point.coverage <= 0.75)
+        kept, right = half.accuracy, 1 - found.error_rate
+        said = (
+            f"{system.name} is right on {_percent(kept.estimate or 0.0)} of the half that it is surest of, "
+            f"{_interval(kept.low, kept.high, level)}, against {_percent(right)} of all"
+        )
+        gains = kept.low is not None and kept.low > right
+        text = f"{said}." if gains else f"{said}: no gain is shown."
+        yield Finding("selective", gains, text)
+
+
+def _of_budget(task: ControlTask, systems: Sequence[SystemEvaluation]) -> Iterator[Finding]:
+    for system in systems:
+        if system.over_budget:
+            text = (
+                f"{system.name} gives {task.positive} more than {task.budget} times in "
+                f"{system.over_budget:,} "
+                "documents, so that its scores are not those of the task."
+            )
+            yield Finding("score", False, text)
+
+
+def _of_scope(reference: Reference, comparison: MetricComparison) -> Finding:
+    text = (
+        f"All of this is of {comparison.units:,} {comparison.unit}s, taken as a sample of others like "
+        f"them, and of "
+        f"the first metric, {comparison.metric}; nothing is said of other kinds of {comparison.unit}s"
+    )
+    left = (
+        f"; {reference.left_out:,} items without a label of reference count nowhere"
+        if reference.left_out
+        else ""
+    )
+    return Finding("scope", False, f"{text}{left}.")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _interval(low: float | None, high: float | None, level: float) -> str:
+    if low is None or high is None:
+        return "no interval"
+    return f"{100 * level:.12g} % interval {_number(low)} to {_number(high)}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "p undefined"
+    return "adjusted p below 0.001" if value < 0.001 else f"adjusted p = {value:.3f}"
+
 
 NO_ANNOTATORS = "the file names no annotators"
 ONE_ANNOTATOR = "there is one annotator, and agreement needs two or more"

@@ -7,24 +7,94 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any
 from uuid import uuid4
 
 from calibrant._checks import one_of, sample_count
 from calibrant.events.files.dated import check_dated
-from calibrant.events.files.dated_pieces import Item, iter_unread
-from calibrant.events.files.store import StoredDocument
+from calibrant.events.files.dated_pieces import Item, Unread, iter_unread
+from calibrant.events.files.store import Manifest, StoredDocument
 from calibrant.events.files.store_writing import PART, StoreWriter
 from calibrant.events.files.verb_lists import read_verbs
+from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
 from calibrant.events.rules import RULES, Rules
-from calibrant.events.verbs._batches import Prepared, prepare, work
-from calibrant.events.verbs.settings import store_sources
-from calibrant.events.verbs.worker import Extraction
+from calibrant.events.verbs.settings import store_settings, store_sources
+from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import number
 from calibrant.structures.verbs.batches import batches_of, same_paths, span
 from calibrant.verbs.executors import Workers, workers_of
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a worker says of an extraction when its models are loaded.
+
+    Attributes
+    ----------
+    settings
+        Of the store.
+    notes
+        On the lexicon.
+    """
+
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """Of the settings."""
+        return Manifest.digest_of(self.settings)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What a process holds."""
+
+    extractor: Extractor
+    prepared: Prepared
+    digest: str
+
+
+_opening = Lock()
+
+
+@lru_cache(maxsize=1)
+def _load(settings: Extraction) -> _Opened:
+    extractor = Extractor(settings)
+    lexicon = extractor.lexicon
+    conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
+    notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
+    prepared = Prepared(store_settings(settings, extractor), tuple(notes))
+    return _Opened(extractor, prepared, prepared.digest)
+
+
+def _opened(settings: Extraction) -> _Opened:
+    """Load once, whatever threads ask for it."""
+    with _opening:
+        return _load(settings)
+
+
+def prepare(settings: Extraction) -> Prepared:
+    """Load models, and say what they are."""
+    return _opened(settings).prepared
+
+
+def work(settings: Extraction, digest: str, batch: Sequence[Item]) -> list[StoredDocument]:
+    """Do some documents; the models must be those of the store."""
+    opened = _opened(settings)
+    if opened.digest != digest:
+        message = "a worker has another coreference model, parser or lexicon under the same path"
+        raise InputError(message, "give all workers the same files", code="worker")
+    return [opened.extractor.stored(item.read() if isinstance(item, Unread) else item) for item in batch]
+
 
 BATCH = 256  # documents that go to a worker together, at most
 CHARACTERS = 1 << 16  # of them together, about

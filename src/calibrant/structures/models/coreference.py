@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,17 +12,230 @@ from numpy.typing import NDArray
 from calibrant._checks import is_list, non_negative, one_of, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
-from calibrant.structures._kernels.coreference_features import HEAD_WORD, score_document
+from calibrant.seeds import generator
+from calibrant.structures._kernels.coreference_features import HEAD_WORD, PAIR_TEMPLATES, score_document
+from calibrant.structures._kernels.coreference_training import BLOCK_BITS, adagrad, add_gradient
 from calibrant.structures.documents import Document
-from calibrant.structures.models._coreference_state import KIND, VERSION, read_state
-from calibrant.structures.models._coreference_training import Coded, Features, Objective, Weights, train
-from calibrant.structures.models._state import reading_state
+from calibrant.structures.models._state import check_kind, reading_state, require
 from calibrant.structures.models._tagger import untrained
-from calibrant.structures.models.coreference_encoding import GROUPS, Encoded, Lexicon, chosen_groups, encode
+from calibrant.structures.models.coreference_encoding import (
+    GROUPS,
+    LARGEST_CODE,
+    LEXICAL,
+    OWN,
+    Encoded,
+    Lexicon,
+    chosen_groups,
+    encode,
+)
 from calibrant.structures.posterior.antecedent import AntecedentPosterior
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Weights = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which features there are, as the kernels want it.
+
+    Attributes
+    ----------
+    own
+        Columns of OWN.
+    pairs
+        For each template of pairs, whether it is on.
+    bits
+        There are 2^bits weights.
+    window
+        How many earlier mentions are candidates.
+    """
+
+    own: tuple[int, ...]
+    pairs: NDArray[np.bool_]
+    bits: int
+    window: int
+
+    @classmethod
+    def of(cls, groups: Sequence[str], bits: int, window: int) -> Features:
+        """Return the features of some groups; that a mention is no new entity is always one."""
+        pairs = np.zeros(PAIR_TEMPLATES, bool)
+        pairs[[0, *(template for group in groups for template in GROUPS[group][1])]] = True
+        own = tuple(OWN.index(name) for group in groups for name in GROUPS[group][0])
+        return cls(own, pairs, bits, window)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A document ready for the kernels.
+
+    Attributes
+    ----------
+    mentions, own, tokens
+        As `row_features` takes them.
+    """
+
+    mentions: Integers
+    own: Integers
+    tokens: Integers
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What training minimizes, and how.
+
+    Attributes
+    ----------
+    costs, l1, l2, rate, epochs, batch, seed
+        As in `CoreferenceModel`.
+    """
+
+    costs: tuple[float, float, float]
+    l1: float
+    l2: float
+    rate: float
+    epochs: int
+    batch: int
+    seed: int
+
+
+def train(
+    documents: Sequence[Coded],
+    entities: Sequence[Integers],
+    features: Features,
+    objective: Objective,
+    progress: Progress | None = None,
+) -> tuple[Weights, list[float]]:
+    """Return the weights, and the mean loss of a mention in each epoch, as it was on the way.
+
+    A batch is some mentions in a row of one document; batches come in random order.
+    """
+    weight = np.zeros(1 << features.bits, np.float32)
+    squares = np.zeros_like(weight)
+    gradient = np.zeros(len(weight))
+    touched = np.zeros(len(weight) >> BLOCK_BITS, np.bool_)
+    costs = np.array(objective.costs, dtype=np.float64)
+    batches = [
+        (number, start, min(start + objective.batch, len(entity)))
+        for number, entity in enumerate(entities)
+        for start in range(0, len(entity), objective.batch)
+    ]
+    total = sum(map(len, entities))
+    random = generator(objective.seed)
+    losses = []
+    for epoch in range(objective.epochs):
+        loss = 0.0
+        for place in random.permutation(len(batches)).tolist():
+            number, start, stop = batches[place]
+            document = documents[number]
+            loss += add_gradient(
+                document.mentions,
+                document.own,
+                document.tokens,
+                entities[number],
+                start,
+                stop,
+                features.window,
+                features.pairs,
+                features.bits,
+                costs,
+                weight,
+                gradient,
+                touched,
+            )
+            adagrad(
+                weight,
+                squares,
+                gradient,
+                touched,
+                1 / objective.batch,
+                objective.rate,
+                objective.l1,
+                objective.l2,
+            )
+        losses.append(loss / total)
+        if progress is not None:
+            progress("train", epoch + 1, objective.epochs)
+    return weight, losses
+
+
+KIND, VERSION = "coreference", 1
+ARGUMENTS = (
+    "features",
+    "without",
+    "bits",
+    "window",
+    "least",
+    "costs",
+    "l1",
+    "l2",
+    "rate",
+    "epochs",
+    "batch",
+    "seed",
+)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a state has.
+
+    Attributes
+    ----------
+    arguments
+        As `CoreferenceModel` takes them; unchecked.
+    frequent
+        Codes of the frequent words of each kind.
+    place, weight
+        The weights that are not 0, and where they are.
+    losses
+        Of each epoch.
+    """
+
+    arguments: Mapping[str, Any]
+    frequent: list[Integers]
+    place: Integers
+    weight: Weights
+    losses: list[float]
+
+    def weights(self, count: int) -> Weights:
+        """Return all weights; refuse places that lie beyond."""
+        require(len(self.place) == 0 or self.place[-1] < count, "a weight lies beyond the last")
+        weight = np.zeros(count, np.float32)
+        weight[self.place] = self.weight
+        return weight
+
+
+def read_state(state: Mapping[str, Any]) -> Saved:
+    """Check a state, apart from the arguments.
+
+    Raises
+    ------
+    FormatError
+        If the state is of another kind or version, lacks something, or does not hold together.
+    """
+    check_kind(state, KIND, VERSION)
+    with reading_state():
+        arguments = {name: state[name] for name in ARGUMENTS}
+        frequent = [_codes(codes, LARGEST_CODE) for codes in state["frequent"]]
+        require(len(frequent) == len(LEXICAL), "it lacks kinds of frequent words")
+        place, weight = _codes(state["place"], LARGEST_CODE), np.asarray(state["weight"])
+        fine = weight.dtype.kind == "f" and weight.shape == place.shape
+        require(fine and bool(np.isfinite(weight).all()), "weights are not one finite number a place")
+        losses = [float(loss) for loss in state["losses"]]
+    return Saved(arguments, frequent, place, weight.astype(np.float32), losses)
+
+
+def _codes(values: Any, largest: int) -> Integers:
+    """Return increasing integers from 0 to the largest, or raise."""
+    codes = np.asarray(values)
+    require(codes.ndim == 1 and codes.dtype.kind in "iu", "places or codes are not integers")
+    codes = codes.astype(np.int64)
+    inside = len(codes) == 0 or (codes[0] >= 0 and codes[-1] <= largest)
+    require(bool(inside and np.all(np.diff(codes) > 0)), "places or codes are out of order or range")
+    return codes
+
+
 FeatureSet = Literal["surface", "syntax"]
 FEATURE_SETS: tuple[FeatureSet, ...] = ("surface", "syntax")
 COREFERENCE_GROUPS: tuple[str, ...] = tuple(GROUPS)

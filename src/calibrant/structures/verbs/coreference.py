@@ -40,8 +40,7 @@ from calibrant.structures.verbs.coreference_source import (
 )
 from calibrant.verbs.executors import Workers, workers_of
 from calibrant.verbs.measurement import IntervalMethod, Settings
-from calibrant.verbs.measuring import measured
-from calibrant.verbs.sources import stream_source
+from calibrant.verbs.measuring import measured, stream_source
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
