@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial, reduce
@@ -269,7 +269,9 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-TALLIED_AT_ONCE = 1 << 21
+TALLIED_AT_ONCE = 1 << 21  # pairs, those of all events that are tallied side by side together
+LEAST_AT_ONCE = 1 << 14  # of one event
+FEW_BESIDE = 16
 
 
 def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integers | None]:
@@ -290,10 +292,15 @@ def compact(pairs: Pairs, order: Integers | None = None) -> tuple[Pairs, Integer
 
 
 class TallyParts:
-    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most."""
+    """Tallies of parts of a stream, merged two and two: each row is merged log(parts) times at most.
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
+    ``beside``: the streams that are tallied at the same time, as hundreds of classes are. Then fewer pairs
+    of each wait, and its tallies are merged at once, since even these are too many to keep.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, beside: Sized = ()) -> None:
         self._pool = pool
+        self._beside = beside
         self._waiting: list[Pairs] = []
         self._length = 0
         self._running: Future[None] | None = None
@@ -304,7 +311,8 @@ class TallyParts:
         if len(pairs):
             self._waiting.append(pairs)
             self._length += len(pairs)
-        if self._length >= TALLIED_AT_ONCE:
+        most = TALLIED_AT_ONCE // max(1, len(self._beside))
+        if self._length >= max(most, min(LEAST_AT_ONCE, TALLIED_AT_ONCE)):
             self._flush()
 
     def tally(self) -> Tally | None:
@@ -329,7 +337,7 @@ class TallyParts:
 
     def _merge(self, waiting: list[Pairs]) -> None:
         new = (0, tally_of_pairs(_concatenated(waiting), threads=1))
-        while self._merged and self._merged[-1][0] == new[0]:
+        while self._merged and (len(self._beside) > FEW_BESIDE or self._merged[-1][0] == new[0]):
             new = (new[0] + 1, self._merged.pop()[1].merge(new[1]))
         self._merged.append(new)
 
@@ -633,7 +641,7 @@ def _tallied(
             for event in expanded(events, predictions.classes):
                 pairs = pairs_of(event, batch, predictions, first_row)
                 if event not in parts:
-                    parts[event] = TallyParts(pool)
+                    parts[event] = TallyParts(pool, parts)
                 parts[event].add(pairs)
             first_row += len(batch)
         tallies = {event: part.tally() for event, part in parts.items()}
