@@ -33,8 +33,7 @@ IGNORED = (
 )
 PLAIN = "the interval ignores that folds share training data"
 UNKNOWN_RATIO = (
-    "give the ratio of test to training data, 1 / (k - 1) for k folds, "
-    "or a column repeat that says which folds are of one cross-validation"
+    "give it, 1 / (k - 1) for k folds, or a column repeat that says which folds are of one cross-validation"
 )
 UNEQUAL = "repeats have different numbers of folds, so that they do not tell the ratio"
 SINGLE = "a repeat has one fold, which does not tell the ratio"

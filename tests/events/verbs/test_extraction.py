@@ -275,7 +275,7 @@ def raw(folder: Path, text: str = "They attacked Peru.") -> Path:
 
 
 def test_raw_text_needs_a_parser(tmp_path: Path, small_model: Path) -> None:
-    with pytest.raises(InputError, match=r"raw text, and there is no parser.*--parser") as caught:
+    with pytest.raises(InputError, match=r"raw text, and there is no parser.*`parser`") as caught:
         extract_events(raw(tmp_path), tmp_path / "s", coref=small_model)
     assert str(caught.value).startswith(f"{tmp_path}/docs.jsonl, line 1: document 'a' is raw text")
     found = extract_events(raw(tmp_path, "Nothing."), tmp_path / "t", coref=small_model)

@@ -294,7 +294,7 @@ def test_dates_that_are_thousands_of_years_apart_make_no_endless_table(tmp_path:
         for number, year in enumerate((1, 2001)):
             count = StoredCount("IRQ", 0.5, True, b"\x0f")
             writer.write(StoredDocument(f"d{number}", date(year, 1, 1), counts=[count]))
-    with pytest.raises(InputError, match=r"104,\d+ periods \(--by week\)") as error:
+    with pytest.raises(InputError, match=r"104,\d+ periods of a week") as error:
         event_table(tmp_path / "s", by="week")
     assert error.value.code == "date"
     assert len(event_table(tmp_path / "s", by="year").counts) == 2001
