@@ -89,7 +89,7 @@ def test_without_a_wing_the_core_works_and_its_commands_say_what_is_missing(
 def test_the_tests_of_the_core_pass_without_the_wings(tmp_path: Path) -> None:
     environment = without(tmp_path, *WINGS)
     folders = [str(path) for path in CORE]
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:doctest", "-x", "--rootdir", str(TESTS.parent)]
+    options = ["-q", "-p", "no:cacheprovider", "-rf", "--tb=line"]
     ran: Any = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *folders], env=environment, capture_output=True, text=True
     )
