@@ -73,7 +73,7 @@ OPTIONS = {
     "--event top": "a table without classes has no event 'top'",
     "--event class:a": "a table without classes has no event",
     "--event nonsense": "unknown event 'nonsense': give binary",
-    "--cluster doc": "no column 'doc': name it with cluster= .*the columns are score, label",
+    "--cluster doc": "no column 'doc': name it with --cluster; the columns are score, label",
     "--score p": "no column 'p'",
     "--form wide": "no wide table",
     "--seed -1": "Invalid value for '--seed'",

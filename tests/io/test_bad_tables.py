@@ -46,9 +46,9 @@ TEXT = [
     ("a.jsonl", "\n\n", "the file is empty"),
     ("a.jsonl", "{}\n", "the file is empty: it has no object"),
     ("a.csv", "\n" * 600, "the file is empty: it has no line of column"),
-    ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with score= .*the columns are prob, label"),
+    ("a.csv", "prob,label\n0.1,0\n", "no column 'score': name it with `score`; the columns are prob, label"),
     ("a.csv", "score, label\n0.1,0\n", "the columns are score, ' label'"),
-    ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with label= .*the columns are score, gold"),
+    ("a.csv", "score,gold\n0.1,0\n", "no column 'label': name it with `label`; the columns are score, gold"),
     ("a.csv", "score,label,score\n0.1,0,1\n", "column score: the name is used twice"),
     ("a.csv", "p_a,p_b,p_a,label\n0.5,0,0.5,a\n", "column p_a: the name is used twice"),
     ("a.csv", "p_a,p_,label\n0.5,0.5,a\n", "column p_: the class has no name"),
@@ -263,7 +263,7 @@ def test_a_column_that_is_named_must_be_there() -> None:
     table = pa.table({"score": [0.1], "label": [0]})
     for part in ("score", "label", "cluster", "weight", "item"):
         renamed: dict[str, Any] = {part: "x"}
-        with pytest.raises(InputError, match=f"no column 'x': name it with {part}="):
+        with pytest.raises(InputError, match=f"no column 'x': name it with `{part}`"):
             open_predictions(table, **renamed)
 
 

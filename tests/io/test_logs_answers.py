@@ -393,7 +393,7 @@ def test_a_folder_of_two_formats_is_refused(tmp_path: Path) -> None:
 
 def test_lines_of_another_kind_say_their_keys_and_what_is_known(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"prompt": "x", "confidence": 0.5}\n')
-    message = "the columns are prompt, confidence; nor is this a log that is known: samples of lm-evaluation"
+    message = "nor is this a log that is known .samples of lm-eval.*; the columns are prompt, confidence"
     with pytest.raises(InputError, match=message) as caught:
         open_predictions(tmp_path / "a.jsonl")
     assert caught.value.code == "column-missing"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec import structs
+from scipy.special import expit
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import calibration_changes, debiased_squared_error
@@ -16,6 +17,7 @@ from calibrant.recalibrate import (
     LabelledScores,
     PerGroup,
     Platt,
+    ScalingBinning,
     Shared,
     resampled_changes,
 )
@@ -73,6 +75,23 @@ def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
         after.append(debiased_squared_error(test.labels, mended, clusters=test.clusters))
     row = first_of(Platt(), labelled(500, 5, classes=False), test, threshold=0, draws=100)
     assert np.std(after) / 2 < row.map_deviation.estimate < 2 * np.std(after)
+
+
+def test_moving_edges_of_steps_are_no_spread_of_the_error() -> None:
+    # Most scores are near 1, so that an edge that moves takes many scores along, and the error hardly changes.
+    def sure(n: int, seed: int) -> LabelledScores:
+        rng = np.random.default_rng(seed)
+        z = rng.normal(4, 3, n)
+        return LabelledScores(expit(z), rng.random(n) < expit(0.6 * z))
+
+    test = sure(4000, 30)
+    after = []
+    for seed in range(60):
+        dev = sure(2000, 200 + seed)
+        mended = ScalingBinning(bins=10).fit(dev.scores, dev.labels).transform(test.scores)
+        after.append(debiased_squared_error(test.labels, mended))
+    (row,) = resampled_changes(ScalingBinning(bins=10), sure(2000, 31), test, threshold=0, draws=60)
+    assert 0.4 * np.std(after) < row.map_deviation.estimate < 1.7 * np.std(after)
 
 
 def test_more_data_to_fit_to_leave_less_to_chance() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Column
-from calibrant.io.tables import Kind, Table, one_role_each
+from calibrant.io.tables import Kind, Table, one_column, one_role_each
 
 ROWS = 1 << 20
 
@@ -197,18 +197,11 @@ def _read(table: Table, needed: Mapping[str, Kind], optional: Mapping[str, Kind]
     """Whole columns; those that are optional if they are there."""
     import pyarrow as pa
 
-    from calibrant.io.predictions import listed
-
     for name in needed:
-        if name not in table.columns:
-            message = f"there is no column {name!r}"
-            hint = f"name it; the columns are {listed(table.columns)}"
-            raise InputError(message, hint, code="column-missing", file=table.name)
+        one_column(table.name, table.columns, name, "name it")
     wanted = {**needed, **{name: kind for name, kind in optional.items() if name in table.columns}}
     for name in wanted:
-        if table.columns.count(name) > 1:
-            message = "the name is used twice"
-            raise InputError(message, "rename one", code="column", file=table.name, column=name)
+        one_column(table.name, table.columns, name)
     batches = list(table.batches(wanted, ROWS))
     if not sum(batch.num_rows for batch in batches):
         raise InputError("the table has no rows", "write at least one", code="empty", file=table.name)

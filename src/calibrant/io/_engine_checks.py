@@ -8,6 +8,7 @@ from typing import Any
 from calibrant._checks import LARGEST_RATIO, LARGEST_WEIGHT, SMALLEST_WEIGHT, too_unequal
 from calibrant.exceptions import InputError
 from calibrant.io._engine_frames import collected
+from calibrant.io.tables import one_column
 
 
 def check_columns(
@@ -18,10 +19,7 @@ def check_columns(
 
     schema = frame.collect_schema()
     for column in (score, label, *([] if weight is None else [weight]), *names):
-        if column not in schema:
-            listed = ", ".join(list(schema.names())[:20])
-            message = f"there is no column {column!r}"
-            raise InputError(message, f"the columns are {listed}", code="column-missing", file=name)
+        one_column(name, schema.names(), column)
     for column in names:
         if schema[column].is_nested() or schema[column] == nw.Object:
             message, hint = "a column of lists or objects names nothing", "choose one of texts or numbers"

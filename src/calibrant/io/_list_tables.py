@@ -21,6 +21,7 @@ from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, as_numpy
 from calibrant.io.origin import parquet_file, reading
 from calibrant.io.readers import Batch, check_logits, check_range, check_sums, softmax
+from calibrant.io.tables import one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -271,9 +272,8 @@ def _columns(schema: pa.Schema, name: str) -> ListColumns | None:
         hint = "write class positions: one for each list of scores"
         raise InputError(message, hint, code="column-type", file=name, column=label)
     item = next((each for each in ITEMS if each in kinds and not is_list(kinds[each])), None)
-    twice = next((each for each in (score, label, item) if schema.names.count(each) > 1), None)
-    if twice is not None:
-        raise InputError("the name is used twice", "rename one", code="column", file=name, column=twice)
+    for each in filter(None, (score, label, item)):
+        one_column(name, schema.names, each)
     return ListColumns(score, SCORES[score], label, by_token, item, _names(schema, label))
 
 

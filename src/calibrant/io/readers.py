@@ -13,7 +13,7 @@ from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Codes, Column
-from calibrant.io.tables import THRESHOLD_KEY, Kind, Table, listed, one_role_each
+from calibrant.io.tables import THRESHOLD_KEY, Kind, Table, one_column, one_role_each
 
 if TYPE_CHECKING:
     from calibrant.io.slice_columns import Slices
@@ -444,28 +444,15 @@ def resolve(
 
 
 def _there(table: Table, name: str, part: str) -> str:
-    if table.columns.count(name) > 1:
-        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
-    if name in table.columns:
-        return name
-    if len(table.columns) == 1 and ";" in table.columns[0]:
+    if name not in table.columns and len(table.columns) == 1 and ";" in table.columns[0]:
         hint = "write the file with commas between fields and points in decimals, or as .tsv with tabs"
         raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
-    raise InputError(
-        f"there is no column {name!r}",
-        f"name it with {part}= (--{part}); the columns are {listed(table.columns)}{_no_log(table.name)}",
-        code="column-missing",
-        file=table.name,
-    )
+    how = f"name it with `{part}`"
+    if name not in table.columns and table.name.lower().endswith((".jsonl", ".jsonl.gz")):
+        from calibrant.io._log_formats import KNOWN
 
-
-def _no_log(name: str) -> str:
-    """What to add of a file that could be a log."""
-    if not name.lower().endswith((".jsonl", ".jsonl.gz")):
-        return ""
-    from calibrant.io._log_formats import KNOWN
-
-    return f"; nor is this a log that is known: {KNOWN}"
+        how = f"nor is this a log that is known ({KNOWN}); {how}"
+    return one_column(table.name, table.columns, name, how)
 
 
 def _optional(table: Table, part: str, name: str | None) -> str | None:

@@ -17,7 +17,7 @@ from calibrant.io.columns import Codes, Column
 from calibrant.io.predictions import Form, resolve, threshold_of
 from calibrant.io.readers import check_sums, softmax
 from calibrant.io.table_formats import FORMATS, TableFormat, open_table, written_format
-from calibrant.io.tables import RECALIBRATED_KEY, Kind, Table
+from calibrant.io.tables import RECALIBRATED_KEY, Kind, Table, one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,11 +50,8 @@ class ScoreTable:
     """
 
     def __init__(self, table: Table, form: Form | None, score: str | None, class_column: str | None) -> None:
-        twice = [name for name in table.columns if table.columns.count(name) > 1]
-        if twice:
-            raise InputError(
-                "the name is used twice", "rename one", code="column", file=table.name, column=twice[0]
-            )
+        for name in table.columns:
+            one_column(table.name, table.columns, name)
         named = {"class": class_column, "cluster": None, "item": None, "weight": None}
         self._columns, self._classes = resolve(table, form, score, None, named)
         self._table = table

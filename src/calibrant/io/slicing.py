@@ -9,10 +9,10 @@ from dataclasses import replace
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Column
 from calibrant.io.frames import FrameTable
-from calibrant.io.predictions import BATCH_ROWS, Predictions, listed
+from calibrant.io.predictions import BATCH_ROWS, Predictions
 from calibrant.io.readers import Reader, TableReader
 from calibrant.io.slice_columns import MOST_SLICES, Keys, SliceColumn, Slices
-from calibrant.io.tables import Table
+from calibrant.io.tables import Table, one_column
 from calibrant.metrics.tally import Tally
 
 MOST_BANDS = 1_000
@@ -115,11 +115,7 @@ def _slice_column(table: Table, asked: str, taken: dict[str | None, str]) -> Sli
     banded = _BANDED.fullmatch(asked)
     if asked not in table.columns and banded:
         name, bands = banded[1], int(banded[2])
-    if table.columns.count(name) > 1:
-        raise InputError("the name is used twice", "rename one", code="column", file=table.name, column=name)
-    if name not in table.columns:
-        hint = f"the columns are {listed(table.columns)}"
-        raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=table.name)
+    one_column(table.name, table.columns, name)
     if name in taken:
         message = f"the column is {taken[name]}, which makes no slices"
         hint = "calibrant measure shows the error by score; slice by what is known of an item beforehand"

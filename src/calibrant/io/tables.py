@@ -369,7 +369,25 @@ def one_role_each(file: str, names: Mapping[str, str]) -> None:
         first = roles.setdefault(name, role)
         if first != role and not ({"cluster"} < {first, role} <= {"cluster", "item", "fold", "class"}):
             message = f"column {name!r} is taken for {first} and for {role}"
-            raise InputError(message, f"name another with --{role}", code="column-ambiguous", file=file)
+            raise InputError(message, f"name another with `{role}`", code="column-ambiguous", file=file)
+
+
+def one_column(file: str, columns: Sequence[str], name: str, how: str = "") -> str:
+    """Return the name of a column that is there once, or raise and say how another is named.
+
+    Examples
+    --------
+    >>> one_column("labels.csv", ["item", "label"], "label", "name it with `label`")
+    'label'
+    """
+    found = list(columns).count(name)
+    if found > 1:
+        raise InputError("the name is used twice", "rename one", code="column", file=file, column=name)
+    if not found:
+        hints = [how, f"the columns are {listed(columns)}" if columns else ""]
+        hint = "; ".join(filter(None, hints))
+        raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=file)
+    return name
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

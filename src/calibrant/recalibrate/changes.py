@@ -225,9 +225,10 @@ def _record(
     if reason is not None or paired is None:
         return record
     # A resampled map has its own noise and the noise of the map of all of dev. The product of the two has
-    # twice the variance of the square of one, the distance; over dev sets there is no such product.
+    # twice the variance of the square of one, the distance; over dev sets there is no such product. Where the
+    # edges of steps move, scores move and their error hardly does: then the distance says nothing.
     own, distance = (float(np.var(drawn[:, column], ddof=1)) for column in (1, 2))
-    deviation = math.sqrt(max(own - 2 * distance, distance))
+    deviation = math.sqrt(max(own - 2 * distance, min(distance, own)))
     low, high = (float(np.quantile(drawn[:, 0], share)) for share in ((1 - level) / 2, (1 + level) / 2))
     plug_in = change.before.calibration_error
     relative = change.relative_change

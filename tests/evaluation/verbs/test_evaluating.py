@@ -73,10 +73,10 @@ def test_an_argument_that_is_wrong_is_not_the_tables_fault() -> None:
 @pytest.mark.parametrize(
     ("names", "hint"),
     [
-        ({"score": "fold"}, "taken for fold and for score: name another with --score"),
-        ({"system": "score"}, "taken for system and for score: name another with --score"),
-        ({"fold": "score"}, "taken for fold and for score: name another with --score"),
-        ({"cluster": "score"}, "taken for score and for cluster: name another with --cluster"),
+        ({"score": "fold"}, "taken for fold and for score: name another with `score`"),
+        ({"system": "score"}, "taken for system and for score: name another with `score`"),
+        ({"fold": "score"}, "taken for fold and for score: name another with `score`"),
+        ({"cluster": "score"}, "taken for score and for cluster: name another with `cluster`"),
     ],
     ids=["score", "system", "fold", "cluster"],
 )

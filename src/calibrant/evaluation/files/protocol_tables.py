@@ -17,7 +17,7 @@ from calibrant.io.columns import Column, class_name
 from calibrant.io.predictions import BATCH_ROWS, Predictions, listed, open_predictions
 from calibrant.io.readers import Batch
 from calibrant.io.table_formats import open_table
-from calibrant.io.tables import Kind, Table
+from calibrant.io.tables import Kind, Table, one_column
 
 SUM_OFF = 1e-3
 
@@ -204,8 +204,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         return SystemOutput(file.name, found.items, None, np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
-        message, hint = f"there is no column {lost[0]!r}", f"write a column a label: {listed(wide)}"
-        raise InputError(message, hint, code="column-missing", file=file.name)
+        one_column(file.name, file.columns, lost[0], f"write a column a label, {listed(wide)}")
     labelled = read_item_labels(table, labels)
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in labelled.names.values()], np.int64)
@@ -261,12 +260,7 @@ def _document(file: Table, table: NamedColumns) -> dict[str, str]:
 
 def _check_columns(file: Table, columns: dict[str, str]) -> None:
     for key, column in columns.items():
-        if column not in file.columns:
-            hint = f"name it with the key {key}; the columns are {listed(file.columns)}"
-            raise InputError(f"there is no column {column!r}", hint, code="column-missing", file=file.name)
-        if file.columns.count(column) > 1:
-            hint = "rename one"
-            raise InputError("the name is used twice", hint, code="column", file=file.name, column=column)
+        one_column(file.name, file.columns, column, f"name it with the key {key}")
 
 
 def _names(

@@ -15,7 +15,7 @@ from calibrant.evaluation.ratings import Ratings, text
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes, Column, as_numpy
 from calibrant.io.predictions import BATCH_ROWS, listed
-from calibrant.io.tables import Kind, Table, one_role_each
+from calibrant.io.tables import Kind, Table, one_column, one_role_each
 
 __all__ = ["RatingTable", "ResultTable", "read_ratings", "read_results"]
 
@@ -261,14 +261,7 @@ def _open(source: Any) -> Table:
 
 def _check_columns(table: Table, names: dict[str, str]) -> None:
     for part, name in names.items():
-        if table.columns.count(name) > 1:
-            raise InputError(
-                "the name is used twice", "rename one", code="column", file=table.name, column=name
-            )
-        if name not in table.columns:
-            message = f"there is no column {name!r}"
-            hint = f"name it with --{part}; the columns are {listed(table.columns)}"
-            raise InputError(message, hint, code="column-missing", file=table.name)
+        one_column(table.name, table.columns, name, f"name it with `{part}`")
     one_role_each(table.name, names)
 
 

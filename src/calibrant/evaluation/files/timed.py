@@ -13,7 +13,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
 from calibrant.io.readers import Reader, TableReader
-from calibrant.io.tables import listed
+from calibrant.io.tables import one_column
 from calibrant.metrics.periods import parse_date, period_of
 
 BY = ("day", "week", "month", "value")
@@ -50,12 +50,8 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
     def change(reader: Reader) -> Reader:
         nonlocal first
         if not isinstance(reader, TableReader) or column not in reader.table.columns:
-            known = (
-                f"; the columns are {listed(reader.table.columns)}" if isinstance(reader, TableReader) else ""
-            )
-            message = f"there is no column {column!r}"
-            hint = f"name the column of time (`time`){known}"
-            raise InputError(message, hint, code="column-missing", file=predictions.name)
+            columns = reader.table.columns if isinstance(reader, TableReader) else ()
+            one_column(predictions.name, columns, column, "name the column of time (`time`)")
         parts = reader.columns
         if column in (parts.score, parts.label, *parts.class_scores):
             message, hint = "the column is a score or the label", "name the column of time (`time`)"

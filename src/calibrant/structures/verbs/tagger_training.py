@@ -216,9 +216,8 @@ def _refuse(model: str, options: dict[str, Any]) -> None:
     """Raise if an option of the other model is given."""
     for name, value in options.items():
         if value is not None:
-            option = f"--{name.replace('_', '-')}"
-            message = f"{name} belongs to the {model}"
-            raise InputError(message, f"leave {option} out, or choose that model", code="parameter")
+            message, hint = f"{name} belongs to the {model}", f"leave `{name}` out, or choose that model"
+            raise InputError(message, hint, code="parameter")
 
 
 class _Attempt:
