@@ -1,4 +1,4 @@
-# Everything a work tree is used for. Needs Python 3.11, 3.12 or 3.13, bash, and make.
+# Everything a work tree is used for. Needs Python 3.11 to 3.14, bash, and make.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

@@ -20,7 +20,7 @@ CALIBRANT_HYPOTHESIS=thorough .venv/bin/python -m pytest -n "$workers" --quiet -
     failed+=("slow tests")
 
 used=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-for version in 3.11 3.12 3.13; do
+for version in 3.11 3.12 3.13 3.14; do
     if [ $version = "$used" ]; then continue; fi # `make test` runs on it
     if python=$(scripts/find-python.sh $version); then
         run "python-$version" "$python" requirements/dev.lock
