@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+# Bytes of a table for which Python computes in less time than numba needs to load.
+SMALL = 1 << 16
+COMPILED = "CALIBRANT_COMPILED"
 
 
 def run() -> None:
     """Run the command line and exit."""
     try:
+        if _reads_little(sys.argv[1:]) and COMPILED not in os.environ:
+            from calibrant._kernels.jit import interpret
+
+            interpret()
         from calibrant.cli import main
 
         main(prog_name="calibrant")
     except KeyboardInterrupt:  # before the command line is loaded, which then handles signals
         sys.stderr.write("calibrant: stopped\n")
         sys.exit(130)
+
+
+def _reads_little(arguments: list[str]) -> bool:
+    """Whether a command measures one small table of text, without work for each cluster."""
+    tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
+    if arguments[:1] != ["measure"] or len(tables) != 1 or "--cluster" in arguments:
+        return False
+    try:
+        return os.stat(tables[0]).st_size <= SMALL
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import calibrant._kernels.jit as jit_module
@@ -170,12 +172,80 @@ def test_commands_work_in_a_read_only_container(site: Path) -> None:
     shutil.copytree(PACKAGE, whole / "calibrant", ignore=shutil.ignore_patterns("__pycache__"))
     read_only(whole)
     table = site.parent / "dev.csv"
-    table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 20, encoding="utf-8")
+    table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 4_000, encoding="utf-8")
     measured = calibrant("measure", str(table), "--json")
     assert measured.returncode == 0, measured.stderr
-    assert json.loads(measured.stdout)["events"][0]["n"] == 60
+    assert json.loads(measured.stdout)["events"][0]["n"] == 12_000
     assert all(line.startswith("calibrant: ") for line in measured.stderr.splitlines())
     assert measured.stderr.count("NUMBA_CACHE_DIR") == 1
     missing = calibrant("measure", str(site / "missing.csv"))
     assert (missing.returncode, missing.stdout) == (2, "")
     assert missing.stderr == f"calibrant: {site}/missing.csv: no such file: check the path\n"
+
+
+def small_tables(folder: Path) -> list[Path]:
+    rng = np.random.default_rng(4)
+    q = rng.beta(0.3, 0.3, 600)
+    y = (rng.random(600) < q).astype(int)
+    wide = rng.dirichlet(np.ones(3), 200)
+    columns: dict[str, dict[str, Any]] = {
+        "plain": {"score": q, "label": y},
+        "rounded": {"score": q.round(1), "label": y},
+        "edges": {"score": np.r_[q[:-3], 5e-324, 0.0, -0.0], "label": y},
+        "weights": {"score": q, "label": y, "weight": rng.gamma(0.5, 1, 600) + 1e-6},
+        "classes": {"class": rng.choice(list("abcdef"), 600), "score": q, "label": y},
+        "clusters": {"cluster": np.arange(600) // 7, "score": q, "label": y},
+        "logits": {**{f"logit_{i}": np.log(wide[:, i]) for i in range(3)}, "label": wide.argmax(1)},
+        "one-label": {"score": q, "label": 0 * y},
+    }
+    for name, each in columns.items():
+        rows = zip(*each.values(), strict=True)
+        lines = [",".join(each), *(",".join(map(str, row)) for row in rows)]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return sorted(folder.glob("*.csv"))
+
+
+def measured(table: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The JSON of a process that runs Python code, then the command line."""
+    begin = f"import sys; sys.argv = ['calibrant', 'measure', {str(table)!r}, '--json']\n"
+    run = "\nfrom calibrant.__main__ import run; run()"
+    return subprocess.run(
+        [sys.executable, "-c", begin + code + run],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+        check=True,
+    )
+
+
+AT_EXIT = "import atexit; atexit.register(lambda: print('numba' in sys.modules, file=sys.stderr))"
+
+
+def test_a_small_table_is_measured_without_numba_and_to_the_same_bit(tmp_path: Path) -> None:
+    for table in small_tables(tmp_path):
+        written, compiled = measured(table, AT_EXIT), measured(table, AT_EXIT, CALIBRANT_COMPILED="1")
+        assert written.stdout == compiled.stdout
+        assert compiled.stderr.endswith("True\n")
+        # Resampling by cluster is always compiled.
+        assert written.stderr == f"{table.stem == 'clusters'}\n"
+
+
+def test_what_fails_in_a_kernel_as_it_is_written_is_compiled(tmp_path: Path) -> None:
+    table = small_tables(tmp_path)[-1]
+    broken = """
+from calibrant._kernels.jit import interpret
+interpret()
+import numpy as np
+from calibrant._kernels import tally
+def overflow(*given): np.int8(100) + np.int8(100)
+tally.grid_rows = tally.tally = overflow
+"""
+    again = measured(table, broken)
+    assert again.stdout == measured(table, "").stdout
+    assert again.stderr == ""
+
+
+def test_tables_that_are_not_small_are_measured_with_compiled_kernels(tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text("score,label\n" + "0.25,0\n0.75,1\n" * 6_000)
+    assert measured(table, AT_EXIT).stderr == "True\n"

@@ -78,7 +78,7 @@ def test_the_spread_over_maps_is_that_of_other_dev_sets() -> None:
 
 
 def test_moving_edges_of_steps_are_no_spread_of_the_error() -> None:
-    # Most scores are near 1, so that an edge that moves takes many scores along, and the error hardly changes.
+    # Most scores are near 1: an edge that moves takes many along, and the error hardly changes.
     def sure(n: int, seed: int) -> LabelledScores:
         rng = np.random.default_rng(seed)
         z = rng.normal(4, 3, n)

@@ -1,4 +1,8 @@
-"""The one way kernels are compiled: cached on disk, without the GIL, with IEEE arithmetic."""
+"""The one way kernels are compiled: cached on disk, without the GIL, with IEEE arithmetic.
+
+A process that reads one small table spends more time on loading numba than on computing. It may ask for the
+kernels as they are written (`interpret`), before it imports one.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +13,86 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numba
-from numba.core import event
-
 P = ParamSpec("P")
 R = TypeVar("R")
-CONFIG: Any = numba.config
 PACKAGE = Path(__file__).parent.parent
 IMPORTED = re.compile(rb"^from calibrant\.(\S*\b_kernels(?:\.\w+)?) import", re.MULTILINE)
 
 
-class _CompilationNotice(event.Listener):
-    """Says, once a process and only when something is compiled, what the wait is for."""
-
-    def __init__(self) -> None:
-        self.said = False
-
-    def on_start(self, event: Any) -> None:
-        if not self.said:
-            self.said = True
-            sys.stderr.write(
-                "calibrant: compiling kernels (the first time after an install; under a minute)\n"
-            )
-
-    def on_end(self, event: Any) -> None:
-        pass
+_interpreted = False
 
 
-cast(Any, event).register("numba:compile", _CompilationNotice())
+def interpret() -> None:
+    """Leave the kernels that are imported from now on as they are written.
+
+    Where a compiled kernel would go on with an overflow or a division by zero, such a process raises. So its
+    numbers are those of compiled kernels, or there are none.
+    """
+    global _interpreted
+    import numpy as np
+
+    _interpreted = True
+    np.seterr(over="raise", divide="raise", invalid="raise")
+
+
+def is_interpreted() -> bool:
+    """Whether kernels are left as they are written."""
+    return _interpreted
+
+
+@cache
+def _numba() -> Any:
+    """Return numba, which says from now on, once a process, that it compiles and what the wait is for."""
+    import numba
+    from numba.core import event
+
+    class Notice(event.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.said:
+                self.said = True
+                sys.stderr.write(
+                    "calibrant: compiling kernels (the first time after an install; under a minute)\n"
+                )
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    cast(Any, event).register("numba:compile", Notice())
+    return numba
 
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a kernel: compiled on its first call, from the cache on disk afterwards."""
-    if CONFIG.DISABLE_JIT:
+    if _interpreted or _numba().config.DISABLE_JIT:
         return function
+    return _cached(function)
+
+
+def always_jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a kernel that repeats its work for many draws, and calls no other: it is compiled in any case.
+
+    Where other kernels are left as they are written, numba loads when this one is called.
+    """
+    if not _interpreted:
+        return jit(function)
+    compiled: list[Callable[P, R]] = []
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not compiled:
+            compiled.append(_cached(function))
+        return compiled[0](*args, **kwargs)
+
+    return call
+
+
+def _cached(function: Callable[P, R]) -> Callable[P, R]:
     try:
         compiled = _compiled(function, cached=True)
     except RuntimeError:  # numba finds no folder for its cache that it can write
@@ -55,7 +101,7 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[..., Any], *, cached: bool) -> Any:
-    compiled = cast(Any, numba.njit(cache=cached, nogil=True, error_model="numpy")(function))
+    compiled = cast(Any, _numba().njit(cache=cached, nogil=True, error_model="numpy")(function))
     if cached:
         # numba compiles what a kernel calls into it, but looks at the kernel's own file alone when it asks
         # whether the cache is fresh: with another version of what is called it would run the old one.
@@ -69,13 +115,14 @@ def _compiled_elsewhere(function: Callable[..., Any]) -> Any:
     folder = _private_folder()
     if folder is None:
         return _compiled(function, cached=False)
-    before, CONFIG.CACHE_DIR = CONFIG.CACHE_DIR, str(folder)
+    config = _numba().config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
         return _compiled(function, cached=True)
     except RuntimeError:  # the folder was removed, or its disk is full
         return _compiled(function, cached=False)
     finally:
-        CONFIG.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 @cache

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import always_jit, jit
 
 Floats = NDArray[np.float64]
 
 
-@jit
+@always_jit
 def mean_absolute(values: Floats, mean: Floats) -> None:
     """Integral over [0, 1] of the absolute value of each row, taken as linear between equal steps."""
     rows, nodes = values.shape
@@ -54,7 +54,7 @@ def put_residuals(
     return total, absolute
 
 
-@jit
+@always_jit
 def add_by_cluster(
     place: NDArray[np.int64],
     cluster: NDArray[np.int64],

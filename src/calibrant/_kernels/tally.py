@@ -40,7 +40,7 @@ def _rows_and_offsets(
     for i in range(n):
         offset[i] = offset[i] - buffer[i] if np.float64(score[i]) >= 0.5 else buffer[i] - offset[i]
     for i in range(n):
-        part = part_of[row[i]]
+        part = int(part_of[row[i]])
         if part >= 0 and np.float64(score[i]) <= cut[part]:
             row[i] = GRID_ROWS + part
 

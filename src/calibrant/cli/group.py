@@ -190,8 +190,19 @@ def _fail(error: Exception) -> NoReturn:
     elif isinstance(error, OSError):
         _say(str(error))
     else:
+        _compiled_instead()
         _say(f"{type(error).__name__}: {error} (a fault of calibrant; {DEBUG}=1 shows where)")
     sys.exit(1)
+
+
+def _compiled_instead() -> None:
+    """Run the command again with compiled kernels, if those as they are written have failed."""
+    from calibrant.__main__ import COMPILED
+    from calibrant._kernels.jit import is_interpreted
+
+    if is_interpreted():
+        command = [sys.executable, "-m", "calibrant", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, COMPILED: "1"})
 
 
 # Options that are not called like the parameter that they set.
