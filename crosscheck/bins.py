@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.metrics import class_predictions, top_event
+from calibrant.metrics import class_predictions, top_view
 from crosscheck.inputs import ClassInput, Input
 
 UPPER = (
@@ -48,5 +48,5 @@ def own_bin(score: Any, edges: Any) -> NDArray[np.int64]:
 
 def top_pairs(one: ClassInput) -> Input:
     """Whether the top label is right, and its probability."""
-    pairs = top_event(class_predictions(one.label, one.prob))
+    pairs = top_view(class_predictions(one.label, one.prob))
     return Input(one.name, np.asarray(pairs.label, np.int64), np.asarray(pairs.score))

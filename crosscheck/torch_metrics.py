@@ -138,7 +138,7 @@ CASES = (
     *(
         _case(
             f'multiclass_calibration_error(Q, y, K, n_bins=15, norm="{norm}")',
-            f"{name}_calibration_error_of(uniform(top_event(class_predictions(y, Q)), 15))",
+            f"{name}_calibration_error_of(uniform(top_view(class_predictions(y, Q)), 15))",
             inputs.classes,
             many_classes,
             norm=norm,

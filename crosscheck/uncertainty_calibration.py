@@ -239,7 +239,7 @@ def _case(theirs: str, ours: str, made: Any, run: Any, **options: Any) -> Case:
 
 
 SCHEME = "binning_scheme=get_equal_prob_bins"
-TOP = "expected_calibration_error_of(uniform(top_event(class_predictions(y, Q)), 15))"
+TOP = "expected_calibration_error_of(uniform(top_view(class_predictions(y, Q)), 15))"
 CASES = (
     _case("get_ece(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
     _case(

@@ -54,7 +54,7 @@ PUBLIC_MODULES = {
 
 # Files in the order in which a reader needs them; those not named here follow.
 ORDER = ["tally", "binning", "frequencies", "calibration_error", "debiased", "intervals", "noise_floor"]
-ORDER += ["smooth", "curve", "proper_scores", "decompositions", "logistic", "events", "compare", "planning"]
+ORDER += ["smooth", "curve", "proper_scores", "decompositions", "logistic", "views", "compare", "planning"]
 ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 # Studies in the order of the papers, then those of our own methods.

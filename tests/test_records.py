@@ -75,7 +75,7 @@ def reported() -> Report:
 @pytest.fixture
 def more() -> Record:
     """A measurement with a number that is added on the fly, and the quantity that it is."""
-    before = measured().events[0]
+    before = measured().views[0]
     declared = Annotated[Quantity, number(LABEL, MEANING, group="Data", best=0.5, headline=True)]
     kind = msgspec.defstruct(
         "More", [("base_rate", declared)], bases=(Measurement,), frozen=True, kw_only=True
@@ -145,7 +145,7 @@ def test_json_fits_the_schema_and_is_read_back(record: Record) -> None:
 
 
 def test_an_undefined_number_is_null_with_a_reason_and_one_symbol_with_a_footnote() -> None:
-    record = undefined().events[0]
+    record = undefined().views[0]
     assert record.to_dict()["brier_skill"]["estimate"] is None
     reason = record.brier_skill.reason
     assert reason
@@ -159,8 +159,8 @@ def test_an_undefined_number_is_null_with_a_reason_and_one_symbol_with_a_footnot
 
 def test_a_wrong_file_is_refused_with_the_place() -> None:
     found = measured().to_dict()
-    found["events"][0]["n"] = "many"
-    with pytest.raises(InputError, match=r"Expected `int`, got `str` - at `\$\.events\[0\]\.n`"):
+    found["views"][0]["n"] = "many"
+    with pytest.raises(InputError, match=r"Expected `int`, got `str` - at `\$\.views\[0\]\.n`"):
         Measured.from_dict(found)
     with pytest.raises(InputError, match="missing required field `recipe`"):
         Measured.from_dict({})
@@ -187,13 +187,13 @@ def test_hidden_fields_are_for_python_only() -> None:
     assert list(schema(Drawn)["properties"]) == ["schema_version", "text"]
     assert '"plotted"' not in json.dumps(schema_of("measure"))
     with pytest.raises(ValueError, match="read from JSON"):
-        _ = Measured.from_dict(measured().to_dict()).events[0].sums
+        _ = Measured.from_dict(measured().to_dict()).views[0].sums
 
 
 def test_repr_is_short_and_a_notebook_shows_a_table() -> None:
     record = measured()
     assert len(repr(record)) < 80
-    assert len(repr(record.events[0])) < 400
+    assert len(repr(record.views[0])) < 400
     assert record._repr_html_().count("<table>") == 3
     assert "<b>" not in agreement(Ratings.from_lists({"a": ["<b>", "y"], "b": ["<b>", "z"]})).to_html()
 
@@ -214,7 +214,7 @@ def test_every_field_has_a_label_and_a_meaning(kind: type[Record]) -> None:
 
 
 def test_warnings_are_fields_that_end_in_warning() -> None:
-    record = undefined().events[0]
+    record = undefined().views[0]
     assert record.bins_warning in record.warnings()
     assert record.bins_warning in record.to_markdown().replace("\\", "")
     warned = Quantity(0.5, warning="few clusters")
@@ -271,7 +271,7 @@ def test_a_name_that_is_a_mapping_makes_a_column_per_key(trials: Trials) -> None
 
 def test_a_terminal_shows_a_warning_once_and_each_table_for_a_paper_has_it() -> None:
     record = undefined()
-    few = record.events[0].bins_warning
+    few = record.views[0].bins_warning
     assert few is not None
     assert (record.to_text().count(few), record.to_markdown().count(few)) == (1, 2)
 

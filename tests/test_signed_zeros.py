@@ -258,7 +258,7 @@ def test_a_verb_takes_both_zeros_of_a_wide_table_for_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     views = ["top", "classwise", "pooled", "class:1" if kind in ("npz", "lists") else "class:y"]
-    of_both(wide_table, kind, lambda source: verbs.measure(source, event=views, seed=1))
+    of_both(wide_table, kind, lambda source: verbs.measure(source, view=views, seed=1))
     of_both(wide_table, kind, lambda source: verbs.fit(source, method="vector"))
 
 

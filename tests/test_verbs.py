@@ -26,7 +26,7 @@ from calibrant.results.drawing import bin_limits
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs import Columns, measure, plan, report, tally
 from calibrant.verbs.reporting import model_names
-from calibrant.verbs.sources import asked_events, expanded
+from calibrant.verbs.sources import asked_views, expanded
 
 CLASSES = ["a", "b", "c"]
 
@@ -60,7 +60,7 @@ def write(folder: Path, columns: dict[str, Any]) -> Path:
 
 
 def assert_close(one: Measurement, other: Measurement, tolerance: float) -> None:
-    for name in ("n", "positives", "event", "clusters", "binning", "bins_warning"):
+    for name in ("n", "positives", "view", "clusters", "binning", "bins_warning"):
         assert getattr(one, name) == getattr(other, name), name
     for name in ("weight_sum", "brier"):
         assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), name
@@ -147,30 +147,28 @@ def test_exact_means_the_same_bins_from_a_large_table(
 
 
 @pytest.mark.usefixtures("streamed")
-def test_every_event_of_a_large_wide_table_is_tallied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_view_of_a_large_wide_table_is_tallied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns, _, _ = wide_columns()
     path = write(tmp_path, columns)
-    large = measure(path, event=["top", "classwise", "pooled"])
+    large = measure(path, view=["top", "classwise", "pooled"])
     monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 10**7)
-    small = measure(path, event=["top", "classwise", "pooled"])
-    assert [each.event for each in large.events] == [each.event for each in small.events]
-    for each in large.events:
-        assert_close(each, small[each.event], 2e-3)
+    small = measure(path, view=["top", "classwise", "pooled"])
+    assert [each.view for each in large.views] == [each.view for each in small.views]
+    for each in large.views:
+        assert_close(each, small[each.view], 2e-3)
 
 
-def test_events_of_a_wide_table_are_what_their_names_say() -> None:
+def test_views_of_a_wide_table_are_what_their_names_say() -> None:
     columns, probability, label = wide_columns()
-    found = measure(pa.table(columns), event=["top", "class:b", "pooled"])
+    found = measure(pa.table(columns), view=["top", "class:b", "pooled"])
     top = probability.argmax(axis=1)
     expected = {
         "top": (label == top, probability.max(axis=1)),
         "class:b": (label == 1, probability[:, 1]),
         "pooled": ((label[:, None] == np.arange(3)).ravel(), probability.ravel()),
     }
-    for event, (happened, score) in expected.items():
-        one = found[event]
+    for view, (happened, score) in expected.items():
+        one = found[view]
         assert (one.n, one.positives) == (len(score), happened.sum())
         assert one.brier == pytest.approx(np.mean((score - happened) ** 2), abs=1e-12)
     assert found["pooled"].clusters == 1500
@@ -191,11 +189,11 @@ def long_with_classes() -> tuple[dict[str, Any], NDArray[np.float64], NDArray[np
 
 def test_a_long_table_with_classes_gives_what_the_wide_one_gives() -> None:
     columns, _, _ = long_with_classes()
-    wide = measure(pa.table(wide_columns()[0]), event=["pooled", "classwise"])
+    wide = measure(pa.table(wide_columns()[0]), view=["pooled", "classwise"])
     long = measure(pa.table(columns))
-    assert [each.event for each in long.events] == ["pooled", "class:a", "class:b", "class:c"]
-    for each in long.events:
-        assert_close(each, wide[each.event], 1e-12)
+    assert [each.view for each in long.views] == ["pooled", "class:a", "class:b", "class:c"]
+    for each in long.views:
+        assert_close(each, wide[each.view], 1e-12)
     assert long.mean == wide.mean
     assert long["pooled"].clusters == 1500
 
@@ -204,18 +202,18 @@ def test_a_long_table_with_classes_gives_what_the_wide_one_gives() -> None:
 def test_a_large_long_table_with_classes_is_tallied_by_class(tmp_path: Path) -> None:
     columns, _, _ = long_with_classes()
     found = measure(write(tmp_path, columns))
-    wide = measure(pa.table(wide_columns()[0].copy()).slice(0, 900), event="class:b")
+    wide = measure(pa.table(wide_columns()[0].copy()).slice(0, 900), view="class:b")
     assert found["class:b"].n == 1500
     assert found["pooled"].clusters == 1500
     assert wide["class:b"].n == 900
 
 
 def test_the_mean_over_classes_is_of_signed_squares() -> None:
-    found = measure(pa.table(wide_columns()[0]), event="classwise")
+    found = measure(pa.table(wide_columns()[0]), view="classwise")
     assert found.mean is not None
-    signed = [each.debiased_mse.estimate or 0.0 for each in found.events]
+    signed = [each.debiased_mse.estimate or 0.0 for each in found.views]
     assert found.mean.debiased_mse.estimate == pytest.approx(np.mean(signed))
-    squares = [each.calibration_mse for each in found.events]
+    squares = [each.calibration_mse for each in found.views]
     assert found.mean.rms_calibration_error == pytest.approx(np.sqrt(np.mean(squares)))
 
 
@@ -246,20 +244,20 @@ def test_equal_seeds_give_equal_records_on_any_number_of_threads(tmp_path: Path)
 
 def test_a_bin_size_above_the_pairs_of_a_rare_class_makes_one_bin() -> None:
     columns = {"score": [0.5] * 60, "label": [0, 1] * 30, "class": ["a"] * 50 + ["b"] * 10}
-    found = measure(pa.table(columns), event="classwise", bin_size=25)
-    assert [(each.binning.size, each.binning.used) for each in found.events] == [(25, 2), (25, 1)]
-    alone = measure(pa.table(columns), event="class:b", bin_size=25)["class:b"]
+    found = measure(pa.table(columns), view="classwise", bin_size=25)
+    assert [(each.binning.size, each.binning.used) for each in found.views] == [(25, 2), (25, 1)]
+    alone = measure(pa.table(columns), view="class:b", bin_size=25)["class:b"]
     assert alone.binning.used == 1
     assert alone.rms_calibration_error == pytest.approx(abs(alone.calibration_in_the_large.estimate or 0.0))
 
 
-def test_default_events_follow_the_form_of_the_table() -> None:
+def test_default_views_follow_the_form_of_the_table() -> None:
     wide = open_predictions(pa.table(wide_columns(5)[0]))
     classed = open_predictions(pa.table({"score": [0.1], "label": [0], "class": ["a"]}))
     plain = open_predictions(pa.table({"score": [0.1], "label": [0]}))
-    assert asked_events(None, wide) == ["top", "classwise"]
-    assert asked_events(None, classed) == ["pooled", "classwise"]
-    assert asked_events(None, plain) == ["binary"]
+    assert asked_views(None, wide) == ["top", "classwise"]
+    assert asked_views(None, classed) == ["pooled", "classwise"]
+    assert asked_views(None, plain) == ["binary"]
     assert expanded(["classwise", "class:a"], ["a", "b"]) == ["class:a", "class:b"]
 
 
@@ -269,7 +267,7 @@ def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
     assert "150 pairs" in (found.bins_warning or "")
 
 
-def test_an_unknown_event_is_told_those_that_the_table_has() -> None:
+def test_an_unknown_view_is_told_those_that_the_table_has() -> None:
     plain = pa.table({"score": [0.1], "label": [0]})
     for more, possible in (
         ({}, "give binary"),
@@ -279,15 +277,15 @@ def test_an_unknown_event_is_told_those_that_the_table_has() -> None:
         table = plain
         for name, values in more.items():
             table = table.append_column(name, [values])
-        with pytest.raises(InputError, match="unknown event 'V'") as caught:
-            measure(table, event="V")
+        with pytest.raises(InputError, match="unknown view 'V'") as caught:
+            measure(table, view="V")
         assert caught.value.hint == possible
 
 
 def test_the_top_label_of_a_long_table_without_items_is_refused() -> None:
     table = pa.table({"score": [0.1], "label": [0], "class": ["a"]})
     with pytest.raises(InputError, match="the top label needs to know which rows are the scores of one item"):
-        measure(table, event="top")
+        measure(table, view="top")
 
 
 def test_progress_is_told_what_is_read_and_measured(tmp_path: Path) -> None:
@@ -302,7 +300,7 @@ def test_a_report_holds_models_drawings_and_paired_differences(tmp_path: Path) -
     better = {**columns, "score": columns["score"] ** 1.3}
     found = report([pa.table(columns), pa.table(better)], names=["raw", "mended"])
     assert [model.name for model in found.models] == ["raw", "mended"]
-    assert [drawing.event for drawing in found.models[0].drawings] == ["binary"]
+    assert [drawing.view for drawing in found.models[0].drawings] == ["binary"]
     smooth = found.models[0].measured["binary"].smooth_ece
     assert smooth is not None
     difference = found.differences[0].difference
@@ -345,10 +343,10 @@ def test_the_order_of_rows_changes_nothing(
     if named == "item":
         columns["item"] = np.array([f"d{n // 2}" for n in range(400)])
         columns["class"] = np.array(list("xy"))[np.arange(400) % 2]
-    event = "binary" if named == "cluster" else "pooled"
-    one = measure(pa.table(columns), event=event, smooth=True)[event]
+    view = "binary" if named == "cluster" else "pooled"
+    one = measure(pa.table(columns), view=view, smooth=True)[view]
     columns = {name: values[shuffle] for name, values in columns.items()}
-    other = measure(pa.table(columns), event=event, smooth=True)[event]
+    other = measure(pa.table(columns), view=view, smooth=True)[view]
     assert one.clusters
     assert one.smooth_ece_noise_floor is not None
     assert other.smooth_ece_noise_floor is not None
@@ -381,7 +379,7 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     assert found.notes == ("No difference of one and other (binary): items stand in more than one row: t7.",)
 
 
-def test_models_with_other_events_or_clusters_are_named_in_notes() -> None:
+def test_models_with_other_views_or_clusters_are_named_in_notes() -> None:
     columns = long_columns(300)
     clustered = {**columns, "cluster": np.arange(300) // 2}
     wide = {"p_no": 1 - np.array(columns["score"]), "p_yes": columns["score"], "label": ["no", "yes"] * 150}
@@ -400,8 +398,8 @@ def test_models_with_other_events_or_clusters_are_named_in_notes() -> None:
 
 def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> None:
     columns, _, _ = wide_columns(400)
-    found = report([pa.table(columns), pa.table(columns)], names=["x", "y"], event=["top", "pooled"])
-    assert [each.event for each in found.differences] == ["top", "pooled"]
+    found = report([pa.table(columns), pa.table(columns)], names=["x", "y"], view=["top", "pooled"])
+    assert [each.view for each in found.differences] == ["top", "pooled"]
     assert found.differences[0].difference.mse_difference.estimate == 0
 
 
@@ -414,7 +412,7 @@ def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:
     assert easy.labels < hard.labels
 
 
-def test_an_event_is_found_by_its_name() -> None:
+def test_an_view_is_found_by_its_name() -> None:
     found: Measured = measure(pa.table(long_columns(50)))
     with pytest.raises(KeyError, match="top"):
         found["top"]
@@ -451,37 +449,37 @@ def test_clusters_of_a_tally_have_the_names_of_the_table() -> None:
         "class": ["a", "b", "b"],
         "cluster": ["z", "y", "x"],
     }
-    found = tally(pa.table(columns), event="class:b")
+    found = tally(pa.table(columns), view="class:b")
     assert found.cluster_names.tolist() == ["x", "y"]
     assert found.positives.tolist() == [1, 1]
 
 
 def test_rows_without_names_are_not_taken_for_rows_of_another_table() -> None:
     table = pa.table(wide_columns(4)[0])
-    one, other = (tally(table, event="pooled") for _ in range(2))
+    one, other = (tally(table, view="pooled") for _ in range(2))
     assert one.cluster_count == 4
     assert (one + other).cluster_count == 8
 
 
-def test_a_tally_is_of_one_event() -> None:
+def test_a_tally_is_of_one_view() -> None:
     wide = pa.table(wide_columns(4)[0])
-    for event in (None, "classwise"):
-        with pytest.raises(InputError, match="a tally is of one event"):
-            tally(wide, event=event)
+    for view in (None, "classwise"):
+        with pytest.raises(InputError, match="a tally is of one view"):
+            tally(wide, view=view)
 
 
 @pytest.mark.usefixtures("streamed")
 def test_a_class_may_first_appear_late_in_a_large_table(tmp_path: Path) -> None:
     columns = long_columns(3000)
     path = write(tmp_path, {**columns, "class": ["a"] * 2500 + ["b"] * 500})
-    assert measure(path, event="class:b")["class:b"].n == 500
+    assert measure(path, view="class:b")["class:b"].n == 500
     with pytest.raises(InputError, match="there is no class 'c': the classes are a, b"):
-        measure(path, event="class:c")
+        measure(path, view="class:c")
 
 
-def test_a_table_of_events_has_a_row_for_each() -> None:
-    rows = measure(pa.table(wide_columns(300)[0]), event=["top", "class:a"]).to_rows()
-    assert [row["event"] for row in rows] == ["top", "class:a"]
+def test_a_table_of_views_has_a_row_for_each() -> None:
+    rows = measure(pa.table(wide_columns(300)[0]), view=["top", "class:a"]).to_rows()
+    assert [row["view"] for row in rows] == ["top", "class:a"]
     assert rows[0]["calibration_error_low"] <= rows[0]["calibration_error_high"]
 
 
@@ -492,9 +490,9 @@ def test_a_tally_can_be_measured() -> None:
     assert found.recipe.form == "tally"
     assert found["binary"].brier == pytest.approx(expected.brier, abs=1e-12)
     assert found["binary"].interval.high == pytest.approx(expected.interval.high, abs=1e-9)
-    assert measure(tally(table), event="top").events[0].event == "top"
-    with pytest.raises(InputError, match="this is the tally of event top, not of top, binary"):
-        measure(tally(table), event=["top", "binary"])
+    assert measure(tally(table), view="top").views[0].view == "top"
+    with pytest.raises(InputError, match="this is the tally of view top, not of top, binary"):
+        measure(tally(table), view=["top", "binary"])
 
 
 def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
@@ -508,9 +506,9 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        ({"event": 3}, "event is 3: give binary, top"),
-        ({"event": []}, r"event is \[\]"),
-        ({"event": ["binary", None]}, "event is"),
+        ({"view": 3}, "view is 3: give binary, top"),
+        ({"view": []}, r"view is \[\]"),
+        ({"view": ["binary", None]}, "view is"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(`threads`\)"),
         ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(`ece_bins`\)"),
@@ -524,10 +522,10 @@ def test_a_setting_that_cannot_be_used_is_named(arguments: dict[str, Any], match
             workflow(table, **arguments)
 
 
-def test_a_tally_of_no_event_is_refused() -> None:
+def test_a_tally_of_no_view_is_refused() -> None:
     wrong: Any = 3
-    with pytest.raises(InputError, match="unknown event 3"):
-        tally(pa.table(long_columns(40)), event=wrong)
+    with pytest.raises(InputError, match="unknown view 3"):
+        tally(pa.table(long_columns(40)), view=wrong)
     with pytest.raises(InputError, match="threads is 0"):
         tally(pa.table(long_columns(40)), threads=0)
 

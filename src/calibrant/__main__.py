@@ -7,13 +7,12 @@ import sys
 
 # Bytes of a table for which Python computes in less time than numba needs to load.
 SMALL = 1 << 16
-COMPILED = "CALIBRANT_COMPILED"
 
 
 def run() -> None:
     """Run the command line and exit."""
     try:
-        if _reads_little(sys.argv[1:]) and COMPILED not in os.environ:
+        if _reads_little(sys.argv[1:]):
             from calibrant._kernels.jit import interpret
 
             interpret()

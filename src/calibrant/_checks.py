@@ -122,7 +122,7 @@ def one_dimensional(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return ``values`` as a one-dimensional array, or raise; (n, 1) is not taken for (n,)."""
     array = as_array(values, name)
     if array.ndim != 1:
-        hint = "pass one column, or name the event" if array.ndim == 2 else "pass a 1-D array"
+        hint = "pass one column, or name the view" if array.ndim == 2 else "pass a 1-D array"
         raise InputError(f"{name} has shape {array.shape}, expected (n,)", hint, code="shape")
     if array.size == 0:
         raise InputError(f"{name} is empty", "pass at least one pair", code="empty")
@@ -208,7 +208,7 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     array = np.ascontiguousarray(one_dimensional(values, name))
     if array.dtype.kind not in "fiub":
         raise InputError(
-            f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the event", code="dtype"
+            f"{name} has dtype {array.dtype}", "pass labels 0 and 1, or name the view", code="dtype"
         )
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):  # which kernels do not know
         array = array.astype(np.float64)
@@ -219,7 +219,7 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     if bad >= 0:
         raise InputError(
             f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
-            "pass whether the event happened; for class labels name the event",
+            "pass whether the event happened; for class labels name the view",
             code="label-value",
             row=int(bad),
         )

@@ -70,9 +70,9 @@ OPTIONS = {
     "--level 95": "level is 95",
     "--level x": "Invalid value for '--level'",
     "--interval wald": "Invalid value for '--interval'",
-    "--event top": "a table without classes has no event 'top'",
-    "--event class:a": "a table without classes has no event",
-    "--event nonsense": "unknown event 'nonsense': give binary",
+    "--view top": "a table without classes has no view 'top'",
+    "--view class:a": "a table without classes has no view",
+    "--view nonsense": "unknown view 'nonsense': give binary",
     "--cluster doc": "no column 'doc': name it with --cluster; the columns are score, label",
     "--score p": "no column 'p'",
     "--form wide": "no wide table",
@@ -87,16 +87,16 @@ def test_a_bad_option_is_refused(run: Run, long_table: Path, options: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("event", "message"),
+    ("view", "message"),
     [
-        ("binary", "a table with classes has no binary event"),
+        ("binary", "a table with classes has no binary view"),
         ("class:pink", "no class 'pink': the classes are red, green, blue"),
     ],
 )
-def test_an_event_that_a_wide_table_has_not_is_refused(
-    run: Run, wide_table: Path, event: str, message: str
+def test_an_view_that_a_wide_table_has_not_is_refused(
+    run: Run, wide_table: Path, view: str, message: str
 ) -> None:
-    refused(run("measure", wide_table, "--event", event), message)
+    refused(run("measure", wide_table, "--view", view), message)
 
 
 def test_an_archive_of_unequal_lengths_is_refused(run: Run, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_reader_that_stops_early_is_no_error(long_table: Path) -> None:
 def test_python_m_calibrant_is_the_command(long_table: Path) -> None:
     arguments = [sys.executable, "-m", "calibrant", "measure", str(long_table), "--json"]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert json.loads(ran.stdout)["events"][0]["n"] == 400
+    assert json.loads(ran.stdout)["views"][0]["n"] == 400
 
 
 def test_the_library_call_raises_what_the_command_words(long_table: Path) -> None:

@@ -24,14 +24,14 @@ def test_measure_says_what_of_a_run_was_left_out() -> None:
     text = printed("measure", HARNESS / "toy__small")
     assert "Left out: task last: its samples have one option each." in text
     found = json.loads(printed("measure", HARNESS / "toy__small", "--json"))
-    assert [each["event"] for each in found["events"]] == ["top", "pooled"]
+    assert [each["view"] for each in found["views"]] == ["top", "pooled"]
     assert len(found["recipe"]["notes"]) == 2
 
 
 def test_measure_takes_the_options_of_logs(tmp_path: Path) -> None:
-    one = printed("measure", HARNESS / "toy__large", "--event", "top", "--json")
-    other = printed("measure", HARNESS / "toy__large", "--event", "top", "--normalise", "bytes", "--json")
-    assert json.loads(one)["events"][0]["brier"] != json.loads(other)["events"][0]["brier"]
+    one = printed("measure", HARNESS / "toy__large", "--view", "top", "--json")
+    other = printed("measure", HARNESS / "toy__large", "--view", "top", "--normalise", "bytes", "--json")
+    assert json.loads(one)["views"][0]["brier"] != json.loads(other)["views"][0]["brier"]
 
 
 def test_report_of_a_folder_lists_the_tasks_of_each_model(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_report_of_a_folder_lists_the_tasks_of_each_model(tmp_path: Path) -> Non
 def test_slices_of_a_log_are_of_its_top_labels() -> None:
     text = printed("slices", HARNESS, "--by", "model", "--least", "5")
     settings = text.partition("\nHow\n")[2].split()
-    assert settings[settings.index("Event") + 1] == "top"
+    assert settings[settings.index("View") + 1] == "top"
     found = json.loads(printed("slices", HARNESS, "--by", "model", "--least", "5", "--json"))
     assert [each["n"] for each in found["tables"][0]["slices"]] == [18, 26]
 

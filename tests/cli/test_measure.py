@@ -27,7 +27,7 @@ DESIGNED = [
     "n",
     "weight_sum",
     "positives",
-    "event",
+    "view",
     "binning",
     "rms_calibration_error",
     "calibration_mse",
@@ -44,12 +44,12 @@ DESIGNED = [
 ]
 
 
-def test_each_event_says_what_it_takes_as_independent(run: Run, tmp_path: Path) -> None:
+def test_each_view_says_what_it_takes_as_independent(run: Run, tmp_path: Path) -> None:
     columns = {"score": [0.2, 0.8] * 300, "label": [0, 1] * 300, "item": np.arange(600) // 2}
     path = tmp_path / "long.parquet"
     pq.write_table(pa.table({**columns, "class": ["no", "yes"] * 300}), path)
     found = json.loads(run("measure", path, "--json").out)
-    clusters = {each["event"]: each["clusters"] for each in found["events"]}
+    clusters = {each["view"]: each["clusters"] for each in found["views"]}
     assert clusters == {"pooled": 300, "class:no": None, "class:yes": None}
 
 
@@ -86,40 +86,40 @@ def test_json_follows_the_schema_and_says_what_the_library_says(
     ran = run("measure", long_table, "--json")
     found = json.loads(ran.out)
     validator.validate(found)
-    assert not [name for name in DESIGNED if name not in found["events"][0]]
+    assert not [name for name in DESIGNED if name not in found["views"][0]]
     expected = json.loads(measure(long_table).to_json())
     assert found["recipe"].pop("command") == f"calibrant measure {long_table} --json"
     del expected["recipe"]["command"]
     assert found == expected
 
 
-def test_several_events_are_a_list(
+def test_several_views_are_a_list(
     run: Run, wide_table: Path, validator: jsonschema.Draft202012Validator
 ) -> None:
     found = json.loads(run("measure", wide_table, "--json").out)
     validator.validate(found)
-    assert [each["event"] for each in found["events"]] == ["top", "class:red", "class:green", "class:blue"]
+    assert [each["view"] for each in found["views"]] == ["top", "class:red", "class:green", "class:blue"]
     assert found["mean"]["classes"] == 3
-    signed = [each["debiased_mse"]["estimate"] for each in found["events"][1:]]
+    signed = [each["debiased_mse"]["estimate"] for each in found["views"][1:]]
     assert found["mean"]["debiased_mse"]["estimate"] == pytest.approx(np.mean(signed))
     text = run("measure", wide_table).out
     assert "Mean over classes" in text
-    assert "--event top" in text
+    assert "--view top" in text
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--event", "class:red"],
-        ["--event", "pooled"],
-        ["--event", "top", "--event", "pooled"],
-        ["--event", "classwise"],
-        ["--event", "top", "--bin-count", "4"],
-        ["--event", "top", "--bin-size", "10", "--ece-bins", "10", "--level", "0.9"],
-        ["--event", "top", "--interval", "sampling", "--samples", "100"],
-        ["--event", "top", "--interval", "bootstrap", "--samples", "50"],
-        ["--event", "top", "--smooth", "--threads", "1"],
-        ["--event", "top", "--exact"],
+        ["--view", "class:red"],
+        ["--view", "pooled"],
+        ["--view", "top", "--view", "pooled"],
+        ["--view", "classwise"],
+        ["--view", "top", "--bin-count", "4"],
+        ["--view", "top", "--bin-size", "10", "--ece-bins", "10", "--level", "0.9"],
+        ["--view", "top", "--interval", "sampling", "--samples", "100"],
+        ["--view", "top", "--interval", "bootstrap", "--samples", "50"],
+        ["--view", "top", "--smooth", "--threads", "1"],
+        ["--view", "top", "--exact"],
     ],
     ids=" ".join,
 )
@@ -139,13 +139,13 @@ def test_what_is_undefined_is_null_with_a_reason(
     path.write_text("score,label\n0.0,1\n0.5,1\n1.0,1\n")
     found = json.loads(run("measure", path, "--json").out)
     validator.validate(found)
-    (event,) = found["events"]
+    (view,) = found["views"]
     for name in ("log_loss", "brier_skill", "cox_slope", "cox_intercept"):
-        assert event[name]["estimate"] is None
-        assert event[name]["reason"]
+        assert view[name]["estimate"] is None
+        assert view[name]["reason"]
     text = run("measure", path).out
     assert "Undefined (Brier skill): only one class occurs" in text
-    assert event["bins_warning"] in text
+    assert view["bins_warning"] in text
 
 
 def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_columns_may_be_named(run: Run, tmp_path: Path) -> None:
     ran = run(
         "measure", path, "--json", "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w"
     )
-    (found,) = json.loads(ran.out)["events"]
+    (found,) = json.loads(ran.out)["views"]
     assert (found["clusters"], found["weight_sum"]) == (10, 80)
     text = run("measure", path, "--score", "prob", "--label", "gold", "--cluster", "doc", "--weight", "w").out
     assert "weights sum to 80" in text
@@ -179,15 +179,15 @@ def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Pat
     table = pq.read_table(long_table)
     tally = Tally.from_arrays(y_true=table["label"].to_numpy(), y_prob=table["score"].to_numpy())
     path = tmp_path / "long.tally.parquet"
-    save_tally(tally, path, event="top")
+    save_tally(tally, path, view="top")
     whole = json.loads(run("measure", path, "--json").out)
-    (found,), (expected,) = whole["events"], json.loads(run("measure", long_table, "--json").out)["events"]
-    assert found["event"] == "top"
+    (found,), (expected,) = whole["views"], json.loads(run("measure", long_table, "--json").out)["views"]
+    assert found["view"] == "top"
     assert whole["recipe"]["form"] == "tally"
     assert found["rms_calibration_error"] == pytest.approx(expected["rms_calibration_error"], abs=1e-12)
     high = expected["calibration_error"]["high"]
     assert found["calibration_error"]["high"] == pytest.approx(high, abs=1e-9)
-    assert "not of binary" in run("measure", path, "--event", "binary").err
+    assert "not of binary" in run("measure", path, "--view", "binary").err
 
 
 def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp_path: Path) -> None:
@@ -195,12 +195,12 @@ def test_a_table_with_a_threshold_has_no_log_loss_and_no_top_label(run: Run, tmp
     probs = np.array([[0.7, 0.29, 0.01], [0.2, 0.75, 0.05], [0.0, 0.5, 0.5]] * 20)
     np.savez(path, probs=probs, labels=[0, 1, 2] * 20, threshold=0.04)
     found = json.loads(run("measure", path, "--json").out)
-    assert [each["event"] for each in found["events"]] == ["class:0", "class:1", "class:2"]
-    assert [each["n"] for each in found["events"]] == [40, 60, 40]
+    assert [each["view"] for each in found["views"]] == ["class:0", "class:1", "class:2"]
+    assert [each["n"] for each in found["views"]] == [40, 60, 40]
     reason = "scores below the threshold were dropped"
-    assert found["events"][0]["log_loss"] == {"estimate": None, "reason": reason}
+    assert found["views"][0]["log_loss"] == {"estimate": None, "reason": reason}
     assert "Threshold" in run("measure", path).out
-    ran = run("measure", path, "--event", "top")
+    ran = run("measure", path, "--view", "top")
     assert ran.code == 2
     assert "scores below 0.04 were dropped" in ran.err
 
@@ -213,6 +213,6 @@ def test_a_terminal_obeys_nothing_that_comes_from_the_data(run: Run, tmp_path: P
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "class:\\x1b[31mred" in ran.out
-    ran = run("measure", path, "--event", "class:\x1b[0m")
+    ran = run("measure", path, "--view", "class:\x1b[0m")
     assert ran.code == 2
     assert "\x1b" not in ran.err

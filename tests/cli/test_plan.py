@@ -23,7 +23,7 @@ def test_the_command_says_what_the_library_says(run: Run) -> None:
 
 
 def test_a_pilot_gives_the_scores(run: Run, long_table: Path, wide_table: Path) -> None:
-    for arguments in ([long_table], [wide_table], [wide_table, "--event", "class:red"]):
+    for arguments in ([long_table], [wide_table], [wide_table, "--view", "class:red"]):
         ran = run("plan", "--difference", "0.05", "--pilot", *arguments, "--cluster-size", "10", "--json")
         found = json.loads(ran.out)
         assert "scores are like those of the pilot" in found["assumptions"]
@@ -37,15 +37,14 @@ def test_a_goal_is_asked_for(run: Run) -> None:
     assert run("plan", "--error", "2").code == 2
     assert run("plan", "--error", "0.02", "--pilot", "none.csv").code == 2
     assert (
-        "one event is planned for"
-        in run("plan", "--error", "0.02", "--pilot", "a", "--event", "classwise").err
+        "one view is planned for" in run("plan", "--error", "0.02", "--pilot", "a", "--view", "classwise").err
     )
 
 
 def test_a_pilot_in_clusters_says_that_they_were_left_out(run: Run) -> None:
     from calibrant.data import tagger_predictions
 
-    given = ["plan", "--error", "0.02", "--pilot", tagger_predictions("dev"), "--event", "pooled"]
+    given = ["plan", "--error", "0.02", "--pilot", tagger_predictions("dev"), "--view", "pooled"]
     assert "the pilot's pairs come in clusters, which are left out" in run(*given).out
     named = run(*given, "--cluster-size", "12", "--label-correlation", "0.1").out
     assert "clusters, which are left out" not in named

@@ -99,7 +99,7 @@ def test_bad_groups_are_one_line(text: str, run: Run, tags: Path, tmp_path: Path
 def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> None:
     model, page = tmp_path / "model.json", tmp_path / "report.html"
     assert run("fit", tags, "-o", model).code == 0
-    ran = run("report", tags, "--model", model, "--event", "pooled", "-o", page)
+    ran = run("report", tags, "--model", model, "--view", "pooled", "-o", page)
     assert (ran.code, ran.err) == (0, "")
     for part in (
         "  before  pooled",
@@ -121,7 +121,7 @@ def test_report_shows_before_and_after(run: Run, tags: Path, tmp_path: Path) -> 
 def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: Path) -> None:
     model, page = tmp_path / "model.json", tmp_path / "report.html"
     assert run("fit", tags, "-o", model, "--method", "platt").code == 0
-    ran = run("report", tags, "--model", model, "--dev", tags, "--event", "pooled", "-o", page)
+    ran = run("report", tags, "--model", model, "--dev", tags, "--view", "pooled", "-o", page)
     assert (ran.code, ran.err) == (0, "")
     said = "include the sampling error of the calibration map (the dev set was resampled)"
     assert f"{said}: 200 maps fitted to resamples of" in ran.out
@@ -129,13 +129,13 @@ def test_report_fits_again_to_resamples_of_dev(run: Run, tags: Path, tmp_path: P
     assert "is not the file on which" not in ran.out
     other = tmp_path / "other.parquet"
     pq.write_table(pq.read_table(tags).slice(0, 900), other)
-    foreign = run("report", tags, "--model", model, "--dev", other, "--event", "pooled", "-o", page)
+    foreign = run("report", tags, "--model", model, "--dev", other, "--view", "pooled", "-o", page)
     assert f"{other} is not the file on which the recalibrator was fitted ({tags})" in foreign.out
-    fixed = run("report", tags, "--model", model, "--event", "pooled", "-o", page)
+    fixed = run("report", tags, "--model", model, "--view", "pooled", "-o", page)
     said = "treat the calibration map as fixed"
     assert said in fixed.out
     assert said in page.read_text("utf-8")
-    again = run("report", tags, "--dev", tags, "--method", "platt", "--event", "pooled", "-o", page)
+    again = run("report", tags, "--dev", tags, "--method", "platt", "--view", "pooled", "-o", page)
     assert again.code == 0
     assert "maps fitted to resamples" in again.out
 

@@ -106,11 +106,11 @@ def test_slices_that_are_all_too_small_are_listed(run: Run, table: Path) -> None
         (["--by", "subject", "--by", "subject"], "asked for twice"),
         (["--by", "subject,subject"], "named twice"),
         (["--by", "subject", "--level", "2"], "level is 2"),
-        (["--by", "subject", "--event", "top"], "no event 'top'"),
+        (["--by", "subject", "--view", "top"], "no view 'top'"),
         (["--by", "subject", "-o", "a.gif"], "does not say what kind"),
         ([], "--by"),
     ],
-    ids=["unknown", "score", "twice", "crossed with itself", "level", "event", "figure", "none"],
+    ids=["unknown", "score", "twice", "crossed with itself", "level", "view", "figure", "none"],
 )
 def test_bad_input_is_one_line(run: Run, table: Path, arguments: list[str], words: str) -> None:
     ran = run("slices", table, *arguments)

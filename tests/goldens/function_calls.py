@@ -233,7 +233,7 @@ def _of_sources(given: Inputs) -> Calls:
 def binary(given: Inputs, column: int) -> Any:
     """Return pairs of whether the first class is right, and the probability of a column."""
     score = given.prob[:, column]
-    return metrics.binary_event(metrics.class_predictions(1 * (given.answer == 0), np.c_[1 - score, score]))
+    return metrics.binary_view(metrics.class_predictions(1 * (given.answer == 0), np.c_[1 - score, score]))
 
 
 def _slices(given: Inputs) -> dict[tuple[str, ...], metrics.Tally]:
@@ -256,12 +256,12 @@ def _of_classes(given: Inputs) -> Calls:
         "ClassPredictions": lambda: made,
         "class_predictions": lambda: made,
         "class_errors": lambda: metrics.class_errors(given.answer, given.prob, classes=CLASSES),
-        "binary_event": lambda: binary(given, 0),
-        "top_event": lambda: metrics.top_event(made),
-        "pooled_event": lambda: metrics.pooled_event(made),
-        "class_event": lambda: metrics.class_event(made, "green"),
-        "classwise_events": lambda: metrics.classwise_events(made),
-        "named_events": lambda: metrics.named_events(made, "top"),
+        "binary_view": lambda: binary(given, 0),
+        "top_view": lambda: metrics.top_view(made),
+        "pooled_view": lambda: metrics.pooled_view(made),
+        "class_view": lambda: metrics.class_view(made, "green"),
+        "classwise_views": lambda: metrics.classwise_views(made),
+        "named_views": lambda: metrics.named_views(made, "top"),
         "by_frequency": lambda: metrics.by_frequency({"a": 90, "b": 40, "c": 30, "d": 1}, 2),
         "by_part": lambda: metrics.by_part(["N|Sg", "N|Pl", "V"]),
         "marginal_calibration_error": lambda: metrics.marginal_calibration_error(*table, **named),
@@ -293,7 +293,7 @@ def _tallies(given: Inputs) -> Calls:
         return found
 
     clustered = tally(clusters=given.cluster)
-    pairs = metrics.top_event(metrics.class_predictions(given.answer, given.prob))
+    pairs = metrics.top_view(metrics.class_predictions(given.answer, given.prob))
     sums = ("sum_score", "sum_score2", "sum_score_positive", "score", "total_n", "total_positives")
     shapes = (*sums, "total_weight", "cluster_names", "cluster_count")
 
@@ -548,7 +548,7 @@ def _antecedents() -> Calls:
 
 
 def _asked(query: Any) -> dict[str, Any]:
-    names = ("event", "classes", "clusters", "unseen", "missed", "threshold")
+    names = ("view", "classes", "clusters", "unseen", "missed", "threshold")
     return {"pairs": query.pairs(), **{name: getattr(query, name) for name in names}}
 
 

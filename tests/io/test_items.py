@@ -85,7 +85,7 @@ def test_rows_that_are_not_whole_items_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message) as caught:
         list(open_predictions(pa.table(rows)).by_item().batches(size))
-    assert caught.value.code in ("event", "duplicate")
+    assert caught.value.code in ("view", "duplicate")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "frame"])
@@ -98,7 +98,7 @@ def test_an_item_that_has_a_class_twice_is_refused(ending: str, tmp_path: Path) 
         pa_csv.write_csv(again, tmp_path / "a.csv")
         source = again if ending == "frame" else tmp_path / f"a.{ending}"
         with pytest.raises(InputError, match=rf"item '?{doubled // 2}'? has class '[ab]' twice") as error:
-            measure(source, event="pooled")
+            measure(source, view="pooled")
         assert error.value.code == "duplicate"
 
 

@@ -132,11 +132,11 @@ def test_classes_and_items_of_a_lazy_frame_are_those_of_the_table(pairs: pa.Tabl
     frame = pl.LazyFrame(pl.from_arrow(pairs))
     found, expected = measure(frame, exact=True), measure(pairs)
     assert sorted(found.recipe.classes or []) == ["a", "b"]
-    for event in ("pooled", "class:a", "class:b"):
-        assert (found[event].n, found[event].clusters) == (expected[event].n, expected[event].clusters)
-        assert found[event].rms_calibration_error == pytest.approx(
-            expected[event].rms_calibration_error, rel=1e-12
+    for view in ("pooled", "class:a", "class:b"):
+        assert (found[view].n, found[view].clusters) == (expected[view].n, expected[view].clusters)
+        assert found[view].rms_calibration_error == pytest.approx(
+            expected[view].rms_calibration_error, rel=1e-12
         )
-    both = tally(frame, event="pooled"), tally(pairs, event="pooled")
+    both = tally(frame, view="pooled"), tally(pairs, view="pooled")
     assert both[0].cluster_names.tolist() == both[1].cluster_names.tolist()
     assert both[0].total_n == both[1].total_n

@@ -13,7 +13,7 @@ from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import load_tally, save_tally
-from calibrant.io.saved import ENVELOPE, KEY, tally_event
+from calibrant.io.saved import ENVELOPE, KEY, tally_view
 from calibrant.metrics.tally import Tally
 
 ARCHIVES = Path(__file__).resolve().parent.parent / "archives"
@@ -43,9 +43,9 @@ def assert_equal(one: Tally, other: Tally) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tally_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
     tally = example(kind)
-    save_tally(tally, tmp_path / "a.tally.parquet", event="class:NN")
+    save_tally(tally, tmp_path / "a.tally.parquet", view="class:NN")
     assert_equal(load_tally(tmp_path / "a.tally.parquet"), tally)
-    assert tally_event(tmp_path / "a.tally.parquet") == "class:NN"
+    assert tally_view(tmp_path / "a.tally.parquet") == "class:NN"
 
 
 def test_numbers_may_name_clusters(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_damaged_tally_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_tally_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"score": [0.5], "label": [1]}), path)
-    assert tally_event(path) is None
-    assert tally_event(tmp_path / "a.csv") is None
+    assert tally_view(path) is None
+    assert tally_view(tmp_path / "a.csv") is None
     with pytest.raises(FormatError, match="this is no saved tally"):
         load_tally(path)
     header = '{"version": 1, "kind": "exact", "weighted": false, "pairs": 1}'

@@ -37,7 +37,7 @@ def test_a_map_is_the_same_after_reading(name: str, tmp_path: Path) -> None:
     found = load_recalibrator(tmp_path / "model.json")
     grid = np.linspace(0, 1, 1001)
     np.testing.assert_array_equal(found.recalibrator.transform(grid), model.transform(grid))
-    assert (found.method, found.view, found.pairs) == (model.method, "binary", 600)
+    assert (found.method, found.kind, found.pairs) == (model.method, "binary", 600)
 
 
 def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: P
     grouped = PerGroup(Isotonic(), [["T0", "T1"], ["T2"]]).fit(SCORE, LABEL, classes)
     save_recalibrator(grouped, tmp_path / "model.json")
     back = load_recalibrator(tmp_path / "model.json")
-    assert (back.view, back.classes, back.group) == ("classes", ("T0", "T1", "T2", "T3"), "given")
+    assert (back.kind, back.classes, back.group) == ("classes", ("T0", "T1", "T2", "T3"), "given")
     assert back.method == "isotonic"
     read: Any = back.recalibrator
     np.testing.assert_array_equal(read.transform(SCORE, classes), grouped.transform(SCORE, classes))
@@ -58,7 +58,7 @@ def test_maps_of_groups_and_of_whole_rows_are_the_same_after_reading(tmp_path: P
         save_recalibrator(joint, tmp_path / "joint.json")
         saved = load_recalibrator(tmp_path / "joint.json")
         np.testing.assert_array_equal(saved.recalibrator.transform(rows), joint.transform(rows))
-        assert (saved.view, saved.classes, saved.group) == ("wide", ("0", "1", "2"), None)
+        assert (saved.kind, saved.classes, saved.group) == ("wide", ("0", "1", "2"), None)
 
 
 def test_what_was_not_fitted_is_not_saved(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def unknown(header: dict[str, Any]) -> dict[str, Any]:
         (edited(schema_version=2), "file-newer"),
         (edited(schema_version="1"), "file-broken"),
         (edited(schema_version=True), "file-broken"),
-        (edited(view="top"), "file-broken"),
+        (edited(kind="top"), "file-broken"),
         (edited(classes=["a"]), "file-broken"),
         (edited(classes=None), "file-broken"),
         (edited(threshold=2.0), "file-broken"),
@@ -123,7 +123,7 @@ def test_what_could_not_have_been_written_is_refused(
         ("$.fitted_on.pairs", 599, "does not go with the state"),
         ("$.fitted_on.score_range", [0, 1], "does not go with the state"),
         ("$.threshold", 2.0, "expected float < 1.0"),
-        ("$.view", "top", "invalid enum value 'top'"),
+        ("$.kind", "top", "invalid enum value 'top'"),
         ("$.classes", ["a"], "does not go with the state"),
     ],
 )
@@ -146,7 +146,7 @@ def test_an_error_names_the_path_of_the_value(
     assert caught.value.code == "file-broken"
 
 
-@pytest.mark.parametrize("missing", ["state", "view", "classes", "fitted_on", "method", "threshold"])
+@pytest.mark.parametrize("missing", ["state", "kind", "classes", "fitted_on", "method", "threshold"])
 def test_a_header_without_a_part_is_refused(missing: str, saved: Path) -> None:
     header = json.loads(saved.read_text("utf-8"))
     del header[missing]

@@ -160,7 +160,7 @@ def test_measuring_the_file_is_measuring_the_scores(tmp_path: Path, tagged: Tagg
 
 def test_measuring_knows_the_threshold(tmp_path: Path, tagged: Tagged) -> None:
     tagged.write(tmp_path / "dev.csv", threshold=0.05)
-    found = measure(tmp_path / "dev.csv", event=["pooled", "class:NOUN|Number=Sing"])
+    found = measure(tmp_path / "dev.csv", view=["pooled", "class:NOUN|Number=Sing"])
     assert found.recipe.threshold == 0.05
     assert found["pooled"].n == (tagged.scores >= 0.05).sum()
     assert found["class:NOUN|Number=Sing"].n == (tagged.scores[:, 0] >= 0.05).sum()
@@ -172,8 +172,8 @@ def test_two_models_of_the_same_tags_are_paired(tmp_path: Path, tagged: Tagged) 
     other.scores = np.random.default_rng(9).dirichlet(np.ones(len(TAGS)), len(other.scores))
     tagged.write(tmp_path / "a.parquet")
     other.write(tmp_path / "b.csv")
-    found = report([tmp_path / "a.parquet", tmp_path / "b.csv"], event="pooled")
-    assert [(each.event, each.first, each.second) for each in found.differences] == [("pooled", "a", "b")]
+    found = report([tmp_path / "a.parquet", tmp_path / "b.csv"], view="pooled")
+    assert [(each.view, each.first, each.second) for each in found.differences] == [("pooled", "a", "b")]
 
 
 # Whole or not at all.

@@ -175,7 +175,7 @@ def test_commands_work_in_a_read_only_container(site: Path) -> None:
     table.write_text("score,label\n" + "0.2,0\n0.4,1\n0.7,1\n" * 4_000, encoding="utf-8")
     measured = calibrant("measure", str(table), "--json")
     assert measured.returncode == 0, measured.stderr
-    assert json.loads(measured.stdout)["events"][0]["n"] == 12_000
+    assert json.loads(measured.stdout)["views"][0]["n"] == 12_000
     assert all(line.startswith("calibrant: ") for line in measured.stderr.splitlines())
     assert measured.stderr.count("NUMBA_CACHE_DIR") == 1
     missing = calibrant("measure", str(site / "missing.csv"))

@@ -73,19 +73,19 @@ def test_batches_that_wait_are_tallied_before_they_are_many(monkeypatch: pytest.
     assert_same(metric.result(), Tally.from_arrays(y_true=data["y_true"], y_prob=data["y_prob"], exact=False))
 
 
-@pytest.mark.parametrize("event", ["top", "class:1", "pooled"])
-def test_an_event_is_tallied_batch_by_batch(event: str) -> None:
+@pytest.mark.parametrize("view", ["top", "class:1", "pooled"])
+def test_an_view_is_tallied_batch_by_batch(view: str) -> None:
     rng = np.random.default_rng(1)
     prob = rng.dirichlet([1, 1, 1], 200)
     label = rng.integers(0, 3, 200)
-    whole = TallyAccumulator(event)
+    whole = TallyAccumulator(view)
     whole.update(label, prob)
-    parts = [TallyAccumulator(event), TallyAccumulator(event)]
+    parts = [TallyAccumulator(view), TallyAccumulator(view)]
     for start in range(0, 200, 50):
         parts[start // 100].update(label[start : start + 50], prob[start : start + 50])
     parts[0].merge(parts[1])
     assert_same(parts[0].result(), whole.result())
-    assert parts[0].result().cluster_count == (200 if event == "pooled" else 0)
+    assert parts[0].result().cluster_count == (200 if view == "pooled" else 0)
 
 
 def test_labels_can_be_names() -> None:
@@ -135,7 +135,7 @@ def test_a_checkpoint_goes_through_json_and_to_other_processes(clustered: bool) 
 
 
 @pytest.mark.parametrize(
-    "state", [None, {}, {"version": 2}, {"version": 1}, {"version": 1, "event": None, "classes": None}]
+    "state", [None, {}, {"version": 2}, {"version": 1}, {"version": 1, "view": None, "classes": None}]
 )
 def test_a_damaged_checkpoint_is_one_error(state: Any) -> None:
     with pytest.raises(InputError) as error:
@@ -196,10 +196,10 @@ def test_after_a_reset_nothing_of_before_counts() -> None:
     assert (metric.result().total_n, metric.result().total_positives) == (1, 1)
 
 
-def test_events_that_have_no_single_tally_are_refused() -> None:
-    with pytest.raises(InputError, match="one event a class"):
+def test_views_that_have_no_single_tally_are_refused() -> None:
+    with pytest.raises(InputError, match="one view a class"):
         TallyAccumulator("classwise")
-    with pytest.raises(InputError, match="no event is"):
+    with pytest.raises(InputError, match="no view is"):
         TallyAccumulator(classes=["a", "b"])
     with pytest.raises(InputError, match="the other of"):
         TallyAccumulator("top").merge(TallyAccumulator("pooled"))

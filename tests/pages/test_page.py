@@ -122,7 +122,7 @@ def test_what_is_undefined_says_why(one: Report) -> None:
     measured = model.measured["binary"]
     undefined = Quantity(None, reason="2 pairs were certain and wrong")
     changed = structs.replace(measured, log_loss=undefined)
-    altered = structs.replace(model, measured=structs.replace(model.measured, events=(changed,)))
+    altered = structs.replace(model, measured=structs.replace(model.measured, views=(changed,)))
     numbers = page(structs.replace(one, models=(altered,))).sections[0].numbers
     (row,) = [row for group in numbers for row in group.rows if row.field == "log_loss"]
     assert (row.cells[0].text, row.cells[0].note) == ("-", "2 pairs were certain and wrong")
@@ -133,7 +133,7 @@ def test_a_warning_stands_in_the_headline(one: Report) -> None:
     measured = model.measured["binary"]
     interval = structs.replace(measured.interval, few_clusters_warning="only 12 clusters")
     warned = structs.replace(measured, interval=interval)
-    altered = structs.replace(model, measured=structs.replace(model.measured, events=(warned,)))
+    altered = structs.replace(model, measured=structs.replace(model.measured, views=(warned,)))
     made = page(structs.replace(one, models=(altered,)))
     assert made.sections[0].cards[0].warnings == ("only 12 clusters",)
     assert "only 12 clusters" in made.to_html()
@@ -143,14 +143,14 @@ def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
     ((name, recipe),) = one_page.recipes
     lines = dict(recipe)
     assert name == "sharp"
-    assert (lines["Rows"], lines["Events"], lines["Level"]) == ("2,000", "binary", "95 %")
+    assert (lines["Rows"], lines["Views"], lines["Level"]) == ("2,000", "binary", "95 %")
     assert (lines["Bins used"], lines["Bins"], lines["Pairs per bin"]) == ("10", "adaptive", "200")
     assert (lines["Seed"], lines["ECE bins"], lines["Interval method"]) == ("0", "15", "inverted")
     assert one_page.command == "calibrant report first.csv second.csv -o 'a <report>.html'"
 
 
 def test_classes_stand_in_a_table_and_the_top_label_in_a_section(class_page: Page) -> None:
-    assert [section.event for section in class_page.sections] == ["top"]
+    assert [section.view for section in class_page.sections] == ["top"]
     assert class_page.classes is not None
     assert [name for name, _ in class_page.classes.rows] == ["NOUN", "<b>VERB</b>", "$x$"]
 
@@ -169,8 +169,8 @@ def test_the_page_as_json_holds_the_same_texts_and_the_numbers_behind_them(
     found = json.loads(json.dumps(two_page.to_dict(), allow_nan=False))
     assert found["sections"][0]["cards"][0]["error"] == two_page.sections[0].cards[0].error
     measured = found["report"]["models"][0]["measured"]
-    (event,) = measured["events"]
-    assert event["calibration_error"] == two.models[0].measured["binary"].calibration_error.to_dict()
+    (view,) = measured["views"]
+    assert view["calibration_error"] == two.models[0].measured["binary"].calibration_error.to_dict()
 
 
 def test_models_that_share_a_name_are_refused(two: Report) -> None:

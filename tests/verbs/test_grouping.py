@@ -19,7 +19,7 @@ GROUP = {"N": "frequent", "V": "frequent", "X": "rare"}
 
 
 def predictions(seed: int, n: int = 6000) -> pd.DataFrame:
-    """Frequent classes are calibrated; the event of the rare one is half as frequent as its score says."""
+    """Frequent classes are calibrated; the view of the rare one is half as frequent as its score says."""
     rng = np.random.default_rng(seed)
     names = rng.choice(list(COUNTS), n, p=[0.4, 0.3, 0.3])
     score = rng.beta(1, 1, n)
@@ -104,13 +104,13 @@ def test_a_report_shows_the_groups_that_the_recalibrator_has_maps_for(
     dev: pd.DataFrame, test: pd.DataFrame
 ) -> None:
     saved = fit(dev, group=GROUP)
-    found = report(test, model=saved, event="pooled")
+    found = report(test, model=saved, view="pooled")
     assert found.groups == group_changes(test, saved)
     html = page(found).to_html()
     assert "Group by group" in html
     assert "Errors of groups of classes" in html
     assert [table.name for table in found.to_tables()][-1] == "groups"
-    assert report(test, model=fit(dev), event="pooled").groups is None
+    assert report(test, model=fit(dev), view="pooled").groups is None
 
 
 @pytest.mark.parametrize(

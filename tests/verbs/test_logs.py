@@ -59,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_top_and_pooled_are_measured_of_a_log(runs: Path) -> None:
     found = measure(runs / "two")
-    assert [(each.event, each.n, each.clusters) for each in found.events] == [
+    assert [(each.view, each.n, each.clusters) for each in found.views] == [
         ("top", 120, None),
         ("pooled", 480, 120),
     ]
@@ -69,7 +69,7 @@ def test_top_and_pooled_are_measured_of_a_log(runs: Path) -> None:
 
 
 def test_a_tally_of_a_log_is_of_its_top_labels(runs: Path) -> None:
-    found = tally(runs / "two", event="top", exact=True)
+    found = tally(runs / "two", view="top", exact=True)
     top = open_log(runs / "two", view="top").read()
     assert (found.total_n, found.total_positives) == (120, int(top.label.sum()))
 
@@ -80,10 +80,10 @@ def test_several_models_are_no_model(runs: Path) -> None:
 
 
 def test_a_recalibrator_is_fitted_to_the_options_of_a_log(runs: Path) -> None:
-    assert fit(runs / "two", method="platt").view == "classes"
+    assert fit(runs / "two", method="platt").kind == "classes"
     wide = fit(runs / "two", method="temperature", columns=Columns(form="wide"))
-    assert wide.view == "wide"
-    found = report(runs / "two", model=wide, columns=Columns(form="wide"), event="top")
+    assert wide.kind == "wide"
+    found = report(runs / "two", model=wide, columns=Columns(form="wide"), view="top")
     assert [(model.name, model.measured["top"].n) for model in found.models] == [
         ("before", 120),
         ("after", 120),
@@ -93,7 +93,7 @@ def test_a_recalibrator_is_fitted_to_the_options_of_a_log(runs: Path) -> None:
 def test_a_report_of_a_folder_shows_models_side_by_side_and_task_by_task(runs: Path) -> None:
     found = report(runs)
     assert [model.name for model in found.models] == [f"one {HOSTILE}", "two"]
-    assert [(each.event, each.first, each.second) for each in found.differences] == [
+    assert [(each.view, each.first, each.second) for each in found.differences] == [
         ("top", f"one {HOSTILE}", "two"),
         ("pooled", f"one {HOSTILE}", "two"),
     ]

@@ -81,7 +81,7 @@ def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> No
     np.testing.assert_array_equal(
         mend(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
     )
-    assert (model.view, model.classes, model.group, model.pairs) == ("binary", (), None, 800)
+    assert (model.kind, model.classes, model.group, model.pairs) == ("binary", (), None, 800)
 
 
 @pytest.mark.parametrize("group", ["shared", "class", "frequency", "given"])
@@ -102,7 +102,7 @@ def test_classes_get_the_composition_asked_for(group: str, tmp_path: Path) -> No
     composition.fit(*frame)
     expected = composition.transform(test["score"].to_numpy(), test["class"].to_pylist())
     np.testing.assert_allclose(mend(model, test, tmp_path)["score"].to_numpy(), expected, atol=1e-15)
-    assert (model.view, model.classes, model.group) == ("classes", tuple(CLASSES), group)
+    assert (model.kind, model.classes, model.group) == ("classes", tuple(CLASSES), group)
 
 
 def test_rows_of_a_wide_table_are_mapped_whole_in_any_order_of_columns(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_
     found = mend(model, rows(300, 5), tmp_path)
     matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
-    before = measure(rows(300, 5), event="pooled")["pooled"].debiased_mse.estimate
-    after = measure(found, event="pooled")["pooled"].debiased_mse.estimate
+    before = measure(rows(300, 5), view="pooled")["pooled"].debiased_mse.estimate
+    after = measure(found, view="pooled")["pooled"].debiased_mse.estimate
     assert before is not None
     assert after is not None
     assert after < before / 4
@@ -160,7 +160,7 @@ def test_a_saved_tally_and_its_pairs_give_the_same_map(tmp_path: Path) -> None:
         model.recalibrator.transform(grid), fit(dev).recalibrator.transform(grid), atol=1e-12
     )
     assert (model.source, model.digest) == (str(path), file_digest(path))
-    save_tally(tally, path, event="pooled")
+    save_tally(tally, path, view="pooled")
     with pytest.raises(InputError, match="classes"):
         fit(str(path))
 
@@ -183,7 +183,7 @@ def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
     assert model.threshold == 0.02
     done = apply(model, long(400, 12, threshold=0.02), tmp_path / "mended.parquet")
     assert (done.threshold, done.again) == (0.02, False)
-    found = measure(str(tmp_path / "mended.parquet"), event="pooled")
+    found = measure(str(tmp_path / "mended.parquet"), view="pooled")
     assert found.recipe.threshold == 0.02
     assert found["pooled"].log_loss.estimate is None
     twice = apply(model, str(tmp_path / "mended.parquet"), tmp_path / "twice.parquet")
@@ -221,7 +221,7 @@ def test_a_model_of_another_view_is_refused(fitted: str, given: str, tmp_path: P
         return
     with pytest.raises(InputError, match="the recalibrator is of a") as caught:
         apply(model, tables[given], tmp_path / "mended.parquet")
-    assert caught.value.code == "event"
+    assert caught.value.code == "view"
 
 
 def test_a_wide_table_needs_the_same_classes(tmp_path: Path) -> None:
@@ -282,11 +282,11 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     model = fit(str(tmp_path / "dev.parquet"))
     save_recalibrator(model, tmp_path / "model.json")
     test = long(500, 18, threshold=0.01)
-    found = report(test, model=tmp_path / "model.json", event="pooled")
+    found = report(test, model=tmp_path / "model.json", view="pooled")
     assert [each.name for each in found.models] == ["before", "after"]
     assert found.recalibrator == str(tmp_path / "model.json")
     apply(model, test, tmp_path / "mended.parquet")
-    mended = measure(str(tmp_path / "mended.parquet"), event="pooled")["pooled"]
+    mended = measure(str(tmp_path / "mended.parquet"), view="pooled")["pooled"]
     assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(
         mended.debiased_mse.estimate, abs=1e-15
     )
@@ -294,7 +294,7 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     assert change.mse_difference.low is not None
     assert change.mse_difference.low > 0
     assert change.mse_second == pytest.approx(mended.debiased_mse.estimate, abs=1e-12)
-    same = report(str(tmp_path / "dev.parquet"), model=model, event="pooled")
+    same = report(str(tmp_path / "dev.parquet"), model=model, view="pooled")
     assert any("these very data" in note for note in same.notes)
     with pytest.raises(InputError, match="one table"):
         report([test, test], model=model)
@@ -413,20 +413,20 @@ def test_venn_abers_of_sums_says_how_far_it_may_be_off(monkeypatch: pytest.Monke
     assert f"within {made.grid_error_:.2g}" in model.notes[0]
 
 
-@pytest.mark.parametrize("view", ["binary", "classes"])
-def test_a_report_can_count_the_chance_of_the_fit(view: str) -> None:
-    tables = [binary(500, seed) if view == "binary" else long(300, seed) for seed in (30, 31)]
+@pytest.mark.parametrize("kind", ["binary", "classes"])
+def test_a_report_can_count_the_chance_of_the_fit(kind: str) -> None:
+    tables = [binary(500, seed) if kind == "binary" else long(300, seed) for seed in (30, 31)]
     model = fit(tables[0], method="platt", threshold=0.02)
-    event = None if view == "binary" else "pooled"
-    found = report(tables[1], model=model, dev=tables[0], event=event)
-    without = report(tables[1], model=model, event=event)
+    view = None if kind == "binary" else "pooled"
+    found = report(tables[1], model=model, dev=tables[0], view=view)
+    without = report(tables[1], model=model, view=view)
     data = []
     for table in tables:
         names = ("score", "label", "class", "cluster")
         columns = {name: np.asarray(table[name].to_pylist()) for name in names if name in table.column_names}
         kept = {name: column[columns["score"] >= 0.02] for name, column in columns.items()}
         data.append(LabelledScores(kept["score"], kept["label"], kept.get("class"), kept.get("cluster")))
-    alone: Any = Platt() if view == "binary" else Shared(Platt())
+    alone: Any = Platt() if kind == "binary" else Shared(Platt())
     expected = resampled_changes(alone, data[0], data[1], threshold=0.02, class_mean=False)
     assert [each.change.before.measure for each in found.resampled] == (["smce"])
     for mine, theirs in zip(found.resampled, expected, strict=True):

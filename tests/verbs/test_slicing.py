@@ -210,8 +210,8 @@ def test_the_top_label_of_wide_and_long_tables_is_sliced_alike() -> None:
         "topic": np.repeat(table["topic"], 3),
     }
     one, other = (
-        tally_by(pa.table(table), "topic", event="top"),
-        tally_by(pa.table(long), "topic", event="top"),
+        tally_by(pa.table(table), "topic", view="top"),
+        tally_by(pa.table(long), "topic", view="top"),
     )
     right = np.array(list("abc"))[scores.argmax(axis=1)] == table["label"]
     for topic in ("x", "y"):
@@ -219,14 +219,14 @@ def test_the_top_label_of_wide_and_long_tables_is_sliced_alike() -> None:
         expected = Tally.from_arrays(y_true=right[rows], y_prob=scores.max(axis=1)[rows], exact=False)
         assert_equal(one[(topic,)], expected)
         assert_equal(other[(topic,)], expected)
-    assert slices(pa.table(table), "topic").event == "top"
-    with pytest.raises(InputError, match=r"item 0: its rows differ in slice: slice the event pooled"):
-        tally_by(pa.table(long), "class", event="top")
-    pooled = tally_by(pa.table(long), "class", event="pooled")
+    assert slices(pa.table(table), "topic").view == "top"
+    with pytest.raises(InputError, match=r"item 0: its rows differ in slice: slice the view pooled"):
+        tally_by(pa.table(long), "class", view="top")
+    pooled = tally_by(pa.table(long), "class", view="pooled")
     assert pooled[("a",)].cluster_count == 200
-    each = tally_by(pa.table(table), "topic", event="pooled")
+    each = tally_by(pa.table(table), "topic", view="pooled")
     assert each[("x",)].total_n == 3 * each[("x",)].cluster_count
-    by_class = tally_by(pa.table(table), "topic", event="class:a")
+    by_class = tally_by(pa.table(table), "topic", view="class:a")
     assert by_class[("x",)].total_positives == sum(
         label == "a" and topic == "x" for label, topic in zip(table["label"], table["topic"], strict=True)
     )
@@ -237,7 +237,7 @@ def test_slices_are_measured_as_their_tallies_are() -> None:
     found = slices(table, "topic", adjust="fcr", rank="signed")
     expected = slice_errors(tally_by(table, "topic"), by=["topic"], adjust="fcr", rank="signed")
     assert found.slices == expected.slices
-    assert (found.event, found.by) == ("binary", ("topic",))
+    assert (found.view, found.by) == ("binary", ("topic",))
 
 
 def test_other_names_of_columns_are_taken() -> None:
@@ -280,10 +280,10 @@ def test_bad_columns_are_refused_by_name(by: Any, words: str, monkeypatch: pytes
 def test_what_has_no_other_columns_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", probs=[[0.2, 0.8], [0.6, 0.4]], labels=[0, 1])
     with pytest.raises(InputError, match="no columns to slice by"):
-        tally_by(tmp_path / "a.npz", "topic", event="top")
+        tally_by(tmp_path / "a.npz", "topic", view="top")
     with pytest.raises(InputError, match="no class 'z'"):
-        tally_by(pa.table(wide()), "topic", event="class:z")
-    with pytest.raises(InputError, match="a tally is of one event"):
+        tally_by(pa.table(wide()), "topic", view="class:z")
+    with pytest.raises(InputError, match="a tally is of one view"):
         tally_by(pa.table(wide()), "topic")
 
 
@@ -304,8 +304,8 @@ def test_ways_to_slice_are_each_adjusted_by_themselves(tmp_path: Path) -> None:
 def test_logs_are_sliced_by_their_columns(root: Path) -> None:
     logs = root / "tests" / "archives" / "logs" / "lm_eval-0.4.13"
     found = slices(logs, ["model", "task"], least=2)
-    assert found.event == "top"
+    assert found.view == "top"
     assert ("toy/large", "quiz") in {row.keys for row in found.slices}
-    pooled = slices(logs, "subject", event="pooled", least=2)
+    pooled = slices(logs, "subject", view="pooled", least=2)
     assert sum(row.n for row in pooled.slices) > found.n
     assert all(row.signed.estimate is None for row in pooled.slices)

@@ -23,16 +23,19 @@ PACKAGE = Path(__file__).parent.parent
 IMPORTED = re.compile(rb"^from calibrant\.(\S*\b_kernels(?:\.\w+)?) import", re.MULTILINE)
 
 
+COMPILED = "CALIBRANT_COMPILED"  # an environment variable that keeps a process from interpreting kernels
 _interpreted = False
 
 
 def interpret() -> None:
-    """Leave the kernels that are imported from now on as they are written.
+    """Leave the kernels that are imported from now on as they are written, unless the environment forbids it.
 
     Where a compiled kernel would go on with an overflow or a division by zero, such a process raises. So its
     numbers are those of compiled kernels, or there are none.
     """
     global _interpreted
+    if COMPILED in os.environ:
+        return
     import numpy as np
 
     _interpreted = True

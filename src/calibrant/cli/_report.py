@@ -15,13 +15,13 @@ WIDTH = 100
 
 def lines_of(report: Report) -> list[str]:
     """Word the models side by side, and how they differ."""
-    first = report.models[0].measured.events[0]
+    first = report.models[0].measured.views[0]
     level = text.percent(first.level)
-    header = ["model", "event", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
+    header = ["model", "view", "n", "error", f"{level} interval", "CalibErr", "ECE", "Brier"]
     rows = [
         [
             model.name,
-            each.event,
+            each.view,
             text.count(each.n),
             text.decimal(each.calibration_error.estimate),
             text.interval(each.calibration_error.low, each.calibration_error.high),
@@ -30,8 +30,8 @@ def lines_of(report: Report) -> list[str]:
             text.decimal(each.brier),
         ]
         for model in report.models
-        for each in model.measured.events
-        if not (each.event.startswith("class:") and len(model.measured.events) > 1)
+        for each in model.measured.views
+        if not (each.view.startswith("class:") and len(model.measured.views) > 1)
     ]
     lines = text.table([header, *rows], left=2)
     for tasks in report.tasks:
@@ -46,7 +46,7 @@ def lines_of(report: Report) -> list[str]:
         difference, roots = found.difference, found.difference.rms_difference
         lines += [
             "",
-            f"Difference of the errors, {found.first} - {found.second}, event {found.event}",
+            f"Difference of the errors, {found.first} - {found.second}, view {found.view}",
             f"  {text.decimal(roots.estimate)}, {level} interval "
             f"{text.interval(roots.low, roots.high)}; squared errors equal: "
             + (
@@ -91,13 +91,13 @@ def _tasks(tasks: TaskErrors) -> list[str]:
 
 
 def _changes(report: Report, level: str) -> list[str]:
-    """Show what recalibration does to each event's squared error: before, after, change."""
-    rows = [["event", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
+    """Show what recalibration does to each view's squared error: before, after, change."""
+    rows = [["view", "before", "after", "change", f"{level} interval", "RMS error", f"{level} interval"]]
     for found in report.differences:
         fall, relative = found.difference.mse_difference, found.difference.relative_change
         rows.append(
             [
-                found.event,
+                found.view,
                 text.decimal(found.difference.mse_first),
                 text.decimal(found.difference.mse_second),
                 "-" if fall.estimate is None else text.decimal(-fall.estimate),

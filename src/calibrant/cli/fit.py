@@ -113,7 +113,7 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         model = fit(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
-    dev = "" if found.view == "wide" or predictions == "-" else f" --dev {shlex.quote(predictions)}"
+    dev = "" if found.kind == "wide" or predictions == "-" else f" --dev {shlex.quote(predictions)}"
     lines = (
         *("", f"Wrote {output}", "", "Next, on other data than it was fitted on"),
         f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after",

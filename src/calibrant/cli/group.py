@@ -197,8 +197,7 @@ def _fail(error: Exception) -> NoReturn:
 
 def _compiled_instead() -> None:
     """Run the command again with compiled kernels, if those as they are written have failed."""
-    from calibrant.__main__ import COMPILED
-    from calibrant._kernels.jit import is_interpreted
+    from calibrant._kernels.jit import COMPILED, is_interpreted
 
     if is_interpreted():
         command = [sys.executable, "-m", "calibrant", *sys.argv[1:]]

@@ -27,16 +27,16 @@ def _next_steps(measured: Measured, source: str) -> list[str]:
     """Name the commands to type next."""
     name = "PRED" if source == "-" else shlex.quote(source)
     lines = [f"  calibrant report {name} -o report.html    the same to look at"]
-    if len(measured.events) > 1:
-        event = shlex.quote(measured.events[0].event)
-        lines.append(f"  calibrant measure {name} --event {event}    one event in full, with its bins")
+    if len(measured.views) > 1:
+        view = shlex.quote(measured.views[0].view)
+        lines.append(f"  calibrant measure {name} --view {view}    one view in full, with its bins")
     return ["Next", *lines]
 
 
 @click.command(
     "measure",
     short_help="Calibration errors with intervals, decomposition, bins.",
-    epilog="Example: calibrant measure dev.parquet --event top --bin-size 500",
+    epilog="Example: calibrant measure dev.parquet --view top --bin-size 500",
 )
 @click.argument("predictions", metavar="PRED")
 @measuring
@@ -74,7 +74,7 @@ def command(
         from calibrant.plots import measured_curves
         from calibrant.verbs import save_figure
 
-        first = found.events[0]
+        first = found.views[0]
         save_figure(measured_curves([(found.recipe.file, first)]), plot, width=width)
-        wrote = ["", f"Wrote {plot}: event {first.event}"]
+        wrote = ["", f"Wrote {plot}: view {first.view}"]
     printing.show(found, lambda: [*_lines_of(found, predictions), *wrote])

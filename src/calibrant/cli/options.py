@@ -214,11 +214,11 @@ LOGS = (
 )
 
 
-EVENT = click.option(
-    "--event",
-    "events",
+VIEW = click.option(
+    "--view",
+    "views",
     multiple=True,
-    metavar="EVENT",
+    metavar="VIEW",
     help="binary, top (is the top label right?), class:NAME, classwise (each class, then their "
     "mean) or pooled (all classes together); may be repeated.  [default: binary for a long table; "
     "pooled and classwise for a long table with classes; top and classwise for a wide one]",
@@ -265,14 +265,14 @@ SMOOTH = click.option(
 
 def measuring(function: Function) -> Function:
     """Add the options that say what is measured and how."""
-    return added(columns(function), (EVENT, *MEASURING))
+    return added(columns(function), (VIEW, *MEASURING))
 
 
 def settings_of(options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.verbs.measure`."""
-    events = options.pop("events")
+    views = options.pop("views")
     columns = columns_of(options)
-    return {**options, "event": list(events) or None, "columns": columns, "command": command_line()}
+    return {**options, "view": list(views) or None, "columns": columns, "command": command_line()}
 
 
 def columns_of(options: dict[str, Any]) -> Columns:

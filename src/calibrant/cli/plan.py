@@ -25,7 +25,7 @@ from calibrant.cli.options import LEVEL, Printing, columns, columns_of, printing
 )
 @LEVEL
 @click.option("--pilot", metavar="PRED", help="Predictions to take the scores from; see calibrant measure.")
-@click.option("--event", metavar="EVENT", help="Event of the pilot: binary, top, class:NAME or pooled.")
+@click.option("--view", metavar="VIEW", help="View of the pilot: binary, top, class:NAME or pooled.")
 @click.option(
     "--beta",
     type=float,

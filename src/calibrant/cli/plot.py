@@ -42,24 +42,24 @@ def command(
 ) -> None:
     """Draw the predictions of one or several models, one PRED each: see calibrant measure for what it may be.
 
-    Texts stay texts and fonts are embedded; equal input gives equal bytes. Of several events the first is
-    drawn; --event names another. What is printed are the numbers.
+    Texts stay texts and fonts are embedded; equal input gives equal bytes. Of several views the first is
+    drawn; --view names another. What is printed are the numbers.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import plot
 
     keep_sources(output, *predictions)
     settings = settings_of(options)
-    events = settings.pop("event")
-    if events is not None and len(events) > 1:
-        raise click.UsageError("A figure is of one --event.")
-    event = None if events is None else events[0]
+    views = settings.pop("view")
+    if views is not None and len(views) > 1:
+        raise click.UsageError("A figure is of one --view.")
+    view = None if views is None else views[0]
     with ProgressLine() as progress:
         found = plot(
             predictions,
             output,
             what=what,
-            event=event,
+            view=view,
             width=width,
             names=names or None,
             progress=progress,

@@ -36,8 +36,8 @@ from calibrant.cli.progress import ProgressLine
 )
 @columns
 @click.option(
-    "--event",
-    metavar="EVENT",
+    "--view",
+    metavar="VIEW",
     help="binary, top, class:NAME or pooled.  [default: binary without classes; top where the classes of an "
     "item stand together; else pooled]",
 )

@@ -24,7 +24,7 @@ from calibrant.verbs.grouping import group_changes
 from calibrant.verbs.measurement import Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import measure
 from calibrant.verbs.recalibrating import fit
-from calibrant.verbs.sources import EventSource
+from calibrant.verbs.sources import ViewSource
 
 METHOD: Name = "histogram"
 GROUPS = 6
@@ -114,10 +114,10 @@ def first_choices(table: Predictions, seed: Seed) -> Measurement:
     item = np.asarray(batch.item)[order]
     best = order[np.append(True, item[1:] != item[:-1])]
     cluster = None if batch.cluster is None else batch.cluster[best]
-    source = EventSource("top", pairs(batch.label[best], batch.score[best], clusters=cluster))
+    source = ViewSource("top", pairs(batch.label[best], batch.score[best], clusters=cluster))
     settings = Settings(seed=seed)
     return measurement_of(source, settings, *bins_of(source, settings))
 
 
 def _pooled(table: Predictions, seed: Seed) -> Measurement:
-    return measure(table, event="pooled", seed=seed)["pooled"]
+    return measure(table, view="pooled", seed=seed)["pooled"]

@@ -31,7 +31,7 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         )
     matrix = arrays[given[0]]
     if matrix.ndim != 2 or matrix.shape[1] < 2:
-        hint = "store one column a class, two or more; for one event write a long table with score and label"
+        hint = "store one column a class, two or more; for one view write a long table with score and label"
         raise _error(origin, f"{given[0]} has shape {matrix.shape}, expected (n, K)", hint, "shape")
     if matrix.dtype.kind not in "fiu":
         raise _error(origin, f"{given[0]} has dtype {matrix.dtype}", "store numbers", "column-type")

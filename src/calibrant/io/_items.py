@@ -107,10 +107,10 @@ class ItemReader:
         each = values.reshape(-1, width)
         differ = np.flatnonzero((each != each[:, :1]).any(axis=1))
         if len(differ):
-            hint = "slice the event pooled" if name == "slice" else f"give them one {name}"
+            hint = "slice the view pooled" if name == "slice" else f"give them one {name}"
             raise self._error(item[differ[0]], f"its rows differ in {name}", hint)
         return each[:, 0]
 
     def _error(self, code: int, message: str, hint: str) -> InputError:
         name = self.item_codes.names[code]
-        return InputError(f"item {name}: {message}", hint, code="event", file=self._name)
+        return InputError(f"item {name}: {message}", hint, code="view", file=self._name)

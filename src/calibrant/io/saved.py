@@ -41,14 +41,14 @@ class _Header(Struct, frozen=True, kw_only=True):
     version: Version
     kind: Literal["compressed", "exact"]
     weighted: bool
-    event: str = "binary"
+    view: str = "binary"
     pairs: int
 
 
 ENVELOPE = Envelope(_Header, 1, "tally", "make one with save_tally", "save it again", key="version")
 
 
-def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "binary") -> None:
+def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binary") -> None:
     """Write a tally to a Parquet file, whole or not at all.
 
     Columns are the tally's rows (`Tally`); with clusters, ``cluster`` holds their names.
@@ -59,7 +59,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
         What to save.
     path
         A name that ends in ``.parquet``; ``NAME.tally.parquet`` tells it from predictions.
-    event
+    view
         What the probabilities are of, for those who measure it later.
 
     Raises
@@ -86,7 +86,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, event: str = "bina
     if tally.cluster is not None and tally.clusters is not None:
         columns["cluster"] = tally.clusters[tally.cluster]
     header = _Header(
-        version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, event=event, pairs=tally.total_n
+        version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, view=view, pairs=tally.total_n
     )
     table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(asdict(header))})
     with writing(path) as file:
@@ -154,13 +154,13 @@ def _coded(table: Any, name: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return names, place.astype(np.int64)[as_numpy(encoded.indices)]
 
 
-def tally_event(path: str | os.PathLike[str]) -> str | None:
-    """Return the event of a saved tally, or None if the file is no tally."""
+def tally_view(path: str | os.PathLike[str]) -> str | None:
+    """Return the view of a saved tally, or None if the file is no tally."""
     name = os.fspath(path)
     if not name.endswith(".parquet") or parquet_parts(name) is not None:
         return None
     header = _header(name)
-    return None if header is None else header.event
+    return None if header is None else header.view
 
 
 def _header(name: str) -> _Header | None:

@@ -16,9 +16,9 @@ from calibrant.records import plain
 if TYPE_CHECKING:
     from calibrant.recalibrate import Recalibrator
 
-View = Literal["binary", "classes", "wide"]
+TableKind = Literal["binary", "classes", "wide"]
 
-VIEWS = {
+TABLE_KINDS = {
     "binary": "a long table without classes",
     "classes": "a long table with classes",
     "wide": "a wide table",
@@ -43,7 +43,7 @@ class _File(
     calibrant: str
     method: str
     group: str | None
-    view: View
+    kind: TableKind
     classes: tuple[str, ...]
     threshold: Annotated[float, Meta(ge=0, lt=1)] | None
     fitted_on: _FittedOn
@@ -68,9 +68,9 @@ class SavedRecalibrator:
         As `calibrant.verbs.fit` was asked for them: ``"isotonic"`` and ``"frequency"``, say.
         The group is None where there are no classes, or one map takes all classes of a row at once; it is
         ``"given"`` where groups came from no file.
-    view
+    kind
         What its scores are: ``"binary"`` (long tables without classes), ``"classes"`` (long tables with
-        classes) or ``"wide"``. It is applied to tables of the same view only.
+        classes) or ``"wide"``. It is applied to tables of the same kind only.
     classes
         Classes it was fitted on, in order of first appearance; those of a wide table in the order of its
         scores. Empty for ``"binary"``.
@@ -91,7 +91,7 @@ class SavedRecalibrator:
     recalibrator: Recalibrator
     method: str
     group: str | None
-    view: View
+    kind: TableKind
     classes: tuple[str, ...] = ()
     threshold: float | None = None
     source: str | None = None
@@ -136,7 +136,7 @@ def save_recalibrator(model: SavedRecalibrator | Recalibrator, path: str | os.Pa
         calibrant=model.version,
         method=model.method,
         group=model.group,
-        view=model.view,
+        kind=model.kind,
         classes=model.classes,
         threshold=model.threshold,
         fitted_on=_FittedOn(model.source, model.digest, model.pairs, plain(model.recalibrator.score_range_)),
@@ -165,7 +165,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
     >>> from calibrant.recalibrate import Isotonic
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_recalibrator(Isotonic().fit([0.1, 0.4, 0.8], [0, 1, 1]), f"{folder}/model.json")
-    ...     load_recalibrator(f"{folder}/model.json").view
+    ...     load_recalibrator(f"{folder}/model.json").kind
     'binary'
     """
     from calibrant.recalibrate import Recalibrator
@@ -177,7 +177,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
             Recalibrator.from_state(saved.state),
             saved.method,
             saved.group,
-            saved.view,
+            saved.kind,
             saved.classes,
             saved.threshold,
             saved.fitted_on.file,
@@ -216,17 +216,17 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
     from calibrant import __version__
 
     model.check_fitted()
-    group, classes, view = _grouping(model), getattr(model, "classes_", ()), "binary"
+    group, classes, kind = _grouping(model), getattr(model, "classes_", ()), "binary"
     if group is not None:
-        view = "classes"
+        kind = "classes"
     elif model.n_features_in_ > 1:
-        view = "wide"
+        kind = "wide"
         classes = getattr(model, "classes", None) or range(model.n_features_in_)
     return SavedRecalibrator(
         model,
         _method(model),
         group,
-        cast(View, view),
+        cast(TableKind, kind),
         tuple(str(name) for name in classes),
         pairs=model.pair_count_,
         version=__version__,
@@ -250,22 +250,22 @@ def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) ->
     recalibrator = model.recalibrator
     classes = set(model.classes)
     sound = {
-        "$.view": _fits_view(model),
+        "$.kind": _fits_kind(model),
         "$.method": model.method == _method(recalibrator),
         "$.classes": set(getattr(recalibrator, "classes_", ())) <= classes
         and len(classes) == len(model.classes)
-        and bool(classes) == (model.view != "binary"),
+        and bool(classes) == (model.kind != "binary"),
         "$.fitted_on.pairs": model.pairs == recalibrator.pair_count_,
         "$.fitted_on.score_range": score_range == tuple(recalibrator.score_range_),
     }
     return next((path for path, fits in sound.items() if not fits), None)
 
 
-def _fits_view(model: SavedRecalibrator) -> bool:
-    """Whether the estimator maps scores of the view, and goes with the classes and the group."""
+def _fits_kind(model: SavedRecalibrator) -> bool:
+    """Whether the estimator maps scores of the kind, and goes with the classes and the group."""
     grouping, width = _grouping(model.recalibrator), model.recalibrator.n_features_in_
     if grouping is None:
-        fits = model.view == "binary" if width == 1 else model.view == "wide" and width == len(model.classes)
+        fits = model.kind == "binary" if width == 1 else model.kind == "wide" and width == len(model.classes)
         return bool(fits and model.group is None)
     named = model.group == grouping or (grouping == "given" and model.group not in (None, "shared", "class"))
-    return model.view in ("classes", "wide") and named
+    return model.kind in ("classes", "wide") and named

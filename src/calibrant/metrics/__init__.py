@@ -50,16 +50,6 @@ if TYPE_CHECKING:
         log_rule,
         proper_score_decomposition,
     )
-    from calibrant.metrics.events import (
-        ClassPredictions,
-        binary_event,
-        class_event,
-        class_predictions,
-        classwise_events,
-        named_events,
-        pooled_event,
-        top_event,
-    )
     from calibrant.metrics.frequencies import bin_intervals
     from calibrant.metrics.groups import (
         by_frequency,
@@ -85,6 +75,16 @@ if TYPE_CHECKING:
     from calibrant.metrics.smooth import smooth_calibration_error, smooth_calibration_error_of
     from calibrant.metrics.streaming import TallyAccumulator
     from calibrant.metrics.tally import Tally
+    from calibrant.metrics.views import (
+        ClassPredictions,
+        binary_view,
+        class_predictions,
+        class_view,
+        classwise_views,
+        named_views,
+        pooled_view,
+        top_view,
+    )
     from calibrant.metrics.windows import TallyWindows
 
 __all__ = [
@@ -97,7 +97,7 @@ __all__ = [
     "adaptive_bins",
     "at_edges",
     "bin_intervals",
-    "binary_event",
+    "binary_view",
     "brier_decomposition",
     "brier_of",
     "brier_rule",
@@ -113,9 +113,9 @@ __all__ = [
     "calibration_mse_of",
     "calibration_test",
     "class_errors",
-    "class_event",
     "class_predictions",
-    "classwise_events",
+    "class_view",
+    "classwise_views",
     "consistency_bars",
     "corp_decomposition",
     "cox_calibration",
@@ -139,14 +139,14 @@ __all__ = [
     "marginal_calibration_error",
     "max_calibration_error",
     "max_calibration_error_of",
-    "named_events",
+    "named_views",
     "noise_floors",
     "pairs",
     "parse_date",
     "period_of",
     "periods_between",
     "plug_in_errors",
-    "pooled_event",
+    "pooled_view",
     "proper_score_decomposition",
     "rms_calibration_error",
     "rms_calibration_error_of",
@@ -159,7 +159,7 @@ __all__ = [
     "smooth_curve",
     "smooth_curve_of",
     "smooth_noise_floor",
-    "top_event",
+    "top_view",
     "uniform",
     "uniform_bins",
     "with_verdicts",

@@ -284,7 +284,7 @@ def class_errors(
     Raises
     ------
     InputError
-        As `calibrant.metrics.events.class_predictions`, and for unusable bins.
+        As `calibrant.metrics.views.class_predictions`, and for unusable bins.
 
     References
     ----------
@@ -296,10 +296,10 @@ def class_errors(
     >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
     (0.25, ['no', 'yes'])
     """
-    from calibrant.metrics.events import class_predictions, classwise_events
+    from calibrant.metrics.views import class_predictions, classwise_views
 
     predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
-    bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_events(predictions).values()]
+    bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_views(predictions).values()]
     positives = np.bincount(predictions.label, minlength=len(bins)).tolist()
     errors = tuple(
         ClassPlugInErrors(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.events import class_predictions, named_events
 from calibrant.metrics.states import check_version, restored, tally_from_state, tally_to_state
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.views import class_predictions, named_views
 
 TALLIED_AT_ONCE = 1 << 16  # pairs; a small batch waits for others
 VERSION = 1
@@ -30,16 +30,16 @@ class TallyAccumulator:
 
     Parameters
     ----------
-    event
-        None: batches are (n,) scores of one event and labels 0 / 1. ``binary``, ``top``, ``class:NAME`` or
-        ``pooled``: batches are (n, K) probabilities and the true classes; see `calibrant.metrics.events`.
+    view
+        None: batches are (n,) scores of one view and labels 0 / 1. ``binary``, ``top``, ``class:NAME`` or
+        ``pooled``: batches are (n, K) probabilities and the true classes; see `calibrant.metrics.views`.
     classes
         Names of the K classes, if labels are names; indices 0 to K - 1 otherwise.
 
     Raises
     ------
     InputError
-        If the event has no single tally (``classwise``), or classes are named without an event.
+        If the view has no single tally (``classwise``), or classes are named without a view.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class TallyAccumulator:
     >>> from calibrant.metrics import debiased_squared_error_of
     >>> rng = np.random.default_rng(0)
     >>> batches = [(rng.random((64, 2)), rng.integers(0, 2, 64)) for _ in range(50)]
-    >>> metric = TallyAccumulator(event="top")
+    >>> metric = TallyAccumulator(view="top")
     >>> for epoch in range(2):
     ...     metric.reset()
     ...     for weight, label in batches:  # the loop over validation batches
@@ -59,16 +59,16 @@ class TallyAccumulator:
     (3200, 0.07)
     """
 
-    def __init__(self, event: str | None = None, *, classes: Sequence[str] | None = None) -> None:
-        if event == "classwise":
-            hint = "keep an accumulator a class, with event='class:NAME'"
-            raise InputError("classwise is one event a class, and this is one tally", hint, code="event")
-        if event is None and classes is not None:
-            hint = "name the event: binary, top, class:NAME or pooled"
-            raise InputError("classes are named and no event is", hint, code="event")
+    def __init__(self, view: str | None = None, *, classes: Sequence[str] | None = None) -> None:
+        if view == "classwise":
+            hint = "keep an accumulator a class, with view='class:NAME'"
+            raise InputError("classwise is one view a class, and this is one tally", hint, code="view")
+        if view is None and classes is not None:
+            hint = "name the view: binary, top, class:NAME or pooled"
+            raise InputError("classes are named and no view is", hint, code="view")
         if classes is not None and not _checks.is_list(classes):
             raise InputError(f"classes is {classes!r:.40}", "pass a list of their names", code="parameter")
-        self.event = event
+        self.view = view
         self.classes = None if classes is None else tuple(str(name) for name in classes)
         self._parts: list[Tally] = []  # each at least twice as large as the next: rows are merged rarely
         self._waiting: list[Pairs] = []
@@ -87,7 +87,7 @@ class TallyAccumulator:
         Parameters
         ----------
         y_true, y_prob
-            (n,) labels and scores, or with an event (n,) true classes and (n, K) probabilities. Arrays,
+            (n,) labels and scores, or with a view (n,) true classes and (n, K) probabilities. Arrays,
             lists, or what has ``__array__`` or DLPack.
         sample_weight
             (n,) non-negative weights.
@@ -120,17 +120,17 @@ class TallyAccumulator:
         self._items += items
 
     def merge(self, other: TallyAccumulator) -> None:
-        """Add what another accumulator of the same event has seen; the other stays as it is.
+        """Add what another accumulator of the same view has seen; the other stays as it is.
 
         Raises
         ------
         InputError
-            The other is no accumulator, the events differ, or one has clusters and the other has none.
+            The other is no accumulator, the views differ, or one has clusters and the other has none.
         """
         _checks.instance(other, TallyAccumulator, "other", "tallies are merged by Tally.merge")
-        if (self.event, self.classes) != (other.event, other.classes):
-            message = f"one accumulator is of {self.event}, the other of {other.event}"
-            raise InputError(message, "merge those of the same event and classes", code="event")
+        if (self.view, self.classes) != (other.view, other.classes):
+            message = f"one accumulator is of {self.view}, the other of {other.view}"
+            raise InputError(message, "merge those of the same view and classes", code="view")
         tally = other._current()
         if tally is None:
             return
@@ -164,7 +164,7 @@ class TallyAccumulator:
         tally = self._current()
         return {
             "version": VERSION,
-            "event": self.event,
+            "view": self.view,
             "classes": None if self.classes is None else list(self.classes),
             "items": self._items,
             "numbered": self._numbered,
@@ -190,7 +190,7 @@ class TallyAccumulator:
         check_version(state, VERSION)
 
         def build() -> TallyAccumulator:
-            new = cls(state["event"], classes=state["classes"])
+            new = cls(state["view"], classes=state["classes"])
             new._items, new._numbered = int(state["items"]), bool(state["numbered"])
             new._parts = [] if state["tally"] is None else [tally_from_state(state["tally"])]
             return new
@@ -212,16 +212,16 @@ class TallyAccumulator:
         self._numbered = numbered
 
     def _pairs(self, columns: Mapping[str, Any]) -> tuple[Pairs, NDArray[Any] | None, int]:
-        """Check a batch; return the event's pairs, the names of their clusters, and how many items it had."""
+        """Check a batch; return the view's pairs, the names of their clusters, and how many items it had."""
         labels, scores = columns["y_true"], columns["y_prob"]
         weight, clusters = columns["sample_weight"], columns["clusters"]
-        if self.event is None:
+        if self.view is None:
             pairs = _checks.pairs(labels, scores, sample_weight=weight, clusters=clusters)
         else:
             predictions = class_predictions(
                 labels, scores, classes=self.classes, sample_weight=weight, clusters=clusters
             )
-            pairs = named_events(predictions, self.event)[self.event]
+            pairs = named_views(predictions, self.view)[self.view]
         if pairs.cluster is None:
             return pairs, None, len(labels)
         if clusters is None:

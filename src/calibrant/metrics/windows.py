@@ -23,7 +23,7 @@ class TallyWindows:
     ----------
     keep
         Windows that are kept, the latest; None keeps all.
-    event, classes
+    view, classes
         As in `TallyAccumulator`.
 
     Examples
@@ -36,10 +36,10 @@ class TallyWindows:
     """
 
     def __init__(
-        self, *, keep: int | None = None, event: str | None = None, classes: Sequence[str] | None = None
+        self, *, keep: int | None = None, view: str | None = None, classes: Sequence[str] | None = None
     ) -> None:
         self.keep = None if keep is None else _checks.positive_integer(keep, "keep")
-        self._empty = TallyAccumulator(event, classes=classes)
+        self._empty = TallyAccumulator(view, classes=classes)
         self._windows: dict[Any, TallyAccumulator] = {}
 
     @property
@@ -73,7 +73,7 @@ class TallyWindows:
             raise InputError(message, "keep more windows", code="parameter")
         new = self._windows.get(window)
         if new is None:
-            new = TallyAccumulator(self._empty.event, classes=self._empty.classes)
+            new = TallyAccumulator(self._empty.view, classes=self._empty.classes)
         new.update(y_true, y_prob, **more)
         self._windows[window] = new
         if self.keep is not None:
@@ -96,7 +96,7 @@ class TallyWindows:
                 known = ", ".join(map(str, self.windows)) or "none"
                 raise InputError(f"there is no window {window!r}", f"there are {known}", code="parameter")
             chosen = [window]
-        merged = TallyAccumulator(self._empty.event, classes=self._empty.classes)
+        merged = TallyAccumulator(self._empty.view, classes=self._empty.classes)
         for each in chosen:
             merged.merge(self._windows[each])
         return merged.result()

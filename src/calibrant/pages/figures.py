@@ -71,7 +71,7 @@ def pictures(section: Section, prefix: str, kinds: Collection[Kind]) -> dict[Kin
 
 
 def _curves(section: Section, prefix: str) -> list[Picture]:
-    score, frequency = score_names(section.event)
+    score, frequency = score_names(section.view)
     caption = CURVE_CAPTION.format(score=score, frequency=frequency)
     drawn = []
     if 1 < len(section.models) <= OVERLAID:
@@ -107,7 +107,7 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
     if not any(_crowded(m) for m in section.measurements):
         return []
-    score, frequency = score_names(section.event)
+    score, frequency = score_names(section.view)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
     ax = plots.log_odds_curve([(name, m.sums, bin_limits(m)) for name, m in models])
     ax.set_xlabel(f"{score} (log-odds)")
@@ -130,7 +130,7 @@ def _smooth(section: Section, prefix: str) -> list[Picture]:
     ]
     if not curves:
         return []
-    score, frequency = score_names(section.event)
+    score, frequency = score_names(section.view)
     ax = None
     for index, (name, curve) in enumerate(curves):
         ax = plots.smooth_curve(curve, label=name, index=index, legend=index == len(curves) - 1, ax=ax)
@@ -150,9 +150,9 @@ def _histograms(section: Section, prefix: str) -> list[Picture]:
 
 
 def _pair(section: Section, drawing: Drawing, prefix: str, name: str) -> list[Picture]:
-    score, frequency = score_names(section.event)
+    score, frequency = score_names(section.view)
     of = "" if len(section.models) == 1 else f": {name}"
-    kind = "Confidence histogram" if section.event == "top" else "Histogram of the scores"
+    kind = "Confidence histogram" if section.view == "top" else "Histogram of the scores"
     left = plots.confidence_histogram(drawing.equal_width, score_name=score, frequency_name=frequency)
     right = plots.reliability_bars(drawing.equal_width, score_name=score, frequency_name=frequency)
     return [

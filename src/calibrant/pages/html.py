@@ -19,12 +19,12 @@ from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
 
 EVERYTHING: tuple[Kind, ...] = ("curves", "smooth", "histograms")
-# Models times events; all figures of one take about 80 kB, its curve alone 30 kB.
+# Models times views; all figures of one take about 80 kB, its curve alone 30 kB.
 ALL_DRAWN = 8
 CURVES_DRAWN = 20
 LEFT_OUT = {
-    1: "Smooth curves and histograms are left out, to keep a page of this many models and events small.",
-    0: "Figures are left out, to keep a page of this many models and events small.",
+    1: "Smooth curves and histograms are left out, to keep a page of this many models and views small.",
+    0: "Figures are left out, to keep a page of this many models and views small.",
 }
 
 

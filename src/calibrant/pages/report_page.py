@@ -69,7 +69,7 @@ class Page:
     title
         Of the page.
     sections
-        One an event that is drawn, in the order of the measurements.
+        One a view that is drawn, in the order of the measurements.
     classes
         The per-class table; None when no classes were measured.
     recipes
@@ -103,7 +103,7 @@ class Page:
         """Return the page as plain Python values: every text, and the numbers behind it in ``report``."""
         sections = [
             {
-                "event": section.event,
+                "view": section.view,
                 "heading": section.heading,
                 "meaning": section.meaning,
                 "models": list(section.models),
@@ -176,13 +176,13 @@ def page(report: Report, *, title: str | None = None) -> Page:
         raise InputError("a report needs at least one model", "name a file of predictions", code="empty")
     if len(set(names)) < len(names):
         raise InputError(f"two models share a name: {', '.join(names)}", "name them apart", code="parameter")
-    events = list(dict.fromkeys(m.event for model in report.models for m in model.measured.events))
-    classes = [event for event in events if event.startswith("class:")]
-    drawn = {drawing.event for model in report.models for drawing in model.drawings}
-    main = [event for event in events if event not in classes or event in drawn]
+    views = list(dict.fromkeys(m.view for model in report.models for m in model.measured.views))
+    classes = [view for view in views if view.startswith("class:")]
+    drawn = {drawing.view for model in report.models for drawing in model.drawings}
+    main = [view for view in views if view not in classes or view in drawn]
     return Page(
         title=title or text.title(names),
-        sections=tuple(_section(report, event) for event in main or events),
+        sections=tuple(_section(report, view) for view in main or views),
         classes=_class_table(report, classes) if len(classes) > 1 else None,
         recipes=tuple((model.name, tuple(_recipe(model.measured))) for model in report.models),
         command=report.command,
@@ -262,19 +262,19 @@ def _check_name(path: str | os.PathLike[str]) -> None:
         raise InputError("a report is an HTML file", hint, code="output", file=os.fspath(path))
 
 
-def _section(report: Report, event: str) -> Section:
-    chosen = [model for model in report.models if any(m.event == event for m in model.measured.events)]
-    measurements = tuple(model.measured[event] for model in chosen)
-    drawings = tuple(drawing for model in chosen for drawing in model.drawings if drawing.event == event)
+def _section(report: Report, view: str) -> Section:
+    chosen = [model for model in report.models if any(m.view == view for m in model.measured.views)]
+    measurements = tuple(model.measured[view] for model in chosen)
+    drawings = tuple(drawing for model in chosen for drawing in model.drawings if drawing.view == view)
     return Section(
-        event=event,
-        heading=text.event_heading(event),
-        meaning=text.event_meaning(event),
+        view=view,
+        heading=text.view_heading(view),
+        meaning=text.view_meaning(view),
         models=tuple(model.name for model in chosen),
         measurements=measurements,
         drawings=drawings if len(drawings) == len(chosen) else (),
         cards=tuple(_card(model.name, m) for model, m in zip(chosen, measurements, strict=True)),
-        contrasts=tuple(_contrasts(report, event)),
+        contrasts=tuple(_contrasts(report, view)),
         numbers=number_groups(measurements),
     )
 
@@ -293,7 +293,7 @@ def _card(name: str, m: Measurement) -> Card:
     )
 
 
-def _contrasts(report: Report, event: str) -> list[Contrast]:
+def _contrasts(report: Report, view: str) -> list[Contrast]:
     return [
         Contrast(
             title=f"{compared.first} {text.MINUS} {compared.second}",
@@ -311,7 +311,7 @@ def _contrasts(report: Report, event: str) -> list[Contrast]:
             notes=_contrast_notes(report, compared),
         )
         for compared in report.differences
-        if compared.event == event
+        if compared.view == view
     ]
 
 
@@ -327,28 +327,27 @@ def _contrast_notes(report: Report, compared: ModelDifference) -> tuple[str, ...
     return tuple(notes)
 
 
-def _class_table(report: Report, events: Sequence[str]) -> ClassTable | None:
-    models = [model for model in report.models if all(_has(model.measured, event) for event in events)]
+def _class_table(report: Report, views: Sequence[str]) -> ClassTable | None:
+    models = [model for model in report.models if all(_has(model.measured, view) for view in views)]
     if not models:
         return None
     return ClassTable(
         models=tuple(model.name for model in models),
         rows=tuple(
-            (event.removeprefix("class:"), tuple(model.measured[event] for model in models))
-            for event in events
+            (view.removeprefix("class:"), tuple(model.measured[view] for model in models)) for view in views
         ),
         means=tuple(model.measured.mean for model in models),
     )
 
 
-def _has(measured: Measured, event: str) -> bool:
-    return any(m.event == event for m in measured.events)
+def _has(measured: Measured, view: str) -> bool:
+    return any(m.view == view for m in measured.views)
 
 
 def _recipe(measured: Measured) -> list[tuple[str, str]]:
     """Everything needed to get the same numbers again, as labels and texts."""
     lines = list(measured.settings().items())
-    lines.insert(2, ("Events", ", ".join(m.event for m in measured.events)))
+    lines.insert(2, ("Views", ", ".join(m.view for m in measured.views)))
     if measured.recipe.command is not None:
         lines.append(("Numbers alone", measured.recipe.command))
     return lines

@@ -14,7 +14,7 @@ Lines = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Card:
-    """The headline of one model for one event.
+    """The headline of one model for one view.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Section:
-    """One event, all models side by side.
+    """One view, all models side by side.
 
     Attributes
     ----------
-    event
+    view
         Its name, and in ``heading`` and ``meaning`` what it is.
     heading, meaning
         For the reader.
@@ -92,7 +92,7 @@ class Section:
         Headlines, differences, and the table of all numbers.
     """
 
-    event: str
+    view: str
     heading: str
     meaning: str
     models: tuple[str, ...]

@@ -73,28 +73,28 @@ def points(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def event_heading(event: str) -> str:
-    """Return what a section about an event is called.
+def view_heading(view: str) -> str:
+    """Return what a section about a view is called.
 
     Examples
     --------
-    >>> event_heading("top"), event_heading("class:NN")
+    >>> view_heading("top"), view_heading("class:NN")
     ('Top label', 'Class NN')
     """
-    if event.startswith("class:"):
-        return f"Class {event.removeprefix('class:')}"
-    return {"binary": "Binary label", "top": "Top label", "pooled": "All classes pooled"}.get(event, event)
+    if view.startswith("class:"):
+        return f"Class {view.removeprefix('class:')}"
+    return {"binary": "Binary label", "top": "Top label", "pooled": "All classes pooled"}.get(view, view)
 
 
-def event_meaning(event: str) -> str:
+def view_meaning(view: str) -> str:
     """Return what the probability is of."""
-    if event.startswith("class:"):
-        return f"The probability that the item is of class {event.removeprefix('class:')}."
+    if view.startswith("class:"):
+        return f"The probability that the item is of class {view.removeprefix('class:')}."
     return {
         "binary": "The probability that the label is 1.",
         "top": "The probability of the class that the model ranks first, and whether that class is right.",
         "pooled": "The probabilities of all classes together, each with whether that class is right.",
-    }.get(event, "")
+    }.get(view, "")
 
 
 def error_verdict(interval: ErrorInterval) -> str:

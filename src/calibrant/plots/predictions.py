@@ -23,7 +23,7 @@ Model = tuple[str, Measurement, Drawing | None]
 
 
 def report_figure(found: Report, what: What = "curve") -> Figure:
-    """Draw the first event of a report's models in one figure; of ``classes`` each of them.
+    """Draw the first view of a report's models in one figure; of ``classes`` each of them.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     """
     if what == "classes":
         return figure_of(_classes(found))
-    event = found.models[0].measured.events[0].event
-    models = [_of_event(found, place, event) for place in range(len(found.models))]
+    view = found.models[0].measured.views[0].view
+    models = [_of_view(found, place, view) for place in range(len(found.models))]
     if what == "confidence":
-        return _confidence(models, event)
+        return _confidence(models, view)
     if what == "smooth":
-        return figure_of(_named(_smooth(models), event))
+        return figure_of(_named(_smooth(models), view))
     drawn = [(name, measured.sums, bin_limits(measured)) for name, measured, _ in models]
     if what == "log-odds":
-        return figure_of(_named(log_odds_curve(drawn), event, " (log-odds)"))
-    return figure_of(_named(calibration_curves(drawn), event))
+        return figure_of(_named(log_odds_curve(drawn), view, " (log-odds)"))
+    return figure_of(_named(calibration_curves(drawn), view))
 
 
 def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
-    """Draw the calibration curves of models that were measured for the same event, one over the other.
+    """Draw the calibration curves of models that were measured for the same view, one over the other.
 
     Parameters
     ----------
@@ -85,21 +85,21 @@ def measured_curves(models: Sequence[tuple[str, Measurement]]) -> Figure:
     'predicted probability'
     """
     curves = [(name, found.sums, bin_limits(found)) for name, found in models]
-    return figure_of(_named(calibration_curves(curves), models[0][1].event))
+    return figure_of(_named(calibration_curves(curves), models[0][1].view))
 
 
-def _of_event(found: Report, place: int, event: str) -> Model:
+def _of_view(found: Report, place: int, view: str) -> Model:
     model = found.models[place]
-    measured = next((each for each in model.measured.events if each.event == event), None)
+    measured = next((each for each in model.measured.views if each.view == view), None)
     if measured is None:
-        hint = "name an event that all models have (`event`)"
-        raise InputError(f"{model.name} has no event {event}", hint, code="parameter")
-    drawing = next((each for each in model.drawings if each.event == event), None)
+        hint = "name a view that all models have (`view`)"
+        raise InputError(f"{model.name} has no view {view}", hint, code="parameter")
+    drawing = next((each for each in model.drawings if each.view == view), None)
     return model.name, measured, drawing
 
 
-def _named(ax: Axes, event: str, scale: str = "") -> Axes:
-    score, frequency = score_names(event)
+def _named(ax: Axes, view: str, scale: str = "") -> Axes:
+    score, frequency = score_names(view)
     ax.set_xlabel(f"{score}{scale}")
     ax.set_ylabel(f"{frequency}{scale}")
     return ax
@@ -117,20 +117,20 @@ def _smooth(models: Sequence[Model]) -> Axes:
     return ax
 
 
-def _confidence(models: Sequence[Model], event: str) -> Figure:
+def _confidence(models: Sequence[Model], view: str) -> Figure:
     drawing = models[0][2]
     if len(models) > 1 or drawing is None:
         raise InputError("this figure is of one model", "draw one at a time", code="parameter")
-    score, frequency = score_names(event)
+    score, frequency = score_names(view)
     return confidence_and_reliability(drawing.equal_width, score_name=score, frequency_name=frequency)
 
 
 def _classes(found: Report) -> Axes:
-    names = [each.event for each in found.models[0].measured.events if each.event.startswith("class:")]
+    names = [each.view for each in found.models[0].measured.views if each.view.startswith("class:")]
     if not names:
         raise InputError("these predictions have no classes", "draw a curve instead", code="parameter")
     models = [
-        (model.name, [_of_event(found, place, name)[1].interval for name in names])
+        (model.name, [_of_view(found, place, name)[1].interval for name in names])
         for place, model in enumerate(found.models)
     ]
     return error_intervals([name.removeprefix("class:") for name in names], models)

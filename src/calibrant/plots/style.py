@@ -155,9 +155,9 @@ def plain_title(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", color=INK).set_parse_math(False)
 
 
-def score_names(event: str) -> tuple[str, str]:
-    """Return what the score and the frequency of an event are called."""
-    return ("confidence", "accuracy") if event == "top" else ("predicted probability", "label frequency")
+def score_names(view: str) -> tuple[str, str]:
+    """Return what the score and the frequency of a view are called."""
+    return ("confidence", "accuracy") if view == "top" else ("predicted probability", "label frequency")
 
 
 def key(ax: Axes, label: str, rank: int, **look: Any) -> None:

@@ -12,7 +12,7 @@ from calibrant._checks import Floats, Integers, as_array
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.metrics.events import class_predictions
+from calibrant.metrics.views import class_predictions
 
 ROWS = 1 << 14  # items a piece of work
 

@@ -26,9 +26,9 @@ def bin_limits(found: Measurement) -> BinIntervals:
 
 
 class Drawing(Record, frozen=True):
-    """Data of the figures of one event of one model, beyond its measurement."""
+    """Data of the figures of one view of one model, beyond its measurement."""
 
-    event: Annotated[str, name("Event", "Event, as in the measurement.")]
+    view: Annotated[str, name("View", "View, as in the measurement.")]
     equal_width: Annotated[
         Bins,
         Meta(
@@ -45,9 +45,9 @@ class Drawing(Record, frozen=True):
 
 
 class ModelDifference(Record, frozen=True):
-    """Difference of two named models on the same items, for one event."""
+    """Difference of two named models on the same items, for one view."""
 
-    event: Annotated[str, name("Event", "Event, as in the measurements.")]
+    view: Annotated[str, name("View", "View, as in the measurements.")]
     first: Annotated[str, name("First", "Name of the first model.")]
     second: Annotated[str, name("Second", "Name of the second model.")]
     difference: Annotated[
@@ -82,7 +82,7 @@ class ReportedModel(Record, frozen=True):
         tuple[Drawing, ...],
         Meta(
             title="Figures",
-            description="Data of the figures of its events; an event without them (each of many classes, "
+            description="Data of the figures of its views; a view without them (each of many classes, "
             "say) stands in a table only.",
         ),
     ] = ()
@@ -107,7 +107,7 @@ class Report(Record, frozen=True):
 
     models: Annotated[
         tuple[ReportedModel, ...],
-        rows("Models", "At least one model; not all are always measured for the same events."),
+        rows("Models", "At least one model; not all are always measured for the same views."),
     ]
     differences: Annotated[
         tuple[ModelDifference, ...],
@@ -123,7 +123,7 @@ class Report(Record, frozen=True):
     notes: Annotated[
         tuple[str, ...],
         setting(
-            "Notes", "Differences that are left out, and events that not all models have, with the reason."
+            "Notes", "Differences that are left out, and views that not all models have, with the reason."
         ),
     ] = ()
     recalibrator: Annotated[
@@ -164,26 +164,24 @@ class Report(Record, frozen=True):
             yield "differences", "Adjusted by Holm's method for all of them."
         for each in dict.fromkeys(found.difference.calibration_map for found in self.differences):
             if each is not None:
-                about = [
-                    found.event for found in self.differences if found.difference.calibration_map == each
-                ]
+                about = [found.view for found in self.differences if found.difference.calibration_map == each]
                 yield "differences", f"The intervals of {', '.join(about)} {MAPS[each]}."
 
     def to_tables(self) -> tuple[Table, ...]:
-        """Return the errors, one row per model and event; those of each class; and the differences."""
+        """Return the errors, one row per model and view; those of each class; and the differences."""
         _, *differences = super().to_tables()
         groups = () if self.groups is None else self.groups.to_tables()
         return (*self._errors(), *differences, *groups)
 
     def _errors(self) -> Iterator[Table]:
         """The models' errors side by side, and those of each class."""
-        first = self.models[0].measured.events[0]
-        every = [(model, found) for model in self.models for found in model.measured.events]
+        first = self.models[0].measured.views[0]
+        every = [(model, found) for model in self.models for found in model.measured.views]
         own, lines = columns_of([found for _, found in every])
         columns = Column("model", "model", "name"), *own
         body: tuple[list[tuple[Cell, ...]], list[tuple[Cell, ...]]] = ([], [])
         for (model, found), line in zip(every, lines, strict=True):
-            of_class = len(model.measured.events) > 1 and found.event.startswith("class:")
+            of_class = len(model.measured.views) > 1 and found.view.startswith("class:")
             body[of_class].append((model.name, *line))
         names = ", ".join(model.name for model in self.models)
         version = self.models[0].measured.recipe.version

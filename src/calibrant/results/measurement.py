@@ -1,4 +1,4 @@
-"""The record of `calibrant measure` for one event: every number, the bins, and how they were made."""
+"""The record of `calibrant measure` for one view: every number, the bins, and how they were made."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ class Bin(Record, frozen=True):
             "n", "Pairs; a tie that straddles an edge is shared.", group=DATA, unit="count", headline=True
         ),
     ]
-    positives: Annotated[
-        float, number("Positives", "Pairs in which the event happened.", group=DATA, unit="count")
-    ]
+    positives: Annotated[float, number("Positives", "Pairs with label 1.", group=DATA, unit="count")]
     weight: Annotated[float, number("Weight", "Total weight; n without weights.", group=DATA)]
     score: Annotated[float, number("Score", "Mean score in the bin.", group=DATA, headline=True)]
     frequency: Annotated[
@@ -83,16 +81,14 @@ class Bin(Record, frozen=True):
 
 
 class Measurement(Record, frozen=True, kw_only=True):
-    """Calibration for one event."""
+    """Calibration for one view."""
 
-    event: Annotated[
+    view: Annotated[
         str,
-        name("Event", "Subject of the probability: binary, top, class:NAME, pooled, or a name like tag:V."),
+        name("View", "Subject of the probability: binary, top, class:NAME, pooled, or a name like tag:V."),
     ]
     n: Annotated[int, number("n", "Pairs of a predicted probability and a label.", group=DATA, headline=True)]
-    positives: Annotated[
-        int, number("Positives", "Pairs in which the event happened.", group=DATA, headline=True)
-    ]
+    positives: Annotated[int, number("Positives", "Pairs with label 1.", group=DATA, headline=True)]
     weight_sum: Annotated[float, setting("Weight", "Sum of the pairs' weights; n without weights.")]
     clusters: Annotated[
         int | None,
@@ -317,17 +313,17 @@ class Measured(Record, frozen=True):
     """Calibration errors of one table of predictions."""
 
     recipe: Annotated[Recipe, part("Recipe", "The predictions that were measured, and how.")]
-    events: Annotated[tuple[Measurement, ...], rows("Events", "One entry per event.")]
+    views: Annotated[tuple[Measurement, ...], rows("Views", "One entry per view.")]
     mean: Annotated[
         ClassMean | None, part("Mean", "Mean over classes; null unless each class was measured.")
     ] = None
 
-    def __getitem__(self, event: str) -> Measurement:
-        for measurement in self.events:
-            if measurement.event == event:
+    def __getitem__(self, view: str) -> Measurement:
+        for measurement in self.views:
+            if measurement.view == view:
                 return measurement
-        raise KeyError(event)
+        raise KeyError(view)
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the notes on rows of a log that were left out."""
-        yield from (("events", note) for note in self.recipe.notes)
+        yield from (("views", note) for note in self.recipe.notes)

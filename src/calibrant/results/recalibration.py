@@ -65,7 +65,7 @@ class FittedRecalibrator(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    view: Annotated[str, setting("View", "Kind of table: binary, classes or wide.", headline=True)]
+    kind: Annotated[str, setting("Kind of table", "Kind of table: binary, classes or wide.", headline=True)]
     source: Annotated[str | None, setting("File", "File of the fit; null for a dataframe.", headline=True)]
     digest: Annotated[str | None, setting("SHA-256", "SHA-256 of the file; null for a dataframe.")]
     pairs: Annotated[

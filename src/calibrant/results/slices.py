@@ -64,7 +64,7 @@ class SliceErrors(Record, frozen=True, kw_only=True):
         setting("Keys", "Values of the columns that make the slice; null where they are missing."),
     ]
     n: Annotated[int, number("n", "Pairs.", group=DATA, headline=True)]
-    positives: Annotated[int, number("Positives", "Pairs in which the event happened.", group=DATA)]
+    positives: Annotated[int, number("Positives", "Pairs with label 1.", group=DATA)]
     clusters: Annotated[
         int | None, setting("Clusters", "Clusters with pairs in the slice; null if pairs are independent.")
     ]
@@ -130,9 +130,9 @@ class SliceTable(Record, frozen=True, kw_only=True):
         str | None, setting("File", "Name of the table; null if tallies were given.", headline=True)
     ] = None
     by: Annotated[tuple[str, ...], setting("By", "Columns that make the slices.", headline=True)]
-    event: Annotated[
+    view: Annotated[
         str | None,
-        setting("Event", "Event that the scores are about; null if tallies were given.", headline=True),
+        setting("View", "View that the scores are about; null if tallies were given.", headline=True),
     ] = None
     slices: Annotated[
         tuple[SliceErrors, ...],

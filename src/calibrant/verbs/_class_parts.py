@@ -30,7 +30,7 @@ class Labelled:
     score
         (n,), or (n, K) of a wide table that is to be mapped row by row.
     label
-        (n,) 0 / 1 of any type: whether the event happened; or the positions of the true classes.
+        (n,) 0 / 1 of any type: what happened; or the positions of the true classes.
     weight
         (n,), or None.
     code

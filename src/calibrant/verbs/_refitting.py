@@ -7,7 +7,7 @@ from typing import Any
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
-from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator
+from calibrant.io.saved_recalibrators import TABLE_KINDS, SavedRecalibrator
 from calibrant.metrics.classes import Groups
 from calibrant.metrics.intervals import error_interval
 from calibrant.progress import Progress
@@ -18,7 +18,7 @@ from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled, labelled_scores
-from calibrant.verbs.applying import view_of
+from calibrant.verbs.applying import kind_of
 
 CALLED = {"smce": "all scores", "mce": "mean of the classes"}
 
@@ -40,15 +40,15 @@ def refitted(
     Raises
     ------
     InputError
-        Where scores are not single ones in memory without weights, or dev is of another view.
+        Where scores are not single ones in memory without weights, or dev is of another kind.
     """
-    if model.view == "wide":
+    if model.kind == "wide":
         message = "rows of wide tables are not fitted again"
         hint = "leave out `dev`, or give long tables"
         raise InputError(message, hint, code="parameter", file=dev.name)
-    if view_of(dev) != model.view:
-        message = f"the recalibrator is of {VIEWS[model.view]}, and this is {VIEWS[view_of(dev)]}"
-        raise InputError(message, "give the table that it was fitted on (`dev`)", code="event", file=dev.name)
+    if kind_of(dev) != model.kind:
+        message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind_of(dev)]}"
+        raise InputError(message, "give the table that it was fitted on (`dev`)", code="view", file=dev.name)
     least = model.threshold or 0.0
     recalibrator: Any = model.recalibrator  # copies of it are fitted
     both = [_scores(table, model.threshold, progress) for table in (dev, test)]
@@ -69,7 +69,7 @@ def refitted(
 def widened(
     difference: ErrorDifference, changes: tuple[ResampledChange, ...], before: Pairs
 ) -> ErrorDifference:
-    """Include the sampling error of the map in the change of a pooled or binary event.
+    """Include the sampling error of the map in the change of a pooled or binary view.
 
     The changes are those of the scores that reach the map's threshold. All others stay as they are, so that
     the squared error of all varies over maps by as much less as there are more scores.

@@ -16,11 +16,17 @@ from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.predictions import listed
 from calibrant.io.readers import Reader
-from calibrant.io.saved import tally_event
-from calibrant.io.saved_recalibrators import VIEWS, SavedRecalibrator, View, file_digest, load_recalibrator
+from calibrant.io.saved import tally_view
+from calibrant.io.saved_recalibrators import (
+    TABLE_KINDS,
+    SavedRecalibrator,
+    TableKind,
+    file_digest,
+    load_recalibrator,
+)
 from calibrant.metrics.tally import Tally
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import EventSource, Rows
+from calibrant.verbs.sources import Rows, ViewSource
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,7 +48,7 @@ class Scored(Protocol):
         """Class names by code; of a long table, those met so far."""
 
 
-def view_of(table: Scored) -> View:
+def kind_of(table: Scored) -> TableKind:
     """Return what the scores of a table are."""
     if table.form == "wide":
         return "wide"
@@ -72,12 +78,12 @@ class Mending:
     """
 
     def __init__(self, model: SavedRecalibrator, table: Scored) -> None:
-        view = view_of(table)
-        if view != model.view:
-            message = f"the recalibrator is of {VIEWS[model.view]}, and this is {VIEWS[view]}"
+        kind = kind_of(table)
+        if kind != model.kind:
+            message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind]}"
             hint = "fit one on a table of the same form"
-            raise InputError(message, hint, code="event", file=table.name)
-        if view == "wide":
+            raise InputError(message, hint, code="view", file=table.name)
+        if kind == "wide":
             _check_classes(model, table)
         self._model = model
         self._table = table
@@ -104,7 +110,7 @@ class Mending:
             return self._mapped(scores, codes, taken)
 
     def _mapped(self, scores: Floats, codes: Integers | None, taken: NDArray[np.bool_] | None) -> Floats:
-        if self._model.view == "wide":
+        if self._model.kind == "wide":
             return self._wide(scores)
         if taken is None or taken.all():
             return self._long(scores, codes)
@@ -190,7 +196,7 @@ def mended(predictions: Predictions, model: SavedRecalibrator) -> Predictions:
     Raises
     ------
     InputError
-        If the model is of another view.
+        If the model is of another kind.
     """
     Mending(model, predictions)
     return predictions.through(
@@ -226,7 +232,7 @@ def before_and_after(
     return [before, mended(before, saved)], saved, called, notes
 
 
-def by_row(source: EventSource) -> EventSource:
+def by_row(source: ViewSource) -> ViewSource:
     """Say that pairs in memory are told apart by their rows alone, whatever was dropped of the table."""
     if not isinstance(source.source, Pairs):
         return source
@@ -235,5 +241,5 @@ def by_row(source: EventSource) -> EventSource:
 
 def _is_tally(source: Any) -> bool:
     return isinstance(source, Tally) or (
-        isinstance(source, (str, os.PathLike)) and tally_event(source) is not None
+        isinstance(source, (str, os.PathLike)) and tally_view(source) is not None
     )

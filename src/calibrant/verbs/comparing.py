@@ -14,11 +14,11 @@ from calibrant.io.predictions import listed
 from calibrant.metrics.compare import error_difference
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import CLASS, EventSource, Rows
+from calibrant.verbs.sources import CLASS, Rows, ViewSource
 
 
-def difference_of(one: EventSource, other: EventSource, *, level: float, seed: Seed) -> ErrorDifference | str:
-    """Compare two models' errors for one event; say why where their rows cannot be paired.
+def difference_of(one: ViewSource, other: ViewSource, *, level: float, seed: Seed) -> ErrorDifference | str:
+    """Compare two models' errors for one view; say why where their rows cannot be paired.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def difference_of(one: EventSource, other: EventSource, *, level: float, seed: S
     return error_difference(first, second, level=level, seed=seed)
 
 
-def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | str:
+def paired(one: ViewSource, other: ViewSource) -> tuple[Pairs, Pairs] | str:
     """Put the pairs of two models in the same order: by item where both name items, else as they stand.
 
     Returns a reason for tallies, where items are repeated, and where they differ: their names, or (without
@@ -63,7 +63,7 @@ def paired(one: EventSource, other: EventSource) -> tuple[Pairs, Pairs] | str:
     order = _orders(one.rows.item, other.rows.item)
     if order is None:
         return "their items differ"
-    _check_truth(one.rows, other.rows, order, one.event)
+    _check_truth(one.rows, other.rows, order, one.view)
     return _taken(one.source, order[0]), _taken(other.source, order[1])
 
 
@@ -81,14 +81,14 @@ def _orders(
 
 
 def _check_truth(
-    one: Rows, other: Rows, order: tuple[NDArray[np.int64], NDArray[np.int64]], event: str
+    one: Rows, other: Rows, order: tuple[NDArray[np.int64], NDArray[np.int64]], view: str
 ) -> None:
     assert one.item is not None
     differ = np.flatnonzero(one.truth[order[0]] != other.truth[order[1]])
     if len(differ):
         place = int(order[0][differ[0]])
         item = one.item[place].item()
-        message = f"the tables disagree about the label of item {item!r} ({len(differ)} such; event {event})"
+        message = f"the tables disagree about the label of item {item!r} ({len(differ)} such; view {view})"
         raise InputError(message, "compare predictions of the same gold labels", code="label-value")
 
 
@@ -112,22 +112,22 @@ def _taken(pairs: Pairs, order: NDArray[np.int64]) -> Pairs:
     )
 
 
-def event_notes(names: Sequence[str], events: Sequence[Sequence[str]]) -> list[str]:
-    """Say which models were not measured for an event of the others, and what that leaves out.
+def view_notes(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str]:
+    """Say which models were not measured for a view of the others, and what that leaves out.
 
     Examples
     --------
-    >>> event_notes(["a", "b"], [["binary"], ["top", "binary"]])
+    >>> view_notes(["a", "b"], [["binary"], ["top", "binary"]])
     ['top was measured of b alone.']
     """
-    every = list(dict.fromkeys(event for found in events for event in found))
+    every = list(dict.fromkeys(view for found in views for view in found))
     notes = []
-    for event in every:
-        having = [name for name, found in zip(names, events, strict=True) if event in found]
-        if not event.startswith(CLASS) and len(having) < len(names):
-            notes.append(f"{event} was measured of {listed(having)} alone.")
-    classes = {event for event in every if event.startswith(CLASS)}
-    lacking = [name for name, found in zip(names, events, strict=True) if not classes <= set(found)]
+    for view in every:
+        having = [name for name, found in zip(names, views, strict=True) if view in found]
+        if not view.startswith(CLASS) and len(having) < len(names):
+            notes.append(f"{view} was measured of {listed(having)} alone.")
+    classes = {view for view in every if view.startswith(CLASS)}
+    lacking = [name for name, found in zip(names, views, strict=True) if not classes <= set(found)]
     if len(classes) > 1 and len(lacking) == len(names):
         notes.append("There is no table of classes: no model was measured for the classes of all models.")
     elif len(classes) > 1 and lacking:

@@ -25,7 +25,7 @@ def plot(
     output: str | os.PathLike[str],
     *,
     what: What = "curve",
-    event: str | None = None,
+    view: str | None = None,
     width: float | None = None,
     **settings: Any,
 ) -> Report:
@@ -41,7 +41,7 @@ def plot(
         ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds, for
         scores that crowd near 0 and 1), ``smooth`` (without bins, with bands), ``confidence`` (Guo et al.'s
         histogram and bars, of one model) or ``classes`` (each class's error with its interval).
-    event
+    view
         As in `calibrant.verbs.measure`; the first that the table has if not given.
     **settings
         Other arguments of `calibrant.verbs.report`.
@@ -70,7 +70,7 @@ def plot(
 
     one_of(what, WHAT, "what")
     figure_kind(output)
-    found = report(sources, event="classwise" if what == "classes" and event is None else event, **settings)
+    found = report(sources, view="classwise" if what == "classes" and view is None else view, **settings)
     save_figure(report_figure(found, what), output, width=width)
     return found
 

@@ -140,8 +140,8 @@ def changes_by_group(
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
     """Return what `group_changes` does, and the changes behind it if dev was resampled."""
     mending = Mending(saved, table)
-    if saved.view != "classes":
-        raise InputError("there are no groups of classes", "give a long table with classes", code="event")
+    if saved.kind != "classes":
+        raise InputError("there are no groups of classes", "give a long table with classes", code="view")
     found = labelled_scores(table, saved.threshold, joint=False, units=True, progress=progress)
     if not isinstance(found, Labelled):
         message = "groups are not measured in tables of more than 10^7 scores"

@@ -1,4 +1,4 @@
-"""One event's pairs to its record: every measure with the defaults that the documentation states."""
+"""One view's pairs to its record: every measure with the defaults that the documentation states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Bin, Binning, Measurement
 from calibrant.seeds import Seed
-from calibrant.verbs.sources import EventSource
+from calibrant.verbs.sources import ViewSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
@@ -75,18 +75,18 @@ class Settings:
 
 
 def measurement_of(
-    event: EventSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
+    view: ViewSource, settings: Settings, bins: Bins, widths: Bins, *, partial: bool = False
 ) -> Measurement:
-    """Measure one event on its adaptive and equal-width bins.
+    """Measure one view on its adaptive and equal-width bins.
 
     ``partial``: scores below a threshold were dropped, so the log loss is not known.
     """
-    source, level, seed = event.source, settings.level, settings.seed
+    source, level, seed = view.source, settings.level, settings.seed
     plug_in = plug_in_errors(bins)
     parts = brier_decomposition(bins)
-    scores = scores_of(event.alone, threads=event.threads)
-    clustered = event.by_cluster
-    tally = event.summed
+    scores = scores_of(view.alone, threads=view.threads)
+    clustered = view.by_cluster
+    tally = view.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
     table = residuals(source)
     interval, debiased = _interval(source, table, settings)
@@ -97,12 +97,12 @@ def measurement_of(
         dropped = Quantity(None, reason=DROPPED)
         scores = struct_replace(scores, log_loss=dropped, log_skill=dropped)
     return Measurement(
-        event=event.event,
-        n=event.n,
-        positives=event.positives,
+        view=view.view,
+        n=view.n,
+        positives=view.positives,
         weight_sum=scores.weight_sum,
         clusters=source.cluster_count or None,
-        tally="exact" if event.is_exact else "compressed",
+        tally="exact" if view.is_exact else "compressed",
         binning=Binning(bins.kind, bins.size, bins.asked, bins.used),
         rms_calibration_error=plug_in.rms_calibration_error,
         calibration_mse=plug_in.calibration_mse,
@@ -128,7 +128,7 @@ def measurement_of(
         seed=seed if isinstance(seed, int) else None,
         bins=tuple(_bins(bins, limits)),
         bin_interval=limits.method,
-        bins_warning=_bin_warning(event, bins),
+        bins_warning=_bin_warning(view, bins),
         rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
         plotted=bins,
         **_error(interval, debiased),
@@ -136,24 +136,24 @@ def measurement_of(
     )
 
 
-def bins_of(event: EventSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
+def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> tuple[Bins, Bins]:
     """Make the adaptive and the equal-width bins together: an exact pass serves both.
 
-    ``several``: the event is one of several, which may have fewer pairs than the bins that were asked for.
+    ``several``: the view is one of several, which may have fewer pairs than the bins that were asked for.
     """
-    n = event.n
+    n = view.n
     if several:
         count = None if settings.bin_count is None else min(settings.bin_count, n)
         settings = replace(settings, bin_count=count)
     count = settings.bin_count
     if count is not None and count > n:
-        message = f"bin_count is {count}, more than the {n} pairs of event {event.event}"
+        message = f"bin_count is {count}, more than the {n} pairs of view {view.view}"
         raise InputError(message, f"give at most {n} (`bin_count`)", code="parameter")
     size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
     ranks = adaptive_ranks(n, size=size, count=count)
-    tally = event.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
+    tally = view.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
-    ties: Ties = "shared" if event.is_exact else "whole"
+    ties: Ties = "shared" if view.is_exact else "whole"
     return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
 
 
@@ -181,10 +181,10 @@ def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
         yield Bin(frequency=frequency, **row)
 
 
-def _bin_warning(event: EventSource, bins: Bins) -> str | None:
-    if event.n < FEWEST:
-        return f"only {event.n} pairs: bins need {FEWEST} each to say much"
-    if not event.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
+def _bin_warning(view: ViewSource, bins: Bins) -> str | None:
+    if view.n < FEWEST:
+        return f"only {view.n} pairs: bins need {FEWEST} each to say much"
+    if not view.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
         return FEWER.format(bins.used, bins.asked)
     return None
 

@@ -25,12 +25,12 @@ from calibrant.verbs import sources as held
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.sources import (
     CLASS,
-    EventSource,
     Rows,
-    asked_events,
+    ViewSource,
     asked_names,
+    asked_views,
     compact,
-    event_sources,
+    view_sources,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Columns:
 def measure(
     source: Any,
     *,
-    event: str | Sequence[str] | None = None,
+    view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
     ece_bins: int = 15,
@@ -102,10 +102,10 @@ def measure(
         Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
         (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.structures.posterior.queries.Query`,
         whose clusters are the units of intervals and tests.
-    event
+    view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
-        classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one event.
+        classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one view.
     bin_size, bin_count
         Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
         given.
@@ -121,7 +121,7 @@ def measure(
     seed
         Seed of everything that is drawn.
     smooth
-        Also compute the smooth calibration error and its noise floor, which takes a second or so an event.
+        Also compute the smooth calibration error and its noise floor, which takes a second or so a view.
     exact
         Make exact bins for tables of more than 10^7 rows too, by reading them again; by default they are
         tallied on a fine grid in one pass.
@@ -137,7 +137,7 @@ def measure(
     Returns
     -------
     Measured
-        A `Measurement` for each event.
+        A `Measurement` for each view.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def measure(
     (6004, True)
     """
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
-    asked = asked_names(event)
+    asked = asked_names(view)
     sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
     return measured(sources, recipe, asked, settings, progress)
 
@@ -168,24 +168,24 @@ def read(
     command: str | None,
     *,
     items: bool = False,
-) -> tuple[list[EventSource], Recipe]:
-    """Check the settings, read the table, and return a source for each event and the recipe."""
+) -> tuple[list[ViewSource], Recipe]:
+    """Check the settings, read the table, and return a source for each view and the recipe."""
     settings.check()
     check_threads(threads)
     if isinstance(source, PairStream):
-        _check_event(source.event, QUERY, "query", asked, columns)
+        _check_view(source.view, QUERY, "query", asked, columns)
         recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
         return [stream_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
-        name, event, found = tally
-        _check_tally(found, name, event, asked, exact, columns)
-        return [EventSource(event, found, threads)], _recipe_of(found, name, command)
+        name, view, found = tally
+        _check_tally(found, name, view, asked, exact, columns)
+        return [ViewSource(view, found, threads)], _recipe_of(found, name, command)
     predictions = (columns or Columns()).open(source)
     check_model(predictions)
-    events = asked_events(asked, predictions)
-    sources, rows = event_sources(
-        predictions, events, exact=exact, items=items, threads=threads, progress=progress
+    views = asked_views(asked, predictions)
+    sources, rows = view_sources(
+        predictions, views, exact=exact, items=items, threads=threads, progress=progress
     )
     recipe = Recipe(
         file=predictions.name,
@@ -207,13 +207,13 @@ def check_model(predictions: Predictions) -> None:
 
 
 def measured(
-    sources: Sequence[EventSource],
+    sources: Sequence[ViewSource],
     recipe: Recipe,
     asked: Sequence[str] | None,
     settings: Settings,
     progress: Progress | None = None,
 ) -> Measured:
-    """Measure each event; with ``classwise`` among those asked for (or by default), also the mean."""
+    """Measure each view; with ``classwise`` among those asked for (or by default), also the mean."""
     measurements = []
     for done, each in enumerate(sources):
         if progress is not None:
@@ -225,14 +225,14 @@ def measured(
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
     """Put the measurements of a table together, with the mean over classes where each was asked for."""
-    found = any(each.event.startswith(CLASS) for each in measurements)
+    found = any(each.view.startswith(CLASS) for each in measurements)
     classwise = recipe.classes is not None and found and (not asked or "classwise" in asked)
     return Measured(recipe, tuple(measurements), class_mean(measurements) if classwise else None)
 
 
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Average the errors of the classes: signed, then the root."""
-    classes = [each for each in measurements if each.event.startswith(CLASS)]
+    classes = [each for each in measurements if each.view.startswith(CLASS)]
     signed = [each.debiased_mse.estimate for each in classes]
     known = [each for each in signed if each is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
@@ -247,34 +247,34 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
 
 
 def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] | None:
-    """Name, event and content of a source that is a tally, saved or in memory; None for a table."""
+    """Name, view and content of a source that is a tally, saved or in memory; None for a table."""
     if isinstance(source, Tally):
         return "a tally", asked[0] if asked else "binary", source
     if not isinstance(source, (str, os.PathLike)) or not os.fspath(source).endswith(".parquet"):
         return None
-    from calibrant.io.saved import load_tally, tally_event
+    from calibrant.io.saved import load_tally, tally_view
 
-    event = tally_event(source)
-    return None if event is None else (os.fspath(source), event, load_tally(source))
+    view = tally_view(source)
+    return None if view is None else (os.fspath(source), view, load_tally(source))
 
 
 def _check_tally(
-    tally: Tally, name: str, event: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
+    tally: Tally, name: str, view: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
 ) -> None:
     """Raise where something is asked for that only the table could give."""
-    _check_event(event, name, "tally", asked, columns)
+    _check_view(view, name, "tally", asked, columns)
     if exact and tally.kind != "exact":
         message = "the scores were summed on a fixed grid, so there are no exact bins"
         raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
 
 
-def _check_event(
-    event: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
+def _check_view(
+    view: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
 ) -> None:
-    """Raise where another event than that of a tally or a query is asked for, or columns are named."""
-    if asked and list(asked) != [event]:
-        message = f"this is the {kind} of event {event}, not of {', '.join(asked)}"
-        raise InputError(message, "leave the event out", code="event", file=name)
+    """Raise where another view than that of a tally or a query is asked for, or columns are named."""
+    if asked and list(asked) != [view]:
+        message = f"this is the {kind} of view {view}, not of {', '.join(asked)}"
+        raise InputError(message, "leave the view out", code="view", file=name)
     if columns is not None and columns != Columns():
         message = f"a {kind} has no columns to name"
         raise InputError(message, "leave their names out", code="column", file=name)
@@ -300,13 +300,13 @@ class PairBatch(Protocol):
 
 @runtime_checkable
 class PairStream(Protocol):
-    """Pairs of one event, with clusters, made when they are asked for.
+    """Pairs of one view, with clusters, made when they are asked for.
 
     The queries of `calibrant.structures.posterior.queries` are such streams.
     """
 
     @property
-    def event(self) -> str:
+    def view(self) -> str:
         """What is asked."""
         ...
 
@@ -330,7 +330,7 @@ class PairStream(Protocol):
         ...
 
 
-def stream_source(stream: PairStream, *, exact: bool = False, threads: int | None = None) -> EventSource:
+def stream_source(stream: PairStream, *, exact: bool = False, threads: int | None = None) -> ViewSource:
     """Return the pairs of a stream with their clusters, or its tallies where they are many.
 
     Bins and scores come from all pairs, intervals and tests from those of each cluster. ``exact``: bins are
@@ -339,11 +339,11 @@ def stream_source(stream: PairStream, *, exact: bool = False, threads: int | Non
     if len(stream) <= held.IN_MEMORY:
         pairs, codes = compact(stream.pairs())
         rows = Rows(pairs.outcome, None) if stream.threshold is None else None
-        return EventSource(stream.event, pairs, threads, rows=rows, codes=codes)
+        return ViewSource(stream.view, pairs, threads, rows=rows, codes=codes)
     clustered = stream.tally(by_cluster=True, exact=False, threads=threads)
     total = stream.tally(exact=False, threads=threads)
     chunks = _StreamChunks(stream) if exact else None
-    return EventSource(stream.event, _without_gaps(clustered), threads, chunks, total=total)
+    return ViewSource(stream.view, _without_gaps(clustered), threads, chunks, total=total)
 
 
 def _without_gaps(tally: Tally) -> Tally:

@@ -11,7 +11,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.planning import labels_needed
 from calibrant.results.intervals import LabelPlan
 from calibrant.verbs.measuring import Columns
-from calibrant.verbs.sources import asked_events, event_sources
+from calibrant.verbs.sources import asked_views, view_sources
 
 LEFT_OUT = (
     "the pilot's pairs come in clusters, which are left out here: dependent labels must be more; "
@@ -26,7 +26,7 @@ def plan(
     power: float = 0.8,
     level: float = 0.95,
     pilot: Any = None,
-    event: str | None = None,
+    view: str | None = None,
     beta: tuple[float, float] = (1.0, 1.0),
     cluster_size: int = 1,
     label_correlation: float = 0.0,
@@ -40,8 +40,8 @@ def plan(
         As in `calibrant.metrics.planning.labels_needed`.
     pilot
         A prediction table of such data; only its scores are used. None: scores as from Beta(``beta``).
-    event
-        Which event of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; the first of the defaults
+    view
+        Which view of the pilot: ``binary``, ``top``, ``class:NAME`` or ``pooled``; the first of the defaults
         of `calibrant.verbs.measure` if not given.
     columns
         Names of the pilot's columns that are called otherwise.
@@ -58,7 +58,7 @@ def plan(
     >>> found.labels > 1000
     True
     """
-    scores, clustered = (None, False) if pilot is None else _scores(pilot, event, columns or Columns())
+    scores, clustered = (None, False) if pilot is None else _scores(pilot, view, columns or Columns())
     found = labels_needed(
         error=error,
         difference=difference,
@@ -74,13 +74,13 @@ def plan(
     return found
 
 
-def _scores(pilot: Any, event: str | None, columns: Columns) -> tuple[Any, bool]:
+def _scores(pilot: Any, view: str | None, columns: Columns) -> tuple[Any, bool]:
     """The scores of a pilot, and whether its pairs come in clusters."""
-    if event == "classwise":
-        raise InputError("one event is planned for", "give binary, top, class:NAME or pooled", code="event")
+    if view == "classwise":
+        raise InputError("one view is planned for", "give binary, top, class:NAME or pooled", code="view")
     predictions = columns.open(pilot)
-    events = asked_events(None if event is None else [event], predictions)[:1]
-    source = event_sources(predictions, events)[0][0].source
+    views = asked_views(None if view is None else [view], predictions)[:1]
+    source = view_sources(predictions, views)[0][0].source
     if not isinstance(source, Pairs):
         message = "a pilot of more than 10 million rows is not needed"
         raise InputError(message, "take some of its rows", code="parameter", file=predictions.name)

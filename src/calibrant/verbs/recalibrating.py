@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io import Predictions, load_tally
 from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
-from calibrant.io.saved import tally_event
+from calibrant.io.saved import tally_view
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest, load_recalibrator
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
@@ -37,13 +37,13 @@ from calibrant.verbs._methods import (
     map_count,
     named_groups_of,
 )
-from calibrant.verbs.applying import Mending, of_file, view_of
+from calibrant.verbs.applying import Mending, kind_of, of_file
 from calibrant.verbs.measuring import Columns, check_model
 
 POINTS = 1001
 EQUAL = "all scores are equal, so that the map is constant: it tells the share of positives and no more"
 CONSTANT = "the map is constant: the scores do not rise with the share of positives"
-ONE_LABEL = "all labels are {}: the map says how little that shows, not how likely the event is"
+ONE_LABEL = "all labels are {}: the map says how little that shows, not how likely the label is"
 FALLING = "the map falls where the score rises: the scores run against the labels"
 
 
@@ -236,7 +236,7 @@ def fit(
     --------
     >>> from calibrant.data import predictions
     >>> model = fit(predictions("dated", "naive-bayes"), method="histogram", bins=10)
-    >>> model.view, model.pairs, len(model.recalibrator.values_)
+    >>> model.kind, model.pairs, len(model.recalibrator.values_)
     ('binary', 6004, 10)
     """
     alone = estimator_of(method, bins, **settings)
@@ -247,8 +247,8 @@ def fit(
         return _of_tally(alone, kept, method, bins, called, os.fspath(source), command)
     predictions = (columns or Columns()).open(source)
     check_model(predictions)
-    view = view_of(predictions)
-    joint = view == "wide" and METHODS[method].maps != "scores"
+    kind = kind_of(predictions)
+    joint = kind == "wide" and METHODS[method].maps != "scores"
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
     choosing = AUTO in (groups, bins)
@@ -272,8 +272,8 @@ def fit(
     return SavedRecalibrator(
         made,
         method,
-        None if view == "binary" or joint else called,
-        view,
+        None if kind == "binary" or joint else called,
+        kind,
         classes,
         least,
         name,
@@ -291,7 +291,7 @@ def summary(model: SavedRecalibrator, *, output: str | None, seconds: float) -> 
     return FittedRecalibrator(
         method=model.method,
         group=model.group,
-        view=model.view,
+        kind=model.kind,
         source=model.source,
         digest=model.digest,
         pairs=model.pairs,
@@ -325,7 +325,7 @@ def apply(
     model
         What `fit` returned, or the file it was saved in.
     source
-        A prediction table of the same view (see `calibrant.io.rewriting.open_scores`).
+        A prediction table of the same kind (see `calibrant.io.rewriting.open_scores`).
     output
         The table to write: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``.
     columns
@@ -340,7 +340,7 @@ def apply(
     Raises
     ------
     InputError
-        The table is of another view, has other classes, or cannot be read or written.
+        The table is of another kind, has other classes, or cannot be read or written.
 
     Examples
     --------
@@ -381,20 +381,20 @@ def apply(
 
 
 def _kept_tally(source: Any) -> tuple[str, Tally] | None:
-    """Event and content of a source that is a saved tally or one in memory; None for a table."""
+    """View and content of a source that is a saved tally or one in memory; None for a table."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    event = tally_event(source)
-    return None if event is None else (event, load_tally(source))
+    view = tally_view(source)
+    return None if view is None else (view, load_tally(source))
 
 
 def _of_tally(
     made: Any, kept: tuple[str, Tally], method: str, bins: object, group: str, name: str, command: str | None
 ) -> SavedRecalibrator:
-    event, tally = kept
-    if event != "binary":
-        message = f"this is the tally of event {event}, which does not say the classes of its scores"
-        raise InputError(message, "fit to the table itself", code="event", file=name)
+    view, tally = kept
+    if view != "binary":
+        message = f"this is the tally of view {view}, which does not say the classes of its scores"
+        raise InputError(message, "fit to the table itself", code="view", file=name)
     if METHODS[method].maps == "rows" or group != SHARED:
         message = "a tally without classes has one map of single scores"
         raise InputError(

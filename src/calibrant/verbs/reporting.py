@@ -26,11 +26,11 @@ from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
 from calibrant.verbs._refitting import notes_on, refitted, widened
 from calibrant.verbs.applying import before_and_after, by_row
-from calibrant.verbs.comparing import difference_of, event_notes
+from calibrant.verbs.comparing import difference_of, view_notes
 from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
 from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
 from calibrant.verbs.measuring import Columns, read, together
-from calibrant.verbs.sources import CLASS, EventSource, asked_names
+from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 
 BY = ("task", "subject")
@@ -71,7 +71,7 @@ def task_errors(
     for name, predictions in logs.items():
         if predictions.log is None:
             continue
-        tallies = tally_by(predictions, BY, event="top")
+        tallies = tally_by(predictions, BY, view="top")
         found.append(TaskErrors(name, slice_errors(tallies, by=BY, level=level)))
         notes += [note if len(names) == 1 else f"{name}: {note}" for note in predictions.log.notes]
     several = any(len(each.table.slices) > 1 for each in found)
@@ -92,7 +92,7 @@ def report(
     group: str | Mapping[str, str] | None = None,
     groups: int | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
-    event: str | Sequence[str] | None = None,
+    view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
     ece_bins: int = 15,
@@ -109,7 +109,7 @@ def report(
     """Measure one or several models and gather what a report draws of them.
 
     Models whose tables hold the same items (by the item column, or row by row where there is none) are also
-    compared, each with each later one. Models of different events or items stand side by side without a
+    compared, each with each later one. Models of different views or items stand side by side without a
     difference, and the notes say why.
 
     Parameters
@@ -131,7 +131,7 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
-    event, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+    view, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
@@ -173,25 +173,25 @@ def report(
         message = f"{len(sources)} models have the names {', '.join(called)}"
         raise InputError(message, "name each apart from the others (`names`)", code="parameter")
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
-    asked = asked_names(event)
+    asked = asked_names(view)
     models: list[ReportedModel] = []
-    read_sources: list[list[EventSource]] = []
+    read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
         found, recipe = read(
             source, asked, settings, exact, columns, threads, progress, command, items=len(sources) > 1
         )
         measurements, drawings = [], []
-        drawn = drawn_events([each.event for each in found])
+        drawn = drawn_views([each.view for each in found])
         for done, each in enumerate(found):
             if progress is not None:
                 progress(f"measuring {name}", done, len(found))
-            special = replace(settings, smooth=each.event in drawn)
+            special = replace(settings, smooth=each.view in drawn)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
-            if each.event in drawn:
+            if each.view in drawn:
                 curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
-                drawings.append(Drawing(each.event, widths, consistency_bars(bins, level=level), curve))
+                drawings.append(Drawing(each.view, widths, consistency_bars(bins, level=level), curve))
         models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
         read_sources.append(found)
     if model is not None:
@@ -199,7 +199,7 @@ def report(
     differences, unpaired = _differences(called, read_sources, level, seed, mended)
     notes = (
         _map_notes(mended, differences)
-        + event_notes(called, [[each.event for each in found] for found in read_sources])
+        + view_notes(called, [[each.view for each in found] for found in read_sources])
         + unpaired
     )
     tasks, left_out = task_errors(called, sources, level)
@@ -282,8 +282,8 @@ def _fitted(
 
 
 def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[str]:
-    """Notes on the recalibrator, and on the events whose intervals treat its map as fixed."""
-    fixed = [each.event for each in differences if each.difference.calibration_map == "fixed"]
+    """Notes on the recalibrator, and on the views whose intervals treat its map as fixed."""
+    fixed = [each.view for each in differences if each.difference.calibration_map == "fixed"]
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
@@ -306,21 +306,21 @@ def source_list(sources: Any) -> list[Any]:
     return listed
 
 
-def drawn_events(events: Sequence[str]) -> list[str]:
-    """Choose the events that get figures: all but the classes, or else the first few of these.
+def drawn_views(views: Sequence[str]) -> list[str]:
+    """Choose the views that get figures: all but the classes, or else the first few of these.
 
     Examples
     --------
-    >>> drawn_events(["top", "class:no", "class:yes"])
+    >>> drawn_views(["top", "class:no", "class:yes"])
     ['top']
     """
-    whole = [event for event in events if not event.startswith(CLASS)]
-    return whole or list(events[:MOST_CLASSES_DRAWN])
+    whole = [view for view in views if not view.startswith(CLASS)]
+    return whole or list(views[:MOST_CLASSES_DRAWN])
 
 
 def _differences(
     names: Sequence[str],
-    sources: Sequence[Sequence[EventSource]],
+    sources: Sequence[Sequence[ViewSource]],
     level: float,
     seed: Seed,
     mended: _Mended,
@@ -328,27 +328,27 @@ def _differences(
     found, notes = [], []
     for first in range(len(names)):
         for second in range(first + 1, len(names)):
-            others = {each.event: each for each in sources[second]}
+            others = {each.view: each for each in sources[second]}
             for one in sources[first]:
-                if one.event not in others or one.event.startswith(CLASS):
+                if one.view not in others or one.view.startswith(CLASS):
                     continue
-                difference = difference_of(one, others[one.event], level=level, seed=seed)
+                difference = difference_of(one, others[one.view], level=level, seed=seed)
                 if isinstance(difference, str):
                     both = f"{names[first]} and {names[second]}"
-                    notes.append(f"No difference of {both} ({one.event}): {difference}.")
+                    notes.append(f"No difference of {both} ({one.view}): {difference}.")
                 else:
                     difference = _of_map(difference, one, mended)
-                    found.append((one.event, names[first], names[second], difference))
+                    found.append((one.view, names[first], names[second], difference))
     adjusted = adjusted_p_values([difference.p_value for *_, difference in found])
     return tuple(ModelDifference(*each, p) for each, p in zip(found, adjusted, strict=True)), notes
 
 
-def _of_map(difference: ErrorDifference, before: EventSource, mended: _Mended) -> ErrorDifference:
+def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) -> ErrorDifference:
     """Include the sampling error of the calibration map where dev was resampled; say which it is."""
     if mended.recalibrator is None:
         return difference
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
-    if before.event not in ("binary", "pooled") or not isinstance(before.source, Pairs):
+    if before.view not in ("binary", "pooled") or not isinstance(before.source, Pairs):
         return difference
     return widened(difference, mended.resampled, before.source)
 

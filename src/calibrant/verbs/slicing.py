@@ -22,7 +22,7 @@ def slices(
     source: Any,
     by: str | Sequence[str],
     *,
-    event: str | None = None,
+    view: str | None = None,
     level: float = 0.95,
     adjust: Adjust = "simultaneous",
     rank: Rank = "error",
@@ -39,7 +39,7 @@ def slices(
         As in `calibrant.verbs.measure`; a file is read in batches, however large it is.
     by
         A column, or several to cross, as in `calibrant.verbs.tally_by`.
-    event
+    view
         ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
         ``top`` where the classes of an item are known to belong together, else ``pooled``.
     level, adjust, rank, least
@@ -65,13 +65,13 @@ def slices(
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
     predictions = (columns or Columns()).open(source)
-    event = _default(predictions) if event is None else event
+    view = _default(predictions) if view is None else view
     names = [by] if isinstance(by, str) else by
-    tallies = tally_by(predictions, names, event=event, threads=threads, progress=progress)
+    tallies = tally_by(predictions, names, view=view, threads=threads, progress=progress)
     if progress is not None:
         progress("measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
-    return replace(found, event=event, file=predictions.name)
+    return replace(found, view=view, file=predictions.name)
 
 
 def slice_tables(
@@ -135,7 +135,7 @@ def slice_tables(
 
 
 def _default(predictions: Predictions) -> str:
-    """The event of a table where none is named."""
+    """The view of a table where none is named."""
     if not predictions.has_classes:
         return "binary"
     together = predictions.form == "wide" or predictions.has_items

@@ -1,4 +1,4 @@
-"""From a prediction table to what is measured: a source of pairs for each event, in memory or tallied."""
+"""From a prediction table to what is measured: a source of pairs for each view, in memory or tallied."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGEST_COLLECTED = 1 << 20  # rows of a lazy frame that are fetched and measure
 
 @dataclass(frozen=True)
 class EngineCuts:
-    """Refines the tally of an event in its engine, so that bins with some cuts are exact."""
+    """Refines the tally of a view in its engine, so that bins with some cuts are exact."""
 
     frame: Any
     tally: Tally
@@ -46,24 +46,24 @@ class EngineCuts:
 
 @dataclass(frozen=True)
 class InEngine:
-    """The pairs of one event of a lazy frame."""
+    """The pairs of one view of a lazy frame."""
 
-    event: str
+    view: str
     tally: Tally
     cuts: EngineCuts | None
 
 
 def engine_sources(
-    predictions: Predictions, events: Sequence[str], *, exact: bool, collected: int | None
+    predictions: Predictions, views: Sequence[str], *, exact: bool, collected: int | None
 ) -> tuple[list[InEngine], int] | None:
-    """Tally the events inside the engine of a lazy frame; None where its rows have to come here.
+    """Tally the views inside the engine of a lazy frame; None where its rows have to come here.
 
     That is so for what is no lazy frame of a long table, for at most ``collected`` rows (2^20 if not given),
-    for the event ``top``, and for exact bins of weighted pairs.
+    for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
     frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
-    if reader is None or frame is None or reader.columns.score is None or "top" in events:
+    if reader is None or frame is None or reader.columns.score is None or "top" in views:
         return None
     if exact and predictions.weighted:
         return None
@@ -72,19 +72,19 @@ def engine_sources(
     rows = row_count(frame)
     if rows <= (LARGEST_COLLECTED if collected is None else collected):
         return None
-    tallies = _tallies(frame, reader, predictions, events)
+    tallies = _tallies(frame, reader, predictions, views)
     found = []
-    for event, tally in tallies.items():
+    for view, tally in tallies.items():
         part = frame
-        if event.startswith(CLASS):
-            part = _of_class(frame, reader.columns.class_column, event.removeprefix(CLASS))
+        if view.startswith(CLASS):
+            part = _of_class(frame, reader.columns.class_column, view.removeprefix(CLASS))
         cuts = EngineCuts(part, tally.without_clusters(), reader.columns.score, reader.columns.label)
-        found.append(InEngine(event, tally, cuts if exact else None))
+        found.append(InEngine(view, tally, cuts if exact else None))
     return found, rows
 
 
 def _tallies(
-    frame: Any, reader: TableReader, predictions: Predictions, events: Sequence[str]
+    frame: Any, reader: TableReader, predictions: Predictions, views: Sequence[str]
 ) -> dict[str, Tally]:
     from calibrant.io.engines import engine_tallies, engine_tally
 
@@ -107,13 +107,13 @@ def _tallies(
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
     found: dict[str, Tally] = {}
-    for event in expanded(events, predictions.classes):
-        if event.startswith(CLASS):
-            found[event] = classes[predictions.classes[class_of(event, predictions)]]
+    for view in expanded(views, predictions.classes):
+        if view.startswith(CLASS):
+            found[view] = classes[predictions.classes[class_of(view, predictions)]]
         elif columns.cluster is None and columns.item is not None:
-            found[event] = engine_tally(frame, cluster=columns.item, **named)
+            found[view] = engine_tally(frame, cluster=columns.item, **named)
         else:
-            found[event] = reduce(Tally.merge, classes.values())
+            found[view] = reduce(Tally.merge, classes.values())
     return found
 
 
@@ -132,8 +132,8 @@ CLASS = "class:"
 KNOWN = "binary, top, class:NAME, classwise or pooled"
 
 
-def asked_names(event: object) -> list[str] | None:
-    """Return the names of events asked for; None for the defaults.
+def asked_names(view: object) -> list[str] | None:
+    """Return the names of views asked for; None for the defaults.
 
     Raises
     ------
@@ -145,21 +145,21 @@ def asked_names(event: object) -> list[str] | None:
     >>> asked_names("top"), asked_names(("top", "pooled"))
     (['top'], ['top', 'pooled'])
     """
-    if event is None:
+    if view is None:
         return None
-    names = [event] if isinstance(event, str) else event
+    names = [view] if isinstance(view, str) else view
     if isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names):
         return list(names)
-    raise InputError(f"event is {event!r}", f"give {KNOWN}, a list of some, or None", code="event")
+    raise InputError(f"view is {view!r}", f"give {KNOWN}, a list of some, or None", code="view")
 
 
-def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
-    """Return the events to measure, ``classwise`` still as one; the defaults where none is asked for.
+def asked_views(asked: Sequence[str] | None, predictions: Predictions) -> list[str]:
+    """Return the views to measure, ``classwise`` still as one; the defaults where none is asked for.
 
     Raises
     ------
     InputError
-        The event is unknown, or the table has not what it needs.
+        The view is unknown, or the table has not what it needs.
     """
     if not asked:
         if predictions.log is not None:
@@ -167,12 +167,12 @@ def asked_events(asked: Sequence[str] | None, predictions: Predictions) -> list[
         if predictions.form == "wide":
             return ["classwise"] if predictions.threshold is not None else ["top", "classwise"]
         return ["pooled", "classwise"] if predictions.has_classes else ["binary"]
-    for event in asked:
-        _check(event, predictions)
+    for view in asked:
+        _check(view, predictions)
     return list(dict.fromkeys(asked))
 
 
-def _check(event: object, predictions: Predictions) -> None:
+def _check(view: object, predictions: Predictions) -> None:
     name = predictions.name
     known = ("binary", "top", "classwise", "pooled")
     possible = "binary"
@@ -180,25 +180,25 @@ def _check(event: object, predictions: Predictions) -> None:
         possible = "class:NAME, classwise or pooled"
         if predictions.form == "wide" or predictions.has_items:
             possible = f"top, {possible}"
-    if not isinstance(event, str) or not (event in known or event.startswith(CLASS)):
-        raise InputError(f"unknown event {event!r}", f"give {possible}", code="event", file=name)
-    if predictions.has_classes and event == "binary":
-        hint = f"name the event: {possible}"
-        raise InputError("a table with classes has no binary event", hint, code="event", file=name)
-    if not predictions.has_classes and event != "binary":
+    if not isinstance(view, str) or not (view in known or view.startswith(CLASS)):
+        raise InputError(f"unknown view {view!r}", f"give {possible}", code="view", file=name)
+    if predictions.has_classes and view == "binary":
+        hint = f"name the view: {possible}"
+        raise InputError("a table with classes has no binary view", hint, code="view", file=name)
+    if not predictions.has_classes and view != "binary":
         hint = "give binary, or a table with a class column or one p_<class> column a class"
-        raise InputError(f"a table without classes has no event {event!r}", hint, code="event", file=name)
-    if event == "top" and predictions.threshold is not None:
+        raise InputError(f"a table without classes has no view {view!r}", hint, code="view", file=name)
+    if view == "top" and predictions.threshold is not None:
         message = f"scores below {predictions.threshold:g} were dropped, so the top label is not known"
         raise InputError(message, "write the table without a threshold", code="threshold", file=name)
-    if event == "top" and not (predictions.form == "wide" or predictions.has_items):
+    if view == "top" and not (predictions.form == "wide" or predictions.has_items):
         message = "the top label needs to know which rows are the scores of one item"
         hint = "name the items in a column (`item`), or write a wide table with one p_<class> column a class"
-        raise InputError(message, hint, code="event", file=name)
+        raise InputError(message, hint, code="view", file=name)
 
 
-def expanded(events: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Replace ``classwise`` by one event a class.
+def expanded(views: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Replace ``classwise`` by one view a class.
 
     Examples
     --------
@@ -206,13 +206,13 @@ def expanded(events: Sequence[str], classes: Sequence[str]) -> list[str]:
     ['top', 'class:no', 'class:yes']
     """
     every = [CLASS + name for name in classes]
-    listed = [name for event in events for name in (every if event == "classwise" else [event])]
+    listed = [name for view in views for name in (every if view == "classwise" else [view])]
     return list(dict.fromkeys(listed))
 
 
-def class_of(event: str, predictions: Predictions) -> int:
-    """Return the code of the class of an event ``class:NAME``."""
-    name = event.removeprefix(CLASS)
+def class_of(view: str, predictions: Predictions) -> int:
+    """Return the code of the class of a view ``class:NAME``."""
+    name = view.removeprefix(CLASS)
     classes = predictions.classes
     if name not in classes:
         known = ", ".join(classes[:12]) + (", ..." if len(classes) > 12 else "")
@@ -221,38 +221,38 @@ def class_of(event: str, predictions: Predictions) -> int:
     return classes.index(name)
 
 
-def pairs_of(event: str, batch: Batch, predictions: Predictions, first_row: int = 0) -> Pairs:
-    """Return the pairs of one event in some rows; cluster codes count over the whole table.
+def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int = 0) -> Pairs:
+    """Return the pairs of one view in some rows; cluster codes count over the whole table.
 
     In ``pooled`` the item is a cluster even when none is named: its scores share one gold label.
     ``first_row`` numbers the items of a wide table.
     """
     if predictions.form == "wide":
-        return _of_classes(event, batch, predictions, first_row)
-    if event.startswith(CLASS) and batch.class_code is not None:
+        return _of_classes(view, batch, predictions, first_row)
+    if view.startswith(CLASS) and batch.class_code is not None:
         # A class that no row has shown yet may still come.
-        known = event.removeprefix(CLASS) in predictions.classes
-        code = class_of(event, predictions) if known else -1
+        known = view.removeprefix(CLASS) in predictions.classes
+        code = class_of(view, predictions) if known else -1
         batch = batch.take(np.flatnonzero(batch.class_code == code))
-    cluster = batch.item if event == "pooled" and batch.cluster is None else batch.cluster
+    cluster = batch.item if view == "pooled" and batch.cluster is None else batch.cluster
     return Pairs(batch.score, batch.label, batch.weight, cluster, _count(cluster))
 
 
-def _of_classes(event: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
+def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
     cluster = batch.cluster
-    if event == "pooled" and cluster is None:
+    if view == "pooled" and cluster is None:
         cluster = np.arange(first_row, first_row + len(batch))
-    from calibrant.metrics.events import ClassPredictions, class_event, pooled_event, top_event
+    from calibrant.metrics.views import ClassPredictions, class_view, pooled_view, top_view
 
     table = ClassPredictions(
         batch.label, batch.score, predictions.classes, batch.weight, cluster, _count(cluster)
     )
-    if event == "top":
-        return top_event(table)
-    if event == "pooled":
-        pairs = pooled_event(table)
+    if view == "top":
+        return top_view(table)
+    if view == "pooled":
+        pairs = pooled_view(table)
     else:
-        pairs = class_event(table, predictions.classes[class_of(event, predictions)])
+        pairs = class_view(table, predictions.classes[class_of(view, predictions)])
     if predictions.threshold is None:
         return pairs
     kept = np.flatnonzero(pairs.score >= predictions.threshold)
@@ -269,8 +269,8 @@ def _count(cluster: NDArray[np.int64] | None) -> int:
     return 0 if cluster is None or not len(cluster) else int(cluster.max()) + 1
 
 
-TALLIED_AT_ONCE = 1 << 21  # pairs, those of all events that are tallied side by side together
-LEAST_AT_ONCE = 1 << 14  # of one event
+TALLIED_AT_ONCE = 1 << 21  # pairs, those of all views that are tallied side by side together
+LEAST_AT_ONCE = 1 << 14  # of one view
 FEW_BESIDE = 16
 
 
@@ -370,7 +370,7 @@ LEADING_CLASSES = 3  # scores that tell the rows of a wide table apart well enou
 
 @dataclass(frozen=True)
 class Rows:
-    """What tells each pair of an event from the others.
+    """What tells each pair of a view from the others.
 
     Attributes
     ----------
@@ -388,12 +388,12 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class EventSource:
-    """The pairs of one event, or their tally.
+class ViewSource:
+    """The pairs of one view, or their tally.
 
     Attributes
     ----------
-    event
+    view
         Its name.
     source
         Pairs in memory, or a tally of them.
@@ -413,7 +413,7 @@ class EventSource:
         Makes a tally whose bins with some cuts are exact, inside an engine; None where that is not asked for.
     """
 
-    event: str
+    view: str
     source: Pairs | Tally
     threads: int | None = None
     chunks: Chunks | None = None
@@ -429,7 +429,7 @@ class EventSource:
 
     @property
     def positives(self) -> int:
-        """Number of pairs in which the event happened."""
+        """Number of pairs with label 1."""
         if isinstance(self.source, Tally):
             return self.source.total_positives
         return int(np.count_nonzero(self.source.outcome))
@@ -474,9 +474,9 @@ class EventSource:
         return self.source if self.by_cluster is None else self.by_cluster
 
 
-def event_sources(
+def view_sources(
     predictions: Predictions,
-    events: Sequence[str],
+    views: Sequence[str],
     *,
     exact: bool = False,
     items: bool = False,
@@ -484,8 +484,8 @@ def event_sources(
     collected: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> tuple[list[EventSource], int]:
-    """Read a table and return a source for each event (``classwise`` spelled out), and the rows read.
+) -> tuple[list[ViewSource], int]:
+    """Read a table and return a source for each view (``classwise`` spelled out), and the rows read.
 
     Tables of up to `IN_MEMORY` rows are held in memory; larger ones are tallied as they are read, and lazy
     frames of more than ``collected`` rows (2^20 if not given) inside their engine.
@@ -493,21 +493,21 @@ def event_sources(
     in memory however large it is. The top label of a long table is found item by item: it is read as the
     wide one that it could be; a log knows its top labels.
     """
-    if "top" in events and predictions.log is not None:
-        of = partial(event_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
-        others = [event for event in events if event != "top"]
+    if "top" in views and predictions.log is not None:
+        of = partial(view_sources, exact=exact, items=items, whole=whole, threads=threads, progress=progress)
+        others = [view for view in views if view != "top"]
         found, rows = of(predictions.of_top_labels(), ["top"])
         more, rows = of(predictions, others) if others else ([], rows)
         return found + more, rows
     inside = None
     if not whole and predictions.is_lazy:
-        inside = engine_sources(predictions, events, exact=exact, collected=collected)
+        inside = engine_sources(predictions, views, exact=exact, collected=collected)
     if inside is not None:
-        made = [EventSource(each.event, each.tally, threads, cuts=each.cuts) for each in inside[0]]
+        made = [ViewSource(each.view, each.tally, threads, cuts=each.cuts) for each in inside[0]]
         return made, inside[1]
-    if "top" in events and predictions.form == "long" and predictions.has_classes:
+    if "top" in views and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    items = items or ("pooled" in events and not predictions.clustered)
+    items = items or ("pooled" in views and not predictions.clustered)
     batches = reported(predictions.batches(items=items), predictions.rows, progress)
     held: list[Batch] = []
     rows = 0
@@ -516,16 +516,16 @@ def event_sources(
     while not (large and streamable):
         batch = next(batches, None)
         if batch is None:
-            return _in_memory(predictions, joined(held), events, threads), rows
+            return _in_memory(predictions, joined(held), views, threads), rows
         held.append(batch)
         rows += len(batch)
         large = rows > IN_MEMORY
     counted = _Count(chain(held, batches))
     held = []
-    sources = _tallied(predictions, counted, events, threads)
+    sources = _tallied(predictions, counted, views, threads)
     if exact:
         sources = [
-            EventSource(each.event, each.source, threads, _Chunks(predictions, each.event, items))
+            ViewSource(each.view, each.source, threads, _Chunks(predictions, each.view, items))
             for each in sources
         ]
     return sources, counted.rows
@@ -555,21 +555,21 @@ class _Count:
 
 
 def _in_memory(
-    predictions: Predictions, table: Batch, events: Sequence[str], threads: int | None
-) -> list[EventSource]:
+    predictions: Predictions, table: Batch, views: Sequence[str], threads: int | None
+) -> list[ViewSource]:
     found = []
-    for event in expanded(events, predictions.classes):
-        found_pairs = pairs_of(event, table, predictions)
+    for view in expanded(views, predictions.classes):
+        found_pairs = pairs_of(view, table, predictions)
         pairs, codes = compact(found_pairs, _cluster_order(found_pairs, table, predictions))
         if not len(pairs):
-            raise _no_pairs(event, predictions)
-        found.append(EventSource(event, pairs, threads, rows=_rows(event, table, predictions), codes=codes))
+            raise _no_pairs(view, predictions)
+        found.append(ViewSource(view, pairs, threads, rows=_rows(view, table, predictions), codes=codes))
     return found
 
 
-def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
-    """Identify the pairs of events that hold every row."""
-    if event.startswith(CLASS) or (event == "pooled" and predictions.threshold is not None):
+def _rows(view: str, table: Batch, predictions: Predictions) -> Rows | None:
+    """Identify the pairs of views that hold every row."""
+    if view.startswith(CLASS) or (view == "pooled" and predictions.threshold is not None):
         return None
     item: NDArray[Any] | None = None
     repeated: tuple[str, ...] = ()
@@ -577,9 +577,9 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
         names = predictions.items
         item = np.array(names)[table.item]
         repeated = tuple(str(names[code]) for code in np.flatnonzero(np.bincount(table.item) > 1))
-    if event == "top" and predictions.form == "long":
+    if view == "top" and predictions.form == "long":
         return Rows(np.array(predictions.classes)[table.class_code], item, repeated)
-    if event != "pooled":
+    if view != "pooled":
         return Rows(table.label, item, repeated)
     if predictions.form == "wide":
         width = len(predictions.classes)
@@ -587,11 +587,11 @@ def _rows(event: str, table: Batch, predictions: Predictions) -> Rows | None:
     return Rows(table.label, None)
 
 
-def _no_pairs(event: str, predictions: Predictions) -> InputError:
-    if event.startswith(CLASS):
-        class_of(event, predictions)
-    hint = "name another event"
-    return InputError(f"event {event} has no pairs", hint, code="empty", file=predictions.name)
+def _no_pairs(view: str, predictions: Predictions) -> InputError:
+    if view.startswith(CLASS):
+        class_of(view, predictions)
+    hint = "name another view"
+    return InputError(f"view {view} has no pairs", hint, code="empty", file=predictions.name)
 
 
 def _cluster_order(pairs: Pairs, table: Batch, predictions: Predictions) -> Integers | None:
@@ -629,41 +629,41 @@ def ordered(tally: Tally, keys: NDArray[Any]) -> Tally:
 
 
 def _tallied(
-    predictions: Predictions, batches: Iterable[Batch], events: Sequence[str], threads: int | None
-) -> list[EventSource]:
-    if list(events) == ["binary"] and not predictions.clustered:
+    predictions: Predictions, batches: Iterable[Batch], views: Sequence[str], threads: int | None
+) -> list[ViewSource]:
+    if list(views) == ["binary"] and not predictions.clustered:
         stream = (pairs_of("binary", batch, predictions) for batch in batches)
-        return [EventSource("binary", Tally.from_batches(stream, threads=threads), threads)]
+        return [ViewSource("binary", Tally.from_batches(stream, threads=threads), threads)]
     parts: dict[str, TallyParts] = {}
     first_row = 0
     with ThreadPoolExecutor(1) as pool:
         for batch in batches:
-            for event in expanded(events, predictions.classes):
-                pairs = pairs_of(event, batch, predictions, first_row)
-                if event not in parts:
-                    parts[event] = TallyParts(pool, parts)
-                parts[event].add(pairs)
+            for view in expanded(views, predictions.classes):
+                pairs = pairs_of(view, batch, predictions, first_row)
+                if view not in parts:
+                    parts[view] = TallyParts(pool, parts)
+                parts[view].add(pairs)
             first_row += len(batch)
-        tallies = {event: part.tally() for event, part in parts.items()}
+        tallies = {view: part.tally() for view, part in parts.items()}
     found, names = [], np.array(_cluster_names(predictions))
-    for event, tally in tallies.items():
+    for view, tally in tallies.items():
         if tally is None:
-            raise _no_pairs(event, predictions)
+            raise _no_pairs(view, predictions)
         named = len(names) > 0 and tally.clusters is not None
-        found.append(EventSource(event, ordered(tally, names[tally.clusters]) if named else tally, threads))
+        found.append(ViewSource(view, ordered(tally, names[tally.clusters]) if named else tally, threads))
     return found
 
 
 @dataclass(frozen=True)
 class _Chunks:
-    """Reads a table again for the scores and labels of an event."""
+    """Reads a table again for the scores and labels of a view."""
 
     predictions: Predictions
-    event: str
+    view: str
     items: bool
 
     def __call__(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         for batch in self.predictions.batches(items=self.items):
-            pairs = pairs_of(self.event, batch, self.predictions)
+            pairs = pairs_of(self.view, batch, self.predictions)
             if len(pairs):
                 yield pairs.score, pairs.outcome

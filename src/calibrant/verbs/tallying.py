@@ -24,26 +24,26 @@ from calibrant.verbs.measuring import Columns, check_model
 from calibrant.verbs.sources import (
     CLASS,
     TallyParts,
-    asked_events,
+    asked_views,
     class_of,
-    event_sources,
     ordered,
     pairs_of,
     reported,
     tally_of_pairs,
+    view_sources,
 )
 
 
 def tally(
     source: Any,
     *,
-    event: str | None = None,
+    view: str | None = None,
     exact: bool = False,
     columns: Columns | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Tally:
-    """Tally the pairs of one event of a prediction table or dataframe.
+    """Tally the pairs of one view of a prediction table or dataframe.
 
     Tallies of parts of the data merge to the tally of the whole (`calibrant.metrics.tally.Tally.merge`);
     `calibrant.io.save_tally` keeps one, and `calibrant.verbs.measure` measures what was kept.
@@ -52,7 +52,7 @@ def tally(
     ----------
     source
         As in `calibrant.verbs.measure`.
-    event
+    view
         ``binary``, ``top``, ``class:NAME`` or ``pooled``. May be left out for a table without classes.
     exact
         A row a distinct score, which takes the table into memory, instead of the fixed grid.
@@ -71,7 +71,7 @@ def tally(
     Raises
     ------
     InputError
-        The table cannot be used, or the event is not named.
+        The table cannot be used, or the view is not named.
 
     Examples
     --------
@@ -84,10 +84,10 @@ def tally(
     check_threads(threads)
     predictions = (columns or Columns()).open(source)
     check_model(predictions)
-    events = [one_event(event, predictions)]
-    found = event_sources(predictions, events, whole=exact, collected=0, threads=threads, progress=progress)[
+    views = [one_view(view, predictions)]
+    found = view_sources(predictions, views, whole=exact, collected=0, threads=threads, progress=progress)[0][
         0
-    ][0]
+    ]
     result = tally_of_pairs(found.source, exact=exact) if isinstance(found.source, Pairs) else found.source
     return _named(result, predictions, found.codes)
 
@@ -96,12 +96,12 @@ def tally_by(
     source: Any,
     by: str | Sequence[str],
     *,
-    event: str | None = None,
+    view: str | None = None,
     columns: Columns | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Keys, Tally]:
-    """Tally the pairs of one event slice by slice, in one pass: a tally for each value of a column.
+    """Tally the pairs of one view slice by slice, in one pass: a tally for each value of a column.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def tally_by(
     by
         Columns of texts, whole numbers, dates or truth values; several are crossed. ``NAME:4`` cuts the
         numbers of a column into four bands of about as many rows, equal numbers in one band (a pass more).
-    event
+    view
         As in `tally`.
     columns, threads, progress
         As in `tally`.
@@ -140,16 +140,16 @@ def tally_by(
     if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
     predictions = (columns or Columns()).open(source)
-    event = one_event(event, predictions)
-    if event == "top" and predictions.log is not None:
+    view = one_view(view, predictions)
+    if view == "top" and predictions.log is not None:
         predictions = predictions.of_top_labels()
     inside = tallies_in_engine(predictions, names)
     if inside is not None:
         return inside
     predictions, slices = sliced(predictions, names)
-    if event == "top" and predictions.form == "long" and predictions.has_classes:
+    if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    items = event == "pooled" and not predictions.clustered
+    items = view == "pooled" and not predictions.clustered
     in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
     units = JointCodes() if in_clusters else None
     with ThreadPoolExecutor(1) as pool:
@@ -162,14 +162,14 @@ def tally_by(
                 if cluster is None:  # the rows of a wide table are items
                     cluster = np.arange(first_row, first_row + len(batch))
                 unit = units.of(unit, cluster)
-            parts.add(pairs_of(event, replace(batch, cluster=unit), predictions))
+            parts.add(pairs_of(view, replace(batch, cluster=unit), predictions))
             first_row += len(batch)
         whole = parts.tally()
     if whole is None:
-        if event.startswith(CLASS):
-            class_of(event, predictions)
+        if view.startswith(CLASS):
+            class_of(view, predictions)
         raise InputError(
-            f"event {event} has no pairs", "name another event", code="empty", file=predictions.name
+            f"view {view} has no pairs", "name another view", code="empty", file=predictions.name
         )
     return _by_slice(whole, slices.keys(), units, predictions)
 
@@ -207,14 +207,14 @@ def _by_slice(
     return found
 
 
-def one_event(event: str | None, predictions: Predictions) -> str:
-    """Return the one event to tally; None stands for the binary one of a table without classes."""
-    if event is None and predictions.has_classes:
+def one_view(view: str | None, predictions: Predictions) -> str:
+    """Return the one view to tally; None stands for the binary one of a table without classes."""
+    if view is None and predictions.has_classes:
         hint = "give top, class:NAME or pooled"
-        raise InputError("a tally is of one event", hint, code="event", file=predictions.name)
-    name = asked_events(None if event is None else [event], predictions)[0]
+        raise InputError("a tally is of one view", hint, code="view", file=predictions.name)
+    name = asked_views(None if view is None else [view], predictions)[0]
     if name == "classwise":
-        raise InputError("a tally is of one event", "give class:NAME", code="event", file=predictions.name)
+        raise InputError("a tally is of one view", "give class:NAME", code="view", file=predictions.name)
     return name
 
 

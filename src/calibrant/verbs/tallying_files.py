@@ -24,7 +24,7 @@ from calibrant.verbs.tallying import tally
 class _Tallying:
     """How each file is tallied."""
 
-    event: str | None
+    view: str | None
     exact: bool
     columns: Columns | None
     threads: int | None
@@ -33,7 +33,7 @@ class _Tallying:
 def tally_files(
     paths: Sequence[str | os.PathLike[str]],
     *,
-    event: str | None = None,
+    view: str | None = None,
     exact: bool = False,
     columns: Columns | None = None,
     workers: int = 1,
@@ -48,9 +48,9 @@ def tally_files(
     Parameters
     ----------
     paths
-        Tables of one event, as `calibrant.verbs.tally` reads them. The workers of a cluster find them
+        Tables of one view, as `calibrant.verbs.tally` reads them. The workers of a cluster find them
         under the same paths.
-    event, exact, columns
+    view, exact, columns
         As in `calibrant.verbs.tally`.
     workers
         Processes. With more than one, a script that calls this must be importable
@@ -98,13 +98,13 @@ def tally_files(
             raise InputError("the file is there twice", hint, code="duplicate", file=os.fspath(path))
     with workers_of(executor, workers) as pool:
         threads = None if executor is None and workers == 1 else 1
-        doing = partial(_tallied, _Tallying(event, exact, columns, threads))
+        doing = partial(_tallied, _Tallying(view, exact, columns, threads))
         with closing(pool.map(doing, files, lambda file: f"the file {file}")) as found:
             return _merged(_counted(found, files, progress))
 
 
 def _tallied(how: _Tallying, file: str) -> Tally:
-    return tally(file, event=how.event, exact=how.exact, columns=how.columns, threads=how.threads)
+    return tally(file, view=how.view, exact=how.exact, columns=how.columns, threads=how.threads)
 
 
 def _counted(found: Iterable[Tally], files: Sequence[str], progress: Progress | None) -> Iterable[Tally]:

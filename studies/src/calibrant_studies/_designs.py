@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.compare import error_difference
-from calibrant.metrics.events import class_predictions, classwise_events, pooled_event
 from calibrant.metrics.intervals import calibration_test, error_interval
 from calibrant.metrics.residuals import residuals
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.views import class_predictions, classwise_views, pooled_view
 from calibrant.synthetic import (
     Identity,
     LogitSlope,
@@ -336,8 +336,8 @@ class ClassesDesign:
         label = (rng.random((self.n, 1)) * cumulated[:, -1:] > cumulated).sum(axis=1)
         predictions = class_predictions(label, score)
         if self.view == "pooled":
-            return [outcome_of(pooled_event(predictions))]
-        return [outcome_of(event) for event in classwise_events(predictions).values()]
+            return [outcome_of(pooled_view(predictions))]
+        return [outcome_of(event) for event in classwise_views(predictions).values()]
 
 
 _TRUTH_DRAWS, _TRUTH_SEED = 40_000_000, 20261122

@@ -121,21 +121,21 @@ def test_a_reference_is_the_rows_up_to_a_day(tmp_path: Path) -> None:
     assert (np.array(days.bound_above) >= np.array(found.bound_above)).all()
 
 
-def test_events_of_tables_with_classes() -> None:
+def test_views_of_tables_with_classes() -> None:
     columns = table(4)
     names = {"label": ["yes" if label else "no" for label in columns["label"]], "day": columns["day"]}
     wide = pa.table({**names, "p_yes": columns["score"], "p_no": 1 - columns["score"]})
-    event = monitor(wide, time="day", event="class:yes", unit="item")
+    view = monitor(wide, time="day", view="class:yes", unit="item")
     plain = monitor(pa.table(columns), time="day", unit="item")
-    assert [day.log10_e for day in event.days] == pytest.approx([day.log10_e for day in plain.days])
-    assert monitor(wide, time="day", event="pooled").days[0].n == 120
-    assert monitor(wide, time="day", event="top").days[0].n == 60
+    assert [day.log10_e for day in view.days] == pytest.approx([day.log10_e for day in plain.days])
+    assert monitor(wide, time="day", view="pooled").days[0].n == 120
+    assert monitor(wide, time="day", view="top").days[0].n == 60
     classes = np.array(["a", "b"] * 120)
     long = pa.table({**columns, "class": classes})
-    assert monitor(long, time="day", event="class:a").days[0].n == 30
-    for name, code in (("class:z", "class-unknown"), ("top", "event"), (None, "event")):
+    assert monitor(long, time="day", view="class:a").days[0].n == 30
+    for name, code in (("class:z", "class-unknown"), ("top", "view"), (None, "view")):
         with pytest.raises(InputError) as error:
-            monitor(long, time="day", event=name)
+            monitor(long, time="day", view=name)
         assert error.value.code == code
 
 

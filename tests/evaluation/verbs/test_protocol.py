@@ -154,7 +154,7 @@ def test_calibration_is_that_of_measure(summaries: Protocol) -> None:
     table = pa.table({"score": score, "label": gold().astype(int), "cluster": documents()})
     direct = measure(table, bin_size=12)["binary"]
     assert summaries.calibration is not None
-    found = summaries.calibration.models[0].measured.events[0]
+    found = summaries.calibration.models[0].measured.views[0]
     assert (found.interval.low, found.interval.high) == pytest.approx(
         (direct.interval.low, direct.interval.high)
     )

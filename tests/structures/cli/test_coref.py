@@ -124,7 +124,7 @@ def test_pairs_say_what_was_written(run: Run, posteriors: Path, tmp_path: Path) 
     assert re.search(rf"^  Rows +{rows:,}  exact probabilities$", ran.out, re.MULTILINE)
     assert f"calibrant measure {table}" in ran.out
     measured = run("measure", table, "--json")
-    assert json.loads(measured.out)["events"][0]["clusters"] == 12
+    assert json.loads(measured.out)["views"][0]["clusters"] == 12
     more = ["--samples", 10, "--seed", 2, "--window", 3, "--threshold", "0.05"]
     found = json.loads(run("coref", "pairs", posteriors, "-o", table, *more, "--json").out)
     assert {name: found[name] for name in ("samples", "seed", "window", "threshold")} == {
@@ -191,7 +191,7 @@ def test_evaluation_shows_scores_and_pairs(run: Run, trained: Path, narrated: Pa
         "  CoNLL F1 ",
         "  Gold mentions ",
         "  mention pairs ",
-        "Pairs above the threshold: events",
+        "Pairs above the threshold: views",
         "  Clusters  ",
     ):
         assert part in ran.out, part

@@ -74,9 +74,9 @@ def test_training_gives_json(run: Run, tagged: Path, tmp_path: Path) -> None:
     [
         [],
         ["--cluster", "document"],
-        ["--event", "top"],
-        ["--event", "classwise", "--event", "pooled"],
-        ["--event", "class:V", "--bin-size", "50", "--level", "0.9", "--smooth"],
+        ["--view", "top"],
+        ["--view", "classwise", "--view", "pooled"],
+        ["--view", "class:V", "--bin-size", "50", "--level", "0.9", "--smooth"],
         ["--interval", "sampling", "--samples", "50", "--exact", "--threads", "1"],
     ],
     ids=" ".join,
@@ -107,8 +107,8 @@ def test_evaluation_says_what_the_library_and_measure_say(
     assert found == expected
     table = tmp_path / "pred.parquet"
     assert run("tag", "predict", model, tagged / "test.conllu", "-o", table).code == 0
-    measured = json.loads(run("measure", table, "--event", "pooled", "--seed", 4, "--json").out)
-    assert found["measured"]["events"] == measured["events"]
+    measured = json.loads(run("measure", table, "--view", "pooled", "--seed", 4, "--json").out)
+    assert found["measured"]["views"] == measured["views"]
 
 
 def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
@@ -122,11 +122,11 @@ def test_evaluation_shows_accuracy_the_measurement_and_what_to_type_next(
         "Accuracy ",
         "  On words not seen in training",
         "3 tokens have gold tags that the model has never seen, a miss of every tag: X (3)",
-        "Calibration: events",
+        "Calibration: views",
         "CalibErr",
         "Clusters                  60",
         f"calibrant tag predict {model} {tagged / 'test.conllu'} --column upos -o pred.parquet",
-        "calibrant report pred.parquet --event pooled -o report.html",
+        "calibrant report pred.parquet --view pooled -o report.html",
     ):
         assert part in ran.out, part
 
@@ -135,8 +135,8 @@ def test_what_to_type_next_has_the_same_clusters(run: Run, model: Path, tagged: 
     text = tagged / "test.conllu"
     ran = run("tag", "eval", model, text, "--cluster", "document")
     assert f"calibrant tag predict {model} {text} --cluster document -o pred.parquet" in ran.out
-    ran = run("tag", "eval", model, text, "--event", "top", "--event", "class:V")
-    assert "calibrant report pred.parquet --event top --event class:V -o report.html" in ran.out
+    ran = run("tag", "eval", model, text, "--view", "top", "--view", "class:V")
+    assert "calibrant report pred.parquet --view top --view class:V -o report.html" in ran.out
 
 
 def test_the_training_text_as_development_text_is_noted(run: Run, tagged: Path, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_prediction_says_what_was_written(run: Run, model: Path, tagged: Path, t
     assert f"  Rows         {rows:,}\n" in ran.out
     assert "scores below 0.05; errors are of those written" in ran.out
     assert "3 tokens have gold tags" in ran.out
-    assert f"calibrant measure {table} --event pooled" in ran.out
+    assert f"calibrant measure {table} --view pooled" in ran.out
     found = json.loads(run("tag", "predict", model, tagged / "test.conllu", "-o", table, "--json").out)
     assert found["rows"] == 3 * found["tokens"]
 
@@ -213,7 +213,7 @@ def test_a_spacy_pipeline_can_be_evaluated(run: Run, tagged: Path, tmp_path: Pat
     assert found["model"] == str(tmp_path / "pipeline")
     assert found["measured"]["recipe"]["classes"] == ["n0", "v1"]
     assert list(found["unseen_tags"]) == ["d2"]
-    assert found["measured"]["events"][0]["brier"] == 0.25  # nothing was learnt: every probability is 1/2
+    assert found["measured"]["views"][0]["brier"] == 0.25  # nothing was learnt: every probability is 1/2
     ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text, "--column", "xpos")
     assert f"calibrant tag predict --spacy {tmp_path / 'pipeline'} {text} --column xpos" in ran.out
     ran = run("tag", "eval", "--spacy", tmp_path / "pipeline", text)
@@ -291,9 +291,9 @@ OPTIONS = {
     "--column 9": "there is no column 9",
     "--column lemma": "no column 'lemma'",
     "--cluster paragraph": "Invalid value for '--cluster'",
-    "--event binary": "a table with classes has no binary event",
-    "--event class:Q": "there is no class 'Q': the classes are D, N, V",
-    "--event nonsense": "unknown event 'nonsense'",
+    "--view binary": "a table with classes has no binary view",
+    "--view class:Q": "there is no class 'Q': the classes are D, N, V",
+    "--view nonsense": "unknown view 'nonsense'",
     "--level 95": "level is 95",
     "--bin-size 0": "bin_size is 0",
     "--bin-count 5 --bin-size 5": "both a bin size and a number of bins",

@@ -84,7 +84,7 @@ def test_the_tally_is_that_of_the_pairs(name: str, by_cluster: bool) -> None:
 @each
 def test_it_is_measured_like_a_table_and_has_a_page(name: str) -> None:
     query = asked(name)
-    (found,) = measure(query).events
+    (found,) = measure(query).views
     used = np.unique(np.concatenate([batch.cluster for batch in query]))
     assert (found.n, found.clusters) == (len(query), len(used))
     module, _, function = name.partition(".")

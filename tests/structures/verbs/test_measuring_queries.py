@@ -45,40 +45,40 @@ def posterior_of(text: TaggedText, pseudocount: float = 3.0) -> ChainPosterior:
 
 def numbers(found: Measurement) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(found.to_json())
-    del record["event"]
+    del record["view"]
     return record
 
 
 @pytest.mark.parametrize("interval", ["inverted", "sampling", "bootstrap"])
 @pytest.mark.parametrize(
-    ("event", "ask"),
+    ("view", "ask"),
     [("pooled", all_tags), ("top", top_label), ("class:NOUN", tag_is)],
     ids=["pooled", "top", "class"],
 )
 def test_a_query_measures_as_the_tagger_does(
-    tagged: Path, event: str, ask: Any, interval: Literal["inverted", "sampling", "bootstrap"]
+    tagged: Path, view: str, ask: Any, interval: Literal["inverted", "sampling", "bootstrap"]
 ) -> None:
     train, test = read_tagged(tagged / "train.conllu"), read_tagged(tagged / "test.conllu")
     assert train.tags is not None
     assert test.tags is not None
     model = HMMTagger(pseudocount=0.5).fit(train.sentences, train.tags)
-    event = event.replace("NOUN", model.tags[0])
+    view = view.replace("NOUN", model.tags[0])
     asked = (model.tags[0],) if ask is tag_is else ()
     query = ask(model.posterior(test.sentences), test.tags, *asked, clusters=test.clusters("sentence"))
     found = measure(query, interval=interval, seed=3)
-    expected = evaluate_tagger(model, test, event=event, interval=interval, seed=3).measured[event]
-    assert numbers(found[query.event]) == numbers(expected)
+    expected = evaluate_tagger(model, test, view=view, interval=interval, seed=3).measured[view]
+    assert numbers(found[query.view]) == numbers(expected)
     assert (found.recipe.form, found.recipe.rows) == ("query", len(query))
 
 
-@pytest.mark.parametrize("event", ASK)
+@pytest.mark.parametrize("view", ASK)
 def test_many_pairs_are_tallied_and_give_nearly_the_same(
-    event: str, text: TaggedText, monkeypatch: pytest.MonkeyPatch
+    view: str, text: TaggedText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    query = ASK[event](posterior_of(text), text.tags)
-    few = measure(query, bin_size=300)[event]
+    query = ASK[view](posterior_of(text), text.tags)
+    few = measure(query, bin_size=300)[view]
     monkeypatch.setattr("calibrant.verbs.sources.IN_MEMORY", 100)
-    many, exact = measure(query)[event], measure(query, bin_size=300, exact=True)[event]
+    many, exact = measure(query)[view], measure(query, bin_size=300, exact=True)[view]
     assert (few.tally, many.tally, exact.tally) == ("exact", "compressed", "exact")
     assert few.clusters == many.clusters
     assert many.brier == pytest.approx(few.brier, rel=1e-9)
@@ -109,23 +109,23 @@ def test_spans_are_measured_above_their_threshold() -> None:
 
 
 def test_the_record_of_a_query_fits_the_schema(text: TaggedText) -> None:
-    for event, ask in ASK.items():
+    for view, ask in ASK.items():
         found = measure(ask(posterior_of(text), text.tags))
         jsonschema.validate(json.loads(found.to_json()), schema("measure"))
-        assert found[event].event == event
+        assert found[view].view == view
 
 
 def test_two_models_are_compared_by_their_queries(text: TaggedText) -> None:
     one, other = (all_tags(posterior_of(text, each), text.tags or []) for each in (0.1, 30.0))
     found = report([one, other]).differences
-    assert [each.event for each in found] == ["all tags"]
+    assert [each.view for each in found] == ["all tags"]
     assert found[0].difference == error_difference(one.pairs(), other.pairs(), seed=0)
 
 
 def test_what_only_a_table_could_give_is_refused_of_a_query(text: TaggedText) -> None:
     query = all_tags(posterior_of(text), text.tags or [])
-    with pytest.raises(InputError, match="this is the query of event all tags, not of pooled"):
-        measure(query, event="pooled")
+    with pytest.raises(InputError, match="this is the query of view all tags, not of pooled"):
+        measure(query, view="pooled")
     with pytest.raises(InputError, match="a query has no columns to name"):
         measure(query, columns=Columns(score="p"))
-    assert measure(query, event="all tags")["all tags"].n == len(query)
+    assert measure(query, view="all tags")["all tags"].n == len(query)

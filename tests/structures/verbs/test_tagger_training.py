@@ -99,7 +99,7 @@ def test_the_model_is_saved_with_its_column(tagged: Path, tmp_path: Path) -> Non
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "several without dev": ({"l2": [1.0, 2.0]}, "2 values of l2 and no development data"),
     "none": ({"l2": []}, "0 values of l2"),
-    "of the HMM": ({"pseudocount": 1.0}, "pseudocount belongs to the HMM: leave --pseudocount out"),
+    "of the HMM": ({"pseudocount": 1.0}, "pseudocount belongs to the HMM: leave `pseudocount` out"),
     "of the CRF": ({"model": "hmm", "max_iterations": 3}, "max_iterations belongs to the CRF"),
     "features of the CRF": ({"model": "hmm", "features": "basic"}, "features belongs to the CRF"),
     "unknown": ({"model": "svm"}, "model is 'svm': give crf or hmm"),

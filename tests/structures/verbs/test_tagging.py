@@ -51,23 +51,23 @@ def numbers(found: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("cluster", ["sentence", "document"])
-@pytest.mark.parametrize("events", [["pooled"], ["classwise", "pooled", "class:V"], ["top"]], ids="+".join)
+@pytest.mark.parametrize("views", [["pooled"], ["classwise", "pooled", "class:V"], ["top"]], ids="+".join)
 @pytest.mark.parametrize("kind", ["hmm", "crf"])
 def test_the_table_measures_as_the_tagger_does(
     request: pytest.FixtureRequest,
     tagged: Path,
     tmp_path: Path,
     kind: Kind,
-    events: list[str],
+    views: list[str],
     cluster: Literal["sentence", "document"],
 ) -> None:
     model = request.getfixturevalue(kind)
     table = tmp_path / "pred.parquet"
     predict_tags(model, tagged / "test.conllu", table, cluster=cluster)
-    found = evaluate_tagger(model, tagged / "test.conllu", cluster=cluster, event=events, seed=3)
-    again = measure(table, event=events, seed=3)
+    found = evaluate_tagger(model, tagged / "test.conllu", cluster=cluster, view=views, seed=3)
+    again = measure(table, view=views, seed=3)
     assert numbers(found.measured) == numbers(again)
-    tags = len(model.tags) if events == ["top"] else 1
+    tags = len(model.tags) if views == ["top"] else 1
     assert found.measured.recipe.rows * tags == again.recipe.rows
     assert found.measured.recipe.classes == again.recipe.classes
 
@@ -81,7 +81,7 @@ def test_the_table_measures_as_the_tagger_does_when_both_are_streamed(
     table = tmp_path / "pred.parquet"
     predict_tags(hmm, tagged / "test.conllu", table)
     found = evaluate_tagger(hmm, tagged / "test.conllu").measured["pooled"]
-    again = measure(table, event="pooled")["pooled"]
+    again = measure(table, view="pooled")["pooled"]
     assert found.tally == again.tally == "compressed"
     assert found.debiased_mse == pytest.approx(again.debiased_mse, abs=1e-12)
     assert found.interval.high == pytest.approx(again.interval.high, abs=1e-9)
@@ -92,7 +92,7 @@ def test_text_tables_measure_as_the_tagger_does(hmm: HMMTagger, tagged: Path, tm
     found = evaluate_tagger(hmm, tagged / "test.conllu").measured["pooled"]
     for name in ("pred.csv.gz", "pred.tsv", "pred.jsonl", "pred.arrow"):
         predict_tags(hmm, tagged / "test.conllu", tmp_path / name)
-        again = measure(tmp_path / name, event="pooled")["pooled"]
+        again = measure(tmp_path / name, view="pooled")["pooled"]
         assert again.rms_calibration_error == found.rms_calibration_error
         assert again.interval.low == found.interval.low
 
@@ -171,7 +171,7 @@ def test_a_gold_tag_that_the_model_has_never_seen_is_a_miss_of_every_tag(
 
 def test_top_beside_pooled_changes_nothing(hmm: HMMTagger, tagged: Path) -> None:
     pooled = evaluate_tagger(hmm, tagged / "test.conllu").measured["pooled"].to_dict()
-    both = evaluate_tagger(hmm, tagged / "test.conllu", event=["top", "pooled"]).measured
+    both = evaluate_tagger(hmm, tagged / "test.conllu", view=["top", "pooled"]).measured
     assert both["pooled"].to_dict() == pooled
 
 
@@ -199,21 +199,21 @@ def test_scores_below_the_threshold_are_left_out_and_the_table_says_so(
     assert predictions.read().score.min() >= 0.1
     assert written.rows == len(predictions.read())
     assert written.rows + written.dropped == 3 * written.tokens
-    assert measure(table, event="pooled")["pooled"].log_loss.estimate is None
+    assert measure(table, view="pooled")["pooled"].log_loss.estimate is None
 
 
-def test_events_are_those_of_the_queries(hmm: HMMTagger, tagged: Path) -> None:
+def test_views_are_those_of_the_queries(hmm: HMMTagger, tagged: Path) -> None:
     text = read_tagged(tagged / "test.conllu")
     assert text.tags is not None
-    found = evaluate_tagger(hmm, text, event=["top", "class:V"]).measured
+    found = evaluate_tagger(hmm, text, view=["top", "class:V"]).measured
     posterior = hmm.posterior(text.sentences)
-    for event, pairs in (
+    for view, pairs in (
         ("top", top_label(posterior, text.tags).pairs()),
         ("class:V", tag_is(posterior, text.tags, "V").pairs()),
     ):
-        assert found[event].n == len(pairs)
-        assert found[event].positives == pairs.label.sum()
-        assert found[event].brier == pytest.approx(np.mean((pairs.score - pairs.label) ** 2))
+        assert found[view].n == len(pairs)
+        assert found[view].positives == pairs.label.sum()
+        assert found[view].brier == pytest.approx(np.mean((pairs.score - pairs.label) ** 2))
 
 
 def test_documents_are_fewer_units_than_sentences(hmm: HMMTagger, tagged: Path) -> None:
@@ -300,5 +300,5 @@ def test_tweets_are_tagged_and_measured(data: Path, tmp_path: Path) -> None:
     assert 0.82 < found.accuracy.estimate < 0.86
     assert found.unseen_words_accuracy.estimate < found.accuracy.estimate
     predict_tags(model, folder / "oct27.test.tsv.gz", tmp_path / "pred.parquet")
-    again = measure(tmp_path / "pred.parquet", event="pooled")["pooled"]
+    again = measure(tmp_path / "pred.parquet", view="pooled")["pooled"]
     assert again.to_dict() == found.measured["pooled"].to_dict()

@@ -56,7 +56,7 @@ from calibrant.cli.options import Printing, columns, columns_of, drawn_as, print
     "change much sooner, if it is true. dependent-day: nothing; errors may persist for days.",
 )
 @click.option("--restart", is_flag=True, help="Start again after each alarm.")
-@click.option("--event", metavar="EVENT", help="binary, class:NAME, or of a wide table top or pooled.")
+@click.option("--view", metavar="VIEW", help="binary, class:NAME, or of a wide table top or pooled.")
 @click.option(
     "--state", metavar="FILE", help="Keep the monitor in FILE; windows that it has taken are passed over."
 )

@@ -49,9 +49,9 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
 
     def change(reader: Reader) -> Reader:
         nonlocal first
-        if not isinstance(reader, TableReader) or column not in reader.table.columns:
-            columns = reader.table.columns if isinstance(reader, TableReader) else ()
-            one_column(predictions.name, columns, column, "name the column of time (`time`)")
+        columns = reader.table.columns if isinstance(reader, TableReader) else ()
+        one_column(predictions.name, columns, column, "name the column of time (`time`)")
+        assert isinstance(reader, TableReader)  # no other reader has columns
         parts = reader.columns
         if column in (parts.score, parts.label, *parts.class_scores):
             message, hint = "the column is a score or the label", "name the column of time (`time`)"

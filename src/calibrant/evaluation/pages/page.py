@@ -203,7 +203,7 @@ def protocol_page(found: Protocol, *, title: str | None = None) -> ProtocolPage:
 
 
 def _meaning(found: Protocol, section: Section) -> str:
-    if section.event == "binary":
+    if section.view == "binary":
         return f"The probability that the label is {found.task.positive}."
     return section.meaning
 

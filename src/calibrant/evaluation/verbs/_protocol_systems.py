@@ -145,7 +145,7 @@ def calibration(
         for each in given
         if each.probability is not None
     ]
-    event = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
+    view = "binary" if plan.positive is not None and len(plan.labels) == 2 else "top"
     names = [each.system.name for each in given]
     # The usual bins would make one or two of so few items.
     n = len(gold.items)
@@ -153,7 +153,7 @@ def calibration(
     return report(
         tables,
         names=names,
-        event=event,
+        view=view,
         bin_size=bin_size,
         level=plan.level,
         seed=plan.seed,

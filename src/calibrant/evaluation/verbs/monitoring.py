@@ -24,7 +24,7 @@ from calibrant.io.envelope import Envelope, Version
 from calibrant.verbs.figures import figure_kind, save_figure
 from calibrant.verbs.measuring import Columns
 from calibrant.verbs.sources import pairs_of
-from calibrant.verbs.tallying import one_event
+from calibrant.verbs.tallying import one_view
 
 MAKE = "name the file of an earlier run, or one that is not there yet"
 LATE = "rows that came after their window was taken are not counted: "
@@ -35,7 +35,7 @@ class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     time: str
     by: str
-    event: str
+    view: str
     against: str
     until: str | int | None
     alpha: float
@@ -68,7 +68,7 @@ def monitor(
     epsilon: float = 0.0,
     unit: str = "day",
     restart: bool = False,
-    event: str | None = None,
+    view: str | None = None,
     state: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     width: float | None = None,
@@ -92,7 +92,7 @@ def monitor(
     alpha, epsilon, unit, restart
         As in `calibrant.evaluation.CalibrationMonitor`; ``unit="day"`` and ``unit="dependent-day"`` take a
         window as one, however long it is.
-    event
+    view
         ``binary``, ``class:NAME``, ``top`` or ``pooled`` (wide tables). May be left out for a table without
         classes.
     state
@@ -142,7 +142,7 @@ def monitor(
         message, hint = "the state and the figure are one file", "name another (`output`)"
         raise InputError(message, hint, code="output", file=os.fspath(output))
     predictions = (columns or Columns()).open(source)
-    name = one_event(event, predictions)
+    name = one_view(view, predictions)
     until = None if reference is None else _until(reference, by)
     settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))
     table = _read(predictions, settings)
@@ -164,7 +164,7 @@ def monitor(
 
 @dataclass(frozen=True)
 class _Table:
-    """The pairs of an event, their windows, and (against a reference) which rows are of the reference."""
+    """The pairs of a view, their windows, and (against a reference) which rows are of the reference."""
 
     pairs: Pairs
     window: NDArray[np.int64]
@@ -182,11 +182,11 @@ class _Table:
 
 
 def _read(predictions: Predictions, settings: _Settings) -> _Table:
-    """Read the pairs of the event with their windows."""
-    if settings.event in ("top", "pooled") and predictions.form == "long":
+    """Read the pairs of the view with their windows."""
+    if settings.view in ("top", "pooled") and predictions.form == "long":
         hint = "write a wide table with one p_<class> column a class"
-        message = f"a long table cannot be watched for {settings.event}"
-        raise InputError(message, hint, code="event", file=predictions.name)
+        message = f"a long table cannot be watched for {settings.view}"
+        raise InputError(message, hint, code="view", file=predictions.name)
     found, first = timed(predictions, settings.time)
     batch = found.read(items=True)
     assert batch.item is not None
@@ -216,18 +216,16 @@ def _read(predictions: Predictions, settings: _Settings) -> _Table:
             raise InputError(message, "give a value of the same kind", code="parameter")
         old = np.array([not _after(point, until) for point in points])
     code = np.array([rank[name] for name in names], np.int64)
-    if settings.event.startswith("class:") and batch.class_code is not None:
-        pairs = pairs_of(settings.event, batch, found)
+    if settings.view.startswith("class:") and batch.class_code is not None:
+        pairs = pairs_of(settings.view, batch, found)
         rows = (
-            np.flatnonzero(batch.class_code == found.classes.index(settings.event[6:]))
-            if len(pairs)
-            else None
+            np.flatnonzero(batch.class_code == found.classes.index(settings.view[6:])) if len(pairs) else None
         )
     else:
-        pairs, rows = pairs_of(settings.event, batch, found), np.arange(len(batch))
+        pairs, rows = pairs_of(settings.view, batch, found), np.arange(len(batch))
     if rows is None or not len(pairs):
         hint = f"the classes are {', '.join(found.classes[:12])}"
-        raise InputError(f"event {settings.event} has no pairs", hint, code="class-unknown", file=found.name)
+        raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
     item = np.repeat(item[rows], len(pairs) // len(rows))
     return _Table(pairs, code[item], ordered, old[item])
 

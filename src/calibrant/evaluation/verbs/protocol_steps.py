@@ -358,7 +358,7 @@ def _plan(plan: Detectable | None, unit: str) -> str:
 
 def _of_calibration(calibration: Report | None, level: float) -> Iterator[Finding]:
     for model in calibration.models if calibration is not None else ():
-        found = model.measured.events[0]
+        found = model.measured.views[0]
         low, high = found.calibration_error.low, found.calibration_error.high
         if low is None or high is None:
             why = found.calibration_error.reason or "the data do not say"

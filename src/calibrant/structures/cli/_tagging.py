@@ -81,14 +81,14 @@ def writing_lines(found: WrittenPredictions) -> list[str]:
     """Word what was written."""
     table = shlex.quote(found.output)
     steps = [
-        f"calibrant measure {table} --event pooled    calibration of all tags together",
-        f"calibrant report {table} --event pooled -o report.html    the same to look at",
+        f"calibrant measure {table} --view pooled    calibration of all tags together",
+        f"calibrant report {table} --view pooled -o report.html    the same to look at",
     ]
     return text.printed(found, steps=() if found.output == STDOUT else steps)
 
 
 def evaluation_lines(
-    found: TagEvaluation, spacy: bool, column: str | None, events: Sequence[str]
+    found: TagEvaluation, spacy: bool, column: str | None, views: Sequence[str]
 ) -> list[str]:
     """Word an evaluation: accuracy, then the measurement."""
     recipe = found.measured.recipe
@@ -96,7 +96,7 @@ def evaluation_lines(
     file = "FILE" if recipe.file == "stdin" else shlex.quote(recipe.file)
     chosen = "" if column is None else f" --column {shlex.quote(column)}"
     chosen += "" if found.cluster == "sentence" else f" --cluster {found.cluster}"
-    asked = "".join(f" --event {shlex.quote(event)}" for event in events or ["pooled"])
+    asked = "".join(f" --view {shlex.quote(view)}" for view in views or ["pooled"])
     return text.printed(
         found,
         steps=[

@@ -19,11 +19,11 @@ from calibrant.cli.options import (
 from calibrant.cli.progress import ProgressLine
 from calibrant.structures.cli._tagging import tagging
 
-EVENT = click.option(
-    "--event",
-    "events",
+VIEW = click.option(
+    "--view",
+    "views",
     multiple=True,
-    metavar="EVENT",
+    metavar="VIEW",
     help="pooled (all tags together), top (is the most probable tag right?), class:TAG or classwise (each "
     "tag, then their mean); may be repeated.  [default: pooled]",
 )
@@ -35,14 +35,14 @@ EVENT = click.option(
     epilog="Example: calibrant tag eval pos.model test.conllu --cluster document",
 )
 @tagging
-@lambda function: added(function, (EVENT, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
+@lambda function: added(function, (VIEW, *MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @printing
 def command(
     sources: tuple[str, ...],
     spacy: str | None,
     column: str | None,
     cluster: Literal["sentence", "document"],
-    events: tuple[str, ...],
+    views: tuple[str, ...],
     printing: Printing,
     **options: Any,
 ) -> None:
@@ -61,9 +61,9 @@ def command(
             name=name,
             column=column,
             cluster=cluster,
-            event=list(events) or None,
+            view=list(views) or None,
             progress=progress,
             command=command_line(),
             **options,
         )
-    printing.show(found, lambda: evaluation_lines(found, spacy is not None, column, events))
+    printing.show(found, lambda: evaluation_lines(found, spacy is not None, column, views))

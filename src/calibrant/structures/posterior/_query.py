@@ -175,7 +175,7 @@ class Query:
 
     Attributes
     ----------
-    event
+    view
         What is asked: ``"tag:V"``, ``"all tags"``, ``"top label"``, ``"tag pairs"``, ``"spans"``,
         ``"mention pairs"``, ``"is new"`` or ``"is singleton"``.
     classes
@@ -208,7 +208,7 @@ class Query:
     2
     """
 
-    event: str
+    view: str
     classes: tuple[str, ...]
     clusters: NDArray[Any]
     unseen: dict[str, int]
@@ -220,7 +220,7 @@ class Query:
     @classmethod
     def of_parts(
         cls,
-        event: str,
+        view: str,
         score: ArrayLike,
         label: ArrayLike,
         structure: ArrayLike,
@@ -237,8 +237,8 @@ class Query:
 
         Parameters
         ----------
-        event, classes, unseen, missed, threshold
-            As the attributes; without classes there is one, called like the event.
+        view, classes, unseen, missed, threshold
+            As the attributes; without classes there is one, called like the view.
         score
             (n,) probability of each part, in [0, 1].
         label
@@ -287,7 +287,7 @@ class Query:
         start = np.searchsorted(place, np.arange(count + 1)).astype(np.int64)
         source = ListedSource(given, true.astype(np.bool_, copy=False), code, start)
         found = (dict(unseen or {}), dict(missed or {}), threshold)
-        return cls(event, classes or (event,), names, *found, _source=source, _cluster=cluster)
+        return cls(view, classes or (view,), names, *found, _source=source, _cluster=cluster)
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -309,7 +309,7 @@ class Query:
             If there are none, or more than 2^26: tally those.
         """
         if len(self) > LARGEST_PAIRS:
-            message = f"{self.event}: {len(self):,} pairs are too many to hold at once"
+            message = f"{self.view}: {len(self):,} pairs are too many to hold at once"
             raise InputError(
                 message, "take their tally, some of the classes, or fewer sentences or documents"
             )
@@ -338,7 +338,7 @@ class Query:
         """
         if name not in self.classes:
             known = ", ".join(self.classes[:20])
-            message = f"{self.event}: there is no class {name!r}"
+            message = f"{self.view}: there is no class {name!r}"
             raise InputError(message, f"classes are {known}", code="class-unknown")
         code = self.classes.index(name)
         scores, labels, clusters = [], [], []
@@ -348,7 +348,7 @@ class Query:
             labels.append(batch.label[kept])
             clusters.append(batch.cluster[kept])
         if not sum(map(len, scores)):
-            raise InputError(f"{self.event}: {name} has no pairs", "ask about another class", code="empty")
+            raise InputError(f"{self.view}: {name} has no pairs", "ask about another class", code="empty")
         score, label, cluster = np.concatenate(scores), np.concatenate(labels), np.concatenate(clusters)
         return Pairs(score, label, None, cluster, len(self.clusters))
 
@@ -396,5 +396,5 @@ class Query:
     def _not_empty(self) -> None:
         if not len(self):
             raise InputError(
-                f"{self.event}: there are no pairs", "give longer sentences or documents", code="empty"
+                f"{self.view}: there are no pairs", "give longer sentences or documents", code="empty"
             )

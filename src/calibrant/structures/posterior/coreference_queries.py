@@ -205,7 +205,7 @@ def sampling_noise(query: Query, samples: int) -> float:
     """
     sample_count(samples)
     if not len(query):
-        raise InputError(f"{query.event}: there are no pairs", "give longer documents", code="empty")
+        raise InputError(f"{query.view}: there are no pairs", "give longer documents", code="empty")
     total = sum(float((batch.score * (1 - batch.score)).sum()) for batch in query)
     return total / len(query) / samples
 
@@ -279,11 +279,11 @@ def _above(source: Source, documents: int, threshold: float) -> tuple[ListedSour
 
 
 def _of_mentions(
-    posterior: AntecedentPosterior, event: str, name: str, score: Floats, gold: Integers, label: Bools
+    posterior: AntecedentPosterior, view: str, name: str, score: Floats, gold: Integers, label: Bools
 ) -> Query:
     known = gold != NONE
     return Query.of_parts(
-        event,
+        view,
         score[known],
         label[known],
         _documents(posterior)[known],
@@ -300,7 +300,7 @@ def _documents(posterior: AntecedentPosterior) -> Integers:
 
 def _query(
     posterior: AntecedentPosterior,
-    event: str,
+    view: str,
     name: str,
     source: Source,
     missed: dict[str, int],
@@ -308,7 +308,7 @@ def _query(
 ) -> Query:
     names, code = np.unique(np.array(posterior.names), return_inverse=True)
     cluster = code.astype(np.int64)
-    return Query(event, (name,), names, {}, missed, threshold, _source=source, _cluster=cluster)
+    return Query(view, (name,), names, {}, missed, threshold, _source=source, _cluster=cluster)
 
 
 def _checked(threshold: object) -> float:

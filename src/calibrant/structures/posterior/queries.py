@@ -439,5 +439,5 @@ def _most_frequent(posterior: ChainPosterior, gold: Gold, top: int) -> Integers:
     return np.argsort(-count, kind="stable")[:top]
 
 
-def _query(event: str, classes: tuple[str, ...], gold: Gold, source: Source) -> Query:
-    return Query(event, classes, gold.clusters, gold.unseen, _source=source, _cluster=gold.cluster)
+def _query(view: str, classes: tuple[str, ...], gold: Gold, source: Source) -> Query:
+    return Query(view, classes, gold.clusters, gold.unseen, _source=source, _cluster=gold.cluster)

@@ -235,7 +235,7 @@ def evaluate_coreference(
     >>> text = [Document("d", words, [Mention(0, 0, 1), Mention(1, 0, 1)], ["ann", "ann"])]
     >>> model = CoreferenceModel(bits=12, least=1, epochs=20).fit(text)
     >>> found = evaluate_coreference(model, text)
-    >>> found.scores["muc"].f1.estimate, found.pairs.events[0].n
+    >>> found.scores["muc"].f1.estimate, found.pairs.views[0].n
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")

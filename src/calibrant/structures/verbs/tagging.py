@@ -37,7 +37,7 @@ from calibrant.structures.verbs._tagger_batches import TaggerSource, tagged, tag
 from calibrant.verbs.executors import Workers, workers_of
 from calibrant.verbs.measurement import IntervalMethod, Settings
 from calibrant.verbs.measuring import measured
-from calibrant.verbs.sources import asked_events, asked_names, event_sources
+from calibrant.verbs.sources import asked_names, asked_views, view_sources
 
 FEWEST_TOKENS = 1 << 12  # at once, however many tags there are: work in small pieces is slow
 UNKNOWN = -1
@@ -265,7 +265,7 @@ def predict_tags(
     >>> tagger = HMMTagger().fit(text.sentences, text.tags)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = predict_tags(tagger, text, f"{folder}/dev.parquet")
-    ...     found = measure(f"{folder}/dev.parquet", event="pooled")["pooled"]
+    ...     found = measure(f"{folder}/dev.parquet", view="pooled")["pooled"]
     >>> written.rows, found.n, found.positives
     (4, 4, 2)
     """
@@ -304,7 +304,7 @@ def evaluate_tagger(
     name: str | None = None,
     column: Column | None = None,
     cluster: Cluster = "sentence",
-    event: str | Sequence[str] | None = None,
+    view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
     ece_bins: int = 15,
@@ -323,7 +323,7 @@ def evaluate_tagger(
     """Measure how often a tagger is right, and how far its probabilities can be trusted.
 
     The measurement is what `measure` gives for the table of `predict_tags`, all tags pooled unless other
-    events are asked for.
+    views are asked for.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def evaluate_tagger(
         What to call the model in the record; None for its path.
     cluster
         ``"sentence"`` or ``"document"``: what intervals take as one independent unit.
-    event
+    view
         One or several of ``pooled`` (all tags), ``top`` (is the most probable tag right), ``class:TAG`` and
         ``classwise`` (each tag, then their mean). None: ``pooled``.
     bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
@@ -358,7 +358,7 @@ def evaluate_tagger(
     >>> found.accuracy, found.tokens, found.measured["pooled"].n
     (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
     """
-    asked = asked_names(event) or ["pooled"]
+    asked = asked_names(view) or ["pooled"]
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     settings.check()
     check_threads(threads)
@@ -369,8 +369,8 @@ def evaluate_tagger(
         source = None if pool.local else tagger_source(model, pool)
         rows = TaggerRows(tagger, read, cluster, form, progress, pool, source)
         predictions = rows.predictions
-        sources, count = event_sources(
-            predictions, asked_events(asked, predictions), exact=exact, threads=threads
+        sources, count = view_sources(
+            predictions, asked_views(asked, predictions), exact=exact, threads=threads
         )
         recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
         found = measured(sources, recipe, asked, settings, progress)

@@ -1,11 +1,11 @@
-"""Events of a K-class model: what "it happened" means, named and never guessed.
+"""Views of a K-class model: what "it happened" means, named and never guessed.
 
-From one row of K probabilities an item, an event makes pairs of a score and whether it came true:
+From one row of K probabilities an item, a view makes pairs of a score and whether it came true:
 
 - ``binary``: two classes; the second happened. The score is its probability.
 - ``top``: the class with the largest probability is the true one. The score is that probability.
 - ``class:NAME``: the class of that name is the true one. The score is its probability.
-- ``classwise``: each class in turn, one event a class.
+- ``classwise``: each class in turn, one view a class.
 - ``pooled``: all K pairs of every item together. They carry one label, so the item is the cluster where
   none is named.
 
@@ -107,7 +107,7 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
     if prob.ndim != 2 or prob.shape[1] < 2:
         raise InputError(
             f"y_prob has shape {prob.shape}, expected (n, K) with K >= 2",
-            "pass one column a class; for one event pass (n,) scores to the binary functions",
+            "pass one column a class; for one view pass (n,) scores to the binary functions",
             code="shape",
         )
     if prob.size == 0:
@@ -124,7 +124,7 @@ def _probabilities(values: ArrayLike, tolerance: float) -> NDArray[np.floating[A
         row = int(off[0])
         raise InputError(
             f"y_prob[{row}] sums to {total[row]:.9g}, not to 1 within {tolerance:g}",
-            "if these are class-wise sigmoids, measure each column as its own event; else divide by the sum",
+            "if these are class-wise sigmoids, measure each column as its own view; else divide by the sum",
             code="class-sum",
             row=row,
         )
@@ -147,7 +147,7 @@ def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) ->
             raise InputError(
                 "y_true holds integers and so do the class names: they could be indices or names",
                 "pass the true classes as strings for names, or leave out classes for indices",
-                code="event",
+                code="view",
             )
         outside = np.flatnonzero((array < 0) | (array >= len(names)))
         if len(outside):
@@ -173,7 +173,7 @@ def _unknown_class(value: object, row: int, known: str) -> InputError:
     return InputError(f"y_true[{row}] is {value!r}, an unknown class", known, code="class-unknown", row=row)
 
 
-def binary_event(predictions: ClassPredictions) -> Pairs:
+def binary_view(predictions: ClassPredictions) -> Pairs:
     """Two classes: did the second happen, scored by its probability.
 
     Raises
@@ -183,19 +183,19 @@ def binary_event(predictions: ClassPredictions) -> Pairs:
 
     Examples
     --------
-    >>> binary_event(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]])).score.tolist()
+    >>> binary_view(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]])).score.tolist()
     [0.3, 0.8]
     """
     if len(predictions.classes) != 2:
         raise InputError(
-            f"there are {len(predictions.classes)} classes and the event is binary",
-            "name the event: top, class:NAME, classwise or pooled",
-            code="event",
+            f"there are {len(predictions.classes)} classes and the view is binary",
+            "name the view: top, class:NAME, classwise or pooled",
+            code="view",
         )
     return _one_class(predictions, 1)
 
 
-def top_event(predictions: ClassPredictions) -> Pairs:
+def top_view(predictions: ClassPredictions) -> Pairs:
     """Is the class with the largest probability the true one, scored by that probability.
 
     Of classes that tie for the largest, the first in the order of the columns is the top label, as in
@@ -203,8 +203,8 @@ def top_event(predictions: ClassPredictions) -> Pairs:
 
     Examples
     --------
-    >>> event = top_event(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]))
-    >>> event.score.tolist(), event.label.tolist()
+    >>> view = top_view(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]))
+    >>> view.score.tolist(), view.label.tolist()
     ([0.7, 0.5], [True, False])
     """
     top = predictions.prob.argmax(axis=1)
@@ -224,7 +224,7 @@ def top_ties(predictions: ClassPredictions) -> int:
     return int(((predictions.prob == largest).sum(axis=1) > 1).sum())
 
 
-def class_event(predictions: ClassPredictions, name: str) -> Pairs:
+def class_view(predictions: ClassPredictions, name: str) -> Pairs:
     """Is this class the true one, scored by its probability.
 
     Raises
@@ -234,8 +234,8 @@ def class_event(predictions: ClassPredictions, name: str) -> Pairs:
 
     Examples
     --------
-    >>> event = class_event(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]), "2")
-    >>> event.score.tolist(), event.label.tolist()
+    >>> view = class_view(class_predictions([0, 2], [[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]]), "2")
+    >>> view.score.tolist(), view.label.tolist()
     ([0.1, 0.4], [False, True])
     """
     given: object = name
@@ -247,18 +247,18 @@ def class_event(predictions: ClassPredictions, name: str) -> Pairs:
     return _one_class(predictions, predictions.classes.index(name))
 
 
-def classwise_events(predictions: ClassPredictions) -> dict[str, Pairs]:
-    """Every class's event, by name, in the order of the columns.
+def classwise_views(predictions: ClassPredictions) -> dict[str, Pairs]:
+    """Every class's view, by name, in the order of the columns.
 
     Examples
     --------
-    >>> list(classwise_events(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]], classes=["no", "yes"])))
+    >>> list(classwise_views(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]], classes=["no", "yes"])))
     ['no', 'yes']
     """
     return {name: _one_class(predictions, index) for index, name in enumerate(predictions.classes)}
 
 
-def pooled_event(predictions: ClassPredictions) -> Pairs:
+def pooled_view(predictions: ClassPredictions) -> Pairs:
     """All (score, is it the true class) pairs of every item together, K an item.
 
     The K pairs of an item carry one label and are dependent: the item is their cluster, unless clusters
@@ -266,8 +266,8 @@ def pooled_event(predictions: ClassPredictions) -> Pairs:
 
     Examples
     --------
-    >>> event = pooled_event(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]]))
-    >>> event.score.tolist(), event.cluster.tolist()
+    >>> view = pooled_view(class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]]))
+    >>> view.score.tolist(), view.cluster.tolist()
     ([0.7, 0.3, 0.2, 0.8], [0, 0, 1, 1])
     """
     n, count = predictions.prob.shape
@@ -294,14 +294,14 @@ def _pairs(
     return Pairs(score, label, predictions.weight, predictions.cluster, predictions.cluster_count)
 
 
-def named_events(predictions: ClassPredictions, event: str) -> dict[str, Pairs]:
-    """Pairs of an event by its name; ``classwise`` gives one entry a class, the others one entry.
+def named_views(predictions: ClassPredictions, view: str) -> dict[str, Pairs]:
+    """Pairs of a view by its name; ``classwise`` gives one entry a class, the others one entry.
 
     Parameters
     ----------
     predictions
         Checked predictions.
-    event
+    view
         ``binary``, ``top``, ``class:NAME``, ``classwise`` or ``pooled``.
 
     Raises
@@ -312,21 +312,21 @@ def named_events(predictions: ClassPredictions, event: str) -> dict[str, Pairs]:
     Examples
     --------
     >>> predictions = class_predictions([0, 1], [[0.7, 0.3], [0.2, 0.8]], classes=["no", "yes"])
-    >>> list(named_events(predictions, "classwise")), list(named_events(predictions, "class:yes"))
+    >>> list(named_views(predictions, "classwise")), list(named_views(predictions, "class:yes"))
     (['class:no', 'class:yes'], ['class:yes'])
     """
-    if not isinstance(event, str):
-        raise InputError(f"event is {_checks.shown(event)}", "give the name of an event", code="event")
-    if event == "binary":
-        return {event: binary_event(predictions)}
-    if event == "top":
-        return {event: top_event(predictions)}
-    if event == "pooled":
-        return {event: pooled_event(predictions)}
-    if event == "classwise":
-        return {f"class:{name}": pairs for name, pairs in classwise_events(predictions).items()}
-    if event.startswith("class:"):
-        return {event: class_event(predictions, event.removeprefix("class:"))}
+    if not isinstance(view, str):
+        raise InputError(f"view is {_checks.shown(view)}", "give the name of a view", code="view")
+    if view == "binary":
+        return {view: binary_view(predictions)}
+    if view == "top":
+        return {view: top_view(predictions)}
+    if view == "pooled":
+        return {view: pooled_view(predictions)}
+    if view == "classwise":
+        return {f"class:{name}": pairs for name, pairs in classwise_views(predictions).items()}
+    if view.startswith("class:"):
+        return {view: class_view(predictions, view.removeprefix("class:"))}
     raise InputError(
-        f"there is no event {event!r}", "give binary, top, class:NAME, classwise or pooled", code="event"
+        f"there is no view {view!r}", "give binary, top, class:NAME, classwise or pooled", code="view"
     )

@@ -7,16 +7,16 @@ import pytest
 
 from calibrant.exceptions import InputError
 from calibrant.metrics.calibration_error import expected_calibration_error
-from calibrant.metrics.events import (
+from calibrant.metrics.views import (
     ClassPredictions,
-    binary_event,
-    class_event,
+    binary_view,
     class_predictions,
-    classwise_events,
-    named_events,
-    pooled_event,
-    top_event,
+    class_view,
+    classwise_views,
+    named_views,
+    pooled_view,
     top_ties,
+    top_view,
 )
 
 
@@ -28,68 +28,68 @@ def sample(n: int = 50, count: int = 4, **options: Any) -> ClassPredictions:
 
 def test_top_is_whether_the_most_probable_class_is_right() -> None:
     predictions = sample()
-    event = top_event(predictions)
-    assert event.score.tolist() == predictions.prob.max(axis=1).tolist()
-    assert event.label.tolist() == (predictions.prob.argmax(axis=1) == predictions.label).tolist()
+    view = top_view(predictions)
+    assert view.score.tolist() == predictions.prob.max(axis=1).tolist()
+    assert view.label.tolist() == (predictions.prob.argmax(axis=1) == predictions.label).tolist()
 
 
 def test_of_tied_top_classes_the_first_counts_and_ties_are_counted() -> None:
     predictions = class_predictions([1, 0, 2], [[0.4, 0.4, 0.2], [0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
-    assert top_event(predictions).label.tolist() == [False, True, True]
+    assert top_view(predictions).label.tolist() == [False, True, True]
     assert top_ties(predictions) == 2
 
 
-def test_each_class_is_an_event_of_its_own() -> None:
+def test_each_class_is_an_view_of_its_own() -> None:
     predictions = sample(classes=["a", "b", "c", "d"])
-    events = classwise_events(predictions)
-    assert list(events) == ["a", "b", "c", "d"]
-    for index, (name, event) in enumerate(events.items()):
-        assert event.score.tolist() == predictions.prob[:, index].tolist()
-        assert event.label.tolist() == (predictions.label == index).tolist()
-        assert class_event(predictions, name).score.tolist() == event.score.tolist()
-    assert sum(event.label.sum() for event in events.values()) == len(predictions)
+    views = classwise_views(predictions)
+    assert list(views) == ["a", "b", "c", "d"]
+    for index, (name, view) in enumerate(views.items()):
+        assert view.score.tolist() == predictions.prob[:, index].tolist()
+        assert view.label.tolist() == (predictions.label == index).tolist()
+        assert class_view(predictions, name).score.tolist() == view.score.tolist()
+    assert sum(view.label.sum() for view in views.values()) == len(predictions)
 
 
 def test_pooled_pairs_of_an_item_are_one_cluster() -> None:
     predictions = sample(n=5, count=3)
-    event = pooled_event(predictions)
-    assert len(event) == 15
-    assert event.cluster is not None
-    assert event.cluster.tolist() == np.repeat(np.arange(5), 3).tolist()
-    assert event.cluster_count == 5
-    assert np.bincount(event.cluster, event.label).tolist() == [1] * 5
-    assert event.score.reshape(5, 3).tolist() == predictions.prob.tolist()
+    view = pooled_view(predictions)
+    assert len(view) == 15
+    assert view.cluster is not None
+    assert view.cluster.tolist() == np.repeat(np.arange(5), 3).tolist()
+    assert view.cluster_count == 5
+    assert np.bincount(view.cluster, view.label).tolist() == [1] * 5
+    assert view.score.reshape(5, 3).tolist() == predictions.prob.tolist()
 
 
 def test_pooled_pairs_keep_named_clusters_and_weights() -> None:
     predictions = sample(n=4, count=2, clusters=["x", "y", "x", "y"], sample_weight=[1, 2, 3, 4])
-    event = pooled_event(predictions)
-    assert event.cluster is not None
-    assert event.weight is not None
-    assert event.cluster.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
-    assert event.weight.tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
-    assert event.cluster_count == 2
+    view = pooled_view(predictions)
+    assert view.cluster is not None
+    assert view.weight is not None
+    assert view.cluster.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+    assert view.weight.tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert view.cluster_count == 2
 
 
 def test_items_of_weight_zero_are_dropped() -> None:
     predictions = sample(n=4, count=2, sample_weight=[1, 0, 3, 0], clusters=[7, 8, 7, 9])
     assert len(predictions) == 2
     assert predictions.cluster_count == 1
-    assert len(top_event(predictions)) == 2
+    assert len(top_view(predictions)) == 2
 
 
 def test_binary_is_the_second_of_two_classes() -> None:
     predictions = sample(count=2)
-    event = binary_event(predictions)
-    assert event.score.tolist() == predictions.prob[:, 1].tolist()
-    assert event.label.tolist() == (predictions.label == 1).tolist()
-    with pytest.raises(InputError, match="4 classes and the event is binary"):
-        binary_event(sample())
+    view = binary_view(predictions)
+    assert view.score.tolist() == predictions.prob[:, 1].tolist()
+    assert view.label.tolist() == (predictions.label == 1).tolist()
+    with pytest.raises(InputError, match="4 classes and the view is binary"):
+        binary_view(sample())
 
 
 def test_two_columns_give_the_top_label_and_not_silently_the_second_class() -> None:
     predictions = sample(n=400, count=2)
-    top, second = top_event(predictions), binary_event(predictions)
+    top, second = top_view(predictions), binary_view(predictions)
     assert expected_calibration_error(top.label, top.score) != expected_calibration_error(
         second.label, second.score
     )
@@ -97,20 +97,20 @@ def test_two_columns_give_the_top_label_and_not_silently_the_second_class() -> N
 
 def test_labels_that_happen_to_be_zero_and_one_are_still_classes() -> None:
     predictions = class_predictions([0, 1, 0], [[0.5, 0.3, 0.2]] * 3)
-    assert top_event(predictions).label.tolist() == [True, False, True]
+    assert top_view(predictions).label.tolist() == [True, False, True]
 
 
-def test_events_are_had_by_name() -> None:
+def test_views_are_had_by_name() -> None:
     predictions = sample(classes=["a", "b", "c", "d"])
-    assert list(named_events(predictions, "top")) == ["top"]
-    assert list(named_events(predictions, "pooled")) == ["pooled"]
-    assert list(named_events(predictions, "class:c")) == ["class:c"]
-    assert list(named_events(predictions, "classwise")) == ["class:a", "class:b", "class:c", "class:d"]
-    assert list(named_events(sample(count=2), "binary")) == ["binary"]
-    with pytest.raises(InputError, match="no event 'confidence'"):
-        named_events(predictions, "confidence")
+    assert list(named_views(predictions, "top")) == ["top"]
+    assert list(named_views(predictions, "pooled")) == ["pooled"]
+    assert list(named_views(predictions, "class:c")) == ["class:c"]
+    assert list(named_views(predictions, "classwise")) == ["class:a", "class:b", "class:c", "class:d"]
+    assert list(named_views(sample(count=2), "binary")) == ["binary"]
+    with pytest.raises(InputError, match="no view 'confidence'"):
+        named_views(predictions, "confidence")
     with pytest.raises(InputError, match=r"no class 'e': classes are a, b, c, d"):
-        named_events(predictions, "class:e")
+        named_views(predictions, "class:e")
 
 
 def test_true_classes_can_be_names() -> None:
@@ -167,15 +167,15 @@ def test_rows_of_float32_softmax_are_accepted() -> None:
     logits = rng.normal(size=(1000, 50)).astype(np.float32)
     prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     predictions = class_predictions(rng.integers(0, 50, 1000), prob)
-    assert top_event(predictions).score.dtype == np.float32
+    assert top_view(predictions).score.dtype == np.float32
 
 
 def test_a_gold_class_that_is_none_of_the_classes_is_a_miss_of_each() -> None:
     known = sample(n=40, count=3)
     label = np.where(np.arange(40) % 4 == 0, -1, known.label)
     some = ClassPredictions(label, known.prob, known.classes)
-    pairs = pooled_event(some)
+    pairs = pooled_view(some)
     assert pairs.label.reshape(40, 3).sum(axis=1).tolist() == (label >= 0).astype(int).tolist()
     for name in known.classes:
-        assert class_event(some, name).label.tolist() == (label == int(name)).tolist()
-    assert not top_event(some).label[::4].any()
+        assert class_view(some, name).label.tolist() == (label == int(name)).tolist()
+    assert not top_view(some).label[::4].any()
