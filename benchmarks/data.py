@@ -93,5 +93,15 @@ def table(name: str, n: int) -> Path:
     return path
 
 
+def small_csv() -> Path:
+    """Return the path of a text table of 2,000 rows."""
+    path = FOLDER / "small.csv"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    score, label = beta(2_000)
+    lines = (f"{q:.6f},{int(y)}" for q, y in zip(score.tolist(), label.tolist(), strict=True))
+    path.write_text("\n".join(["score,label", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
 def _paths(name: str, n: int) -> tuple[Path, Path]:
     return FOLDER / f"{name}-{n}-score.npy", FOLDER / f"{name}-{n}-label.npy"

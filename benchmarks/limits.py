@@ -23,6 +23,7 @@ LIMITS = (
     (r"measure --exact", "three readings of the file"),
     (r"^measure.*time / reading", "decoding Parquet, which the reference does too; the tally is the rest"),
     (r"measure.*memory", "a batch of the file for each thread"),
+    (r"2,000 rows of CSV", "importing numpy, pyarrow and scipy.special; for the report also Matplotlib"),
     (r"^import|--help", "starting the interpreter; importing click"),
     (r"^(first|next) call", "nothing: a count of notices"),
     (r"CRF marginals: python-crfsuite", "the peer's Python call for each tag at each token"),

@@ -250,25 +250,37 @@ def parquet(scale: Scale) -> Found:
     ], rows
 
 
+IMPORTS = "import numpy, pyarrow.csv, scipy.special, numba"
+
+
 def start(scale: Scale) -> Found:
-    """Importing the library and the command's help against a bare interpreter."""
+    """The import and the help against a bare interpreter; small tables against importing libraries."""
+    table = data.small_csv()
+    page = str(table.with_suffix(".html"))
     commands = {
         "python -c pass": [sys.executable, "-c", "pass"],
         "python -c 'import calibrant'": [sys.executable, "-c", "import calibrant"],
         "calibrant --help": [COMMAND, "--help"],
+        f"python -c '{IMPORTS}'": [sys.executable, "-c", IMPORTS],
+        "calibrant measure, 2,000 rows of CSV": [COMMAND, "measure", str(table)],
+        "calibrant report, 2,000 rows of CSV": [COMMAND, "report", str(table), "-o", page],
     }
-    rows, beyond = [], []
+    rows, beyond, times = [], [], []
     for threads in THREADS:
         found = {
             text: run_command(command, threads=threads, repeats=11) for text, command in commands.items()
         }
         # A forked child's peak includes what its parent held: of no use for processes this small.
         rows += [_timing(text, 0, threads, replace(timing, memory=None)) for text, timing in found.items()]
-        bare, *more = (timing.seconds for timing in found.values())
-        beyond.append([seconds - bare for seconds in more])
+        bare, library, help_page, imports, *small = (timing.seconds for timing in found.values())
+        beyond.append([library - bare, help_page - bare])
+        times.append([seconds / imports for seconds in small])
+    against = "importing numpy, pyarrow.csv, scipy.special and numba"
     return [
         Bar("import calibrant, beyond a bare interpreter", 0.2, "s", *(b[0] for b in beyond)),
         Bar("calibrant --help, beyond a bare interpreter", 0.25, "s", *(b[1] for b in beyond)),
+        Bar(f"measure 2,000 rows of CSV / {against}", 1.0, "x", *(t[0] for t in times)),
+        Bar(f"report on 2,000 rows of CSV / {against}", 3.0, "x", *(t[1] for t in times)),
     ], rows
 
 

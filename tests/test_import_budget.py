@@ -44,17 +44,28 @@ def loaded_by(statement: str) -> set[str]:
     return set(json.loads(run.stdout))
 
 
-def test_measuring_a_small_table_does_not_load_pandas(tmp_path: Path) -> None:
+def loaded_to(command: str, tmp_path: Path, *options: str) -> list[str]:
+    """The modules that a command on a small table loads."""
     (tmp_path / "small.csv").write_text("score,label\n0.1,0\n0.7,1\n0.6,0\n")
-    command = ["measure", str(tmp_path / "small.csv"), "--json"]
-    code = f"import sys; from calibrant.cli import main; main({command!r}, standalone_mode=False)"
+    arguments = [command, str(tmp_path / "small.csv"), *options]
+    code = f"import sys; from calibrant.cli import main; main({arguments!r}, standalone_mode=False)"
     run = subprocess.run(
         [sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded = run.stderr.split()
+    return run.stderr.split()
+
+
+def test_a_report_without_a_recalibrator_does_not_load_scikit_learn(tmp_path: Path) -> None:
+    loaded = loaded_to("report", tmp_path, "-o", str(tmp_path / "page.html"))
+    assert not {"pandas", "sklearn", "scipy.stats"} & set(loaded)
+    assert "matplotlib" in loaded
+
+
+def test_measuring_a_small_table_does_not_load_pandas(tmp_path: Path) -> None:
+    loaded = loaded_to("measure", tmp_path, "--json")
     assert not {"pandas", "sklearn", "scipy.stats", "matplotlib"} & set(loaded)
     ours = [name for name in loaded if name.split(".")[0] == "calibrant"]
     assert len(ours) <= 60, sorted(ours)

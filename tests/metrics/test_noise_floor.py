@@ -13,6 +13,7 @@ from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.calibration_error import plug_in_errors
 from calibrant.metrics.noise_floor import (
     MatchedBinomial,
+    binomial_quantile,
     consistency_bars,
     noise_floors,
     smooth_noise_floor,
@@ -195,3 +196,12 @@ def test_consistency_bars_hold_a_calibrated_frequency() -> None:
 def test_consistency_bars_of_certain_scores_are_points() -> None:
     bars = consistency_bars(uniform(pairs([0, 1], [0.0, 1.0]), 2))
     assert bars.low.tolist() == bars.high.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("share", [0.005, 0.025, 0.5, 0.95, 0.975])
+def test_binomial_quantiles_are_those_of_scipy_stats(share: float) -> None:
+    rng = np.random.default_rng(0)
+    trials = np.r_[rng.integers(1, 30, 2000), rng.integers(1, 10**6, 2000)]
+    rare = 10 ** -rng.uniform(0, 9, 1000)
+    p = np.r_[rng.random(1990), np.zeros(5), np.ones(5), rare, 1 - rare]
+    assert np.array_equal(binomial_quantile(share, trials, p), binom.ppf(share, trials, p))

@@ -23,12 +23,12 @@ from calibrant.recalibrate.labelled import (
     checked,
     effective_clusters,
 )
+from calibrant.recalibrate.methods import DRAWS
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalChange, ResampledChange
 from calibrant.results.intervals import ErrorDifference, ErrorInterval
 from calibrant.seeds import Seed, generator
 
-DRAWS = 200
 FEWEST_DRAWS = 20
 FEW = "few clusters of dev (effective number {:.1f}): the sampling error of the map is itself uncertain"
 

@@ -9,6 +9,8 @@ Name = Literal[
     "histogram", "isotonic", "scaling-binning", "platt", "temperature", "beta", "venn-abers", "vector"
 ]
 
+DRAWS = 200  # maps that are fitted to resamples of dev, where nobody says how many
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -12,8 +12,9 @@ from calibrant.metrics.classes import Groups
 from calibrant.metrics.intervals import error_interval
 from calibrant.progress import Progress
 from calibrant.recalibrate import LabelledScores, resampled_changes
-from calibrant.recalibrate.changes import DRAWS, with_map_error
+from calibrant.recalibrate.changes import with_map_error
 from calibrant.recalibrate.labelled import effective_clusters
+from calibrant.recalibrate.methods import DRAWS
 from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed

@@ -12,7 +12,7 @@ from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrato
 from calibrant.metrics.classes import Groups, named_groups
 from calibrant.metrics.groups import by_frequency, calibration_changes, with_verdicts
 from calibrant.progress import Progress
-from calibrant.recalibrate.changes import DRAWS
+from calibrant.recalibrate.methods import DRAWS
 from calibrant.results.groups import (
     GroupChange,
     GroupedChanges,
@@ -30,7 +30,6 @@ from calibrant.verbs._methods import (
     members_of,
     named_groups_of,
 )
-from calibrant.verbs._refitting import refitted
 from calibrant.verbs.applying import Mending
 from calibrant.verbs.measuring import Columns
 
@@ -151,6 +150,8 @@ def changes_by_group(
     members = _groups(saved, grouping.group, grouping.groups, known)
     resampled: tuple[ResampledChange, ...] = ()
     if dev is not None:
+        from calibrant.verbs._refitting import refitted  # it loads scikit-learn
+
         resampled = refitted(
             saved,
             dev,

@@ -24,7 +24,6 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
-from calibrant.verbs._refitting import notes_on, refitted, widened
 from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, view_notes
 from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
@@ -239,6 +238,8 @@ def _before_and_after(
     progress: Progress | None,
 ) -> _Mended:
     """One table before and after recalibration."""
+    from calibrant.verbs._refitting import notes_on, refitted  # they load scikit-learn
+
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
@@ -350,6 +351,8 @@ def _of_map(difference: ErrorDifference, before: ViewSource, mended: _Mended) ->
     difference = msgspec.structs.replace(difference, calibration_map="fixed")
     if before.view not in ("binary", "pooled") or not isinstance(before.source, Pairs):
         return difference
+    from calibrant.verbs._refitting import widened
+
     return widened(difference, mended.resampled, before.source)
 
 
