@@ -377,7 +377,7 @@ def test_a_tally_written_again_as_it_was_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "header",
     [{"kind": "other"}, {"kind": ["exact"]}, {"weighted": 1}, {"weighted": "gone"}, {"pairs": "gone"},
-     {"pairs": 1e400}, {"pairs": True}, {"view": []}, {"version": 1e400}, {"version": None}],
+     {"pairs": 1e400}, {"pairs": True}, {"event": []}, {"version": 1e400}, {"version": None}],
     ids=str,
 )  # fmt: skip
 def test_tallies_with_a_hostile_header_are_refused(header: dict[str, Any], tmp_path: Path) -> None:

@@ -48,6 +48,12 @@ def test_a_tally_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
     assert tally_view(tmp_path / "a.tally.parquet") == "class:NN"
 
 
+def test_the_view_of_a_tally_stands_in_the_file_as_before(tmp_path: Path) -> None:
+    save_tally(example("exact"), tmp_path / "a.parquet", view="top")
+    header = json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[KEY])
+    assert header == {"version": 1, "kind": "exact", "weighted": False, "event": "top", "pairs": 500}
+
+
 def test_numbers_may_name_clusters(tmp_path: Path) -> None:
     tally = Tally.from_arrays(y_true=[0, 1, 1], y_prob=[0.1, 0.5, 0.5], clusters=[70, 3, 70])
     save_tally(tally, tmp_path / "a.parquet")

@@ -7,14 +7,13 @@ under the key ``calibrant.tally`` of the schema's metadata.
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from calibrant._checks import LARGEST, LARGEST_WEIGHT, SMALLEST_WEIGHT
@@ -41,7 +40,7 @@ class _Header(Struct, frozen=True, kw_only=True):
     version: Version
     kind: Literal["compressed", "exact"]
     weighted: bool
-    view: str = "binary"
+    view: str = msgspec.field(default="binary", name="event")  # the word of version 1 of the files
     pairs: int
 
 
@@ -88,7 +87,7 @@ def save_tally(tally: Tally, path: str | os.PathLike[str], *, view: str = "binar
     header = _Header(
         version=ENVELOPE.version, kind=tally.kind, weighted=tally.weighted, view=view, pairs=tally.total_n
     )
-    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(asdict(header))})
+    table = pa.table(columns).replace_schema_metadata({KEY: msgspec.json.encode(header)})
     with writing(path) as file:
         parquet.write_table(table, file, compression="zstd", write_page_checksum=True)
 

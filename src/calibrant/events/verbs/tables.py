@@ -306,7 +306,7 @@ def labelled_recalibrator(
     batch = table.read()
     if table.classes:
         hint = "give one event: score, label, and cluster if there are any"
-        raise InputError("the labelled documents have classes", hint, code="event", file=table.name)
+        raise InputError("the labelled documents have classes", hint, code="view", file=table.name)
     clusters = None if batch.cluster is None else np.asarray(batch.cluster)
     labelled = LabelledScores(batch.score, batch.label, clusters=clusters)
     if isinstance(drift, str):
