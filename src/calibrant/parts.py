@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+# How to get each. A wheel has all wings: only a damaged or a cut installation lacks one.
 _WHOLE = "pip install --force-reinstall calibrant"
-# How to get each.
 PARTS = {
     "calibrant.structures": _WHOLE,
     "calibrant.events": _WHOLE,

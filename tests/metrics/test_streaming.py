@@ -64,7 +64,7 @@ def test_any_cut_and_order_of_updates_and_merges_gives_the_whole(
 
 
 def test_batches_that_wait_are_tallied_before_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TALLIED_AT_ONCE", 100)
+    monkeypatch.setattr(module, "WAITING", 100)
     data = example(0, 1000)
     metric = TallyAccumulator()
     for start in range(0, 1000, 30):

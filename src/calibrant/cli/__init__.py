@@ -1,4 +1,4 @@
-"""The command line: each command parses, calls the workflow once, and prints."""
+"""The command line: each command parses, calls one verb, and prints."""
 
 from __future__ import annotations
 

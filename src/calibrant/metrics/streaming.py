@@ -17,7 +17,7 @@ from calibrant.metrics.states import check_version, restored, tally_from_state, 
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import class_predictions, named_views
 
-TALLIED_AT_ONCE = 1 << 16  # pairs; a small batch waits for others
+WAITING = 1 << 16  # pairs; a small batch waits for others
 VERSION = 1
 
 
@@ -115,7 +115,7 @@ class TallyAccumulator:
             if self._waiting and (self._waiting[0].weight is None) != (pairs.weight is None):
                 self._flush()
             self._waiting.append(_copied(pairs))
-            if sum(map(len, self._waiting)) >= TALLIED_AT_ONCE:
+            if sum(map(len, self._waiting)) >= WAITING:
                 self._flush()
         self._items += items
 

@@ -12,7 +12,8 @@ from calibrant.events.web._guard import Guard, Guarded, is_loopback
 from calibrant.events.web._html import warm
 from calibrant.events.web.explorer import Explorer
 from calibrant.events.web.pages import PAGES
-from calibrant.exceptions import InputError, MissingExtraError
+from calibrant.exceptions import InputError
+from calibrant.lazy import from_extra
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -23,6 +24,7 @@ PORT = 8765
 TRIED = 20  # ports after the first, where none was asked for
 SHORTEST_TOKEN = 16
 SECONDS_TO_END = 2
+NEEDED = "the explorer needs Starlette and Uvicorn"
 
 
 def application(explorer: Explorer, *, host: str = HOST, token: str | None = None) -> ASGIApp:
@@ -55,13 +57,11 @@ def application(explorer: Explorer, *, host: str = HOST, token: str | None = Non
         raise InputError(f"others can reach {host}", hint, code="parameter")
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise InputError("the token is short", hint, code="parameter")
-    try:
-        from starlette.applications import Starlette
-        from starlette.requests import Request
-        from starlette.responses import Response
-        from starlette.routing import Route
-    except ImportError as error:
-        raise _missing() from error
+    from_extra("starlette", NEEDED, "web")
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
 
     def page(request: Request) -> Response:
         return answer(explorer, request)
@@ -134,13 +134,10 @@ def server_of(application: ASGIApp) -> Server:
     MissingExtraError
         If Uvicorn is not installed.
     """
-    try:
-        import uvicorn
+    uvicorn = from_extra("uvicorn", NEEDED, "web")
+    from calibrant.events.web._connections import PromptConnection
 
-        from calibrant.events.web._connections import PromptConnection
-    except ImportError as error:
-        raise _missing() from error
-    return uvicorn.Server(
+    server: Server = uvicorn.Server(
         uvicorn.Config(
             application,
             http=PromptConnection,
@@ -153,6 +150,7 @@ def server_of(application: ASGIApp) -> Server:
             timeout_graceful_shutdown=SECONDS_TO_END,
         )
     )
+    return server
 
 
 def address_of(host: str, port: int, token: str | None) -> str:
@@ -193,7 +191,3 @@ def bound(host: str, port: int | None) -> socket.socket:
     why = (reason.strerror if reason is not None else None) or str(reason)
     message = f"{tried} of {host} cannot be used ({why.lower()})"
     raise InputError(message, "give another `port`, or none", code="parameter")
-
-
-def _missing() -> MissingExtraError:
-    return MissingExtraError("the explorer needs Starlette and Uvicorn", "pip install 'calibrant[web]'")

@@ -1,4 +1,4 @@
-"""What the workflow on coreference shares: models by name, texts with the mentions asked for, posteriors."""
+"""What the verbs of coreference share: models by name, texts with the mentions asked for, posteriors."""
 
 from __future__ import annotations
 
