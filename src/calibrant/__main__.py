@@ -27,7 +27,8 @@ def run() -> None:
 def _reads_little(arguments: list[str]) -> bool:
     """Whether a command measures one small table of text, without work for each cluster."""
     tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
-    if arguments[:1] != ["measure"] or len(tables) != 1 or "--cluster" in arguments:
+    clustered = any(each.startswith("--cluster") for each in arguments)
+    if arguments[:1] != ["measure"] or len(tables) != 1 or clustered:
         return False
     try:
         return os.stat(tables[0]).st_size <= SMALL

@@ -21,8 +21,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 PACKAGE = Path(__file__).parent.parent
 IMPORTED = re.compile(rb"^from calibrant\.(\S*\b_kernels(?:\.\w+)?) import", re.MULTILINE)
-
-
 COMPILED = "CALIBRANT_COMPILED"  # an environment variable that keeps a process from interpreting kernels
 _interpreted = False
 
@@ -72,9 +70,7 @@ def _numba() -> Any:
 
 def jit(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a kernel: compiled on its first call, from the cache on disk afterwards."""
-    if _interpreted or _numba().config.DISABLE_JIT:
-        return function
-    return _cached(function)
+    return function if _interpreted else _cached(function)
 
 
 def always_jit(function: Callable[P, R]) -> Callable[P, R]:
@@ -96,6 +92,8 @@ def always_jit(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _cached(function: Callable[P, R]) -> Callable[P, R]:
+    if _numba().config.DISABLE_JIT:
+        return function
     try:
         compiled = _compiled(function, cached=True)
     except RuntimeError:  # numba finds no folder for its cache that it can write
