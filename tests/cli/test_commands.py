@@ -1,4 +1,4 @@
-"""What holds for every command: help with an example, exit codes, errors in one line, quiet pipes."""
+"""What holds for the command line: exit codes, errors in one line, quiet pipes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,44 +19,6 @@ from calibrant.exceptions import MissingExtraError
 
 Run = Callable[..., Any]
 COMMANDS = main.list_commands(click.Context(main))
-
-
-def all_commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The words of every command, those of groups in groups too."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        yield (*before, name)
-        found = group.get_command(context, name)
-        if isinstance(found, click.Group):
-            yield from all_commands(found, (*before, name))
-
-
-@pytest.mark.parametrize("words", list(all_commands(main)), ids=" ".join)
-def test_every_command_has_help_with_an_example_and_json(run: Run, words: tuple[str, ...]) -> None:
-    ran = run(*words, "--help")
-    assert ran.code == 0
-    assert f"Example: calibrant {' '.join(words)}" in ran.out
-    assert "--json" in ran.out
-
-
-def test_a_group_within_is_called_like_the_whole(run: Run) -> None:
-    alone, asked = run("tag"), run("tag", "--help")
-    assert (alone.code, alone.err) == (0, "")
-    assert alone.out == asked.out
-    assert all(f"\n  {name} " in alone.out for name in ("train", "predict", "eval"))
-    refused = run("tag", "evaluate")
-    assert refused.code == 2
-    assert refused.err.startswith("calibrant: No such command 'evaluate'")
-    assert "(see `calibrant tag --help`)" in refused.err
-
-
-def test_the_schema_of_a_command_is_printed_and_a_wrong_name_lists_the_right_ones(run: Run) -> None:
-    found = json.loads(run("schema", "tag", "eval").out)
-    assert found["title"] == "calibrant tag eval --json"
-    assert found["properties"]["accuracy"]["description"].endswith(".")
-    wrong = run("schema", "tags")
-    assert wrong.code == 2
-    assert "agree, apply, compare, coref eval" in wrong.err
 
 
 def test_help_names_every_command(run: Run) -> None:

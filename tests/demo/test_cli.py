@@ -67,3 +67,10 @@ def test_a_bad_place_for_the_report_is_refused_before_any_work(
     assert ran.err.startswith(f"calibrant: {output}: {why}")
     assert len(ran.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_story_is_not_called_what_it_is_not(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "-o", tmp_path / "story.pdf")
+    assert (ran.code, ran.out) == (2, "")
+    assert "story.pdf: a report is an HTML file: end its name in .html" in ran.err
+    assert not (tmp_path / "story.pdf").exists()

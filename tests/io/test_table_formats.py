@@ -50,10 +50,6 @@ def help_of(*command: str) -> str:
 def test_the_guide_and_the_help_name_every_format(name: str) -> None:
     assert f"`.{name}`" in GUIDE.read_text(encoding="utf-8")
     assert f".{name}" in help_of("measure")
-    if name in WRITTEN:
-        assert all(
-            f".{name}" in help_of(*each) for each in (["apply"], ["tag", "predict"], ["coref", "pairs"])
-        )
 
 
 @written

@@ -123,7 +123,8 @@ class VennAbers(BinaryRecalibrator):
                 _error_with_positive(1 - self.p0_[::-1], weight[::-1], (weight - positive)[::-1])[::-1],
             )
             self.grid_error_ = float(error.max())
-            self.mean_grid_error_ = float(np.average(error, weights=weight))
+            # A mean of equal errors may be above them by its rounding.
+            self.mean_grid_error_ = min(float(np.average(error, weights=weight)), self.grid_error_)
 
     def _map(self, score: Floats) -> Floats:
         p0, p1 = self._pair(score)
