@@ -203,7 +203,7 @@ def _part(design: Design, seed: int) -> KeptPart:
 def _code() -> str:
     """Digest of the modules that make the intervals: cells of other code are not taken up."""
     home = Path(calibrant.__file__).parent
-    files = [path for folder in ("measure", "_kernels") for path in sorted((home / folder).glob("*.py"))]
+    files = [path for folder in ("metrics", "_kernels") for path in sorted((home / folder).glob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
