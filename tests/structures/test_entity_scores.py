@@ -19,7 +19,7 @@ from calibrant.structures import coreference_scores
 from calibrant.structures.documents import Mention
 from calibrant.structures.results.coreference import CoreferenceScores
 
-PARTS = ("recall", "precision", "f1")
+FIGURES = ("recall", "precision", "f1")
 METRICS = ("muc", "b_cubed", "ceaf_e", "lea", "blanc")
 
 # The test cases of the CoNLL reference scorer, https://github.com/conll/reference-coreference-scorers,
@@ -190,7 +190,7 @@ UNDEFINED = {
     ("A12", "muc", "precision"),
     ("M2", "muc", "precision"),
     ("M5", "muc", "precision"),
-    *((case, "muc", part) for case in ("N1", "N4") for part in PARTS),
+    *((case, "muc", part) for case in ("N1", "N4") for part in FIGURES),
     ("N2", "muc", "recall"),
 }
 
@@ -237,7 +237,7 @@ def test_the_cases_of_the_reference_scorer(case: str) -> None:
     gold, predicted, expected = CASES[case]
     found = scored((gold, predicted))
     for metric, numbers in expected.items():
-        for part, number in zip(PARTS, numbers, strict=True):
+        for part, number in zip(FIGURES, numbers, strict=True):
             got = value(found, metric, part)
             if (case, metric, part) in UNDEFINED:
                 assert (number, got) == (0, None)
@@ -378,7 +378,7 @@ def test_empty_documents_give_no_nan_and_no_made_up_number(sides: tuple[str, str
     found = scored(sides)
     assert found.to_json()  # which refuses NaN
     for metric in (*METRICS, "pairwise", "mentions"):
-        for part in PARTS:
+        for part in FIGURES:
             own = quantity(found, metric, part)
             assert own.estimate is not None or own.reason
     one_sided = bool(sides[0]) != bool(sides[1])

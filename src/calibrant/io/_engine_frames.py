@@ -15,7 +15,7 @@ from calibrant.io._engine_rows import (
     FINE,
     LOWEST,
     ONE,
-    PARTS,
+    PARTS_OF_OCTAVE,
     SPLIT,
     TINY,
     WRONG,
@@ -92,7 +92,7 @@ def keyed(frame: Any, score: str, label: str, weight: str | None, names: Sequenc
         (0.5 - nw.col("power").log(2)).floor().alias("octave"),
         (nw.col("s") * CUTS + 0.5).floor().alias("near"),
     )
-    place = PARTS * nw.col("gap") + PARTS / 2 * (nw.col("gap") - nw.col("gap").abs())
+    place = PARTS_OF_OCTAVE * nw.col("gap") + PARTS_OF_OCTAVE / 2 * (nw.col("gap") - nw.col("gap").abs())
     found = found.with_columns(((1 - 2 * nw.col("above")) * place).alias("place"))
     found = found.with_columns(
         nw.col("place").floor().alias("floor"),

@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 SPLIT = 2.0**52 + 1  # Veltkamp's factor that keeps one bit
 LOWEST = 2.0**-64  # where the octaves of the grid begin
-PARTS = 256
+PARTS_OF_OCTAVE = 256
 CUTS = 60  # 1/10, 1/15 and 1/20 are multiples of 1/60
 TINY, ZERO, ONE, WRONG = 1, 0, 2, -1  # keys of 0 < q < 2^-64, of 0, of 1, and of what is no score
 SIDE = 1 << 16
@@ -119,7 +119,7 @@ def lattice(score: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     least = sign * (score - above)
     power = least * SPLIT - (least * SPLIT - least)
     gap = least / power - 1
-    place = np.floor(sign * (PARTS * gap + PARTS / 2 * (gap - np.abs(gap))))
+    place = np.floor(sign * (PARTS_OF_OCTAVE * gap + PARTS_OF_OCTAVE / 2 * (gap - np.abs(gap))))
     near = np.floor(score * CUTS + 0.5)
     return above, -np.log2(power), place, near + (score > near / CUTS)
 
@@ -149,7 +149,7 @@ def _sorted(key: NDArray[Any], row: Integers, least: Floats, unit: Floats, above
 
 def key_of(above: Any, octave: Any, place: Any, cuts: Any) -> Any:
     """Put the parts of `lattice` into one whole number; arrays, or an engine's expressions."""
-    return ((2 * above - 1) * PARTS * octave + place + SIDE * (above + 1)) * 64 + cuts
+    return ((2 * above - 1) * PARTS_OF_OCTAVE * octave + place + SIDE * (above + 1)) * 64 + cuts
 
 
 def anchors(above: Floats, octave: Floats, place: Floats) -> tuple[Floats, Floats]:
@@ -157,7 +157,7 @@ def anchors(above: Floats, octave: Floats, place: Floats) -> tuple[Floats, Float
     power = np.exp2(-octave)
     lower_octave = (place < 0) == (above == 0)
     steps = np.where(above == 0, place, -place)
-    width = np.where(lower_octave, power / (2 * PARTS), power / PARTS)
+    width = np.where(lower_octave, power / (2 * PARTS_OF_OCTAVE), power / PARTS_OF_OCTAVE)
     return power + steps * width, width
 
 

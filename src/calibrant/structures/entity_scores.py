@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Mentions = Sequence[Hashable]
 Clusters = Sequence[Hashable | None]
 
-PARTS = ("precision", "recall", "f1")
+FIGURES = ("precision", "recall", "f1")
 CONLL = ("muc", "b_cubed", "ceaf_e")
 UNITS = {
     "mentions": "mentions",
@@ -166,7 +166,7 @@ class _Estimates:
     def of_metric(self, metric: str) -> PrecisionRecall:
         """Precision, recall and F1 of a metric."""
         row, found = METRICS.index(metric), {}
-        for place, part in enumerate(PARTS):
+        for place, part in enumerate(FIGURES):
             why = NO_LINKS if metric == "blanc" else f"{WHO[part]} {UNITS[metric]}"
             found[part] = self._estimate(self._value[row, place], self._drawn[:, row, place], why)
         return PrecisionRecall(metric=HEADINGS[metric], **found)
@@ -196,7 +196,7 @@ def scores_of(sums: Floats) -> Floats:
 
 def conll(scores: Floats) -> Any:
     """Mean F1 of MUC, B-cubed and CEAF-e; NaN where one of them is undefined."""
-    return np.mean([scores[..., METRICS.index(metric), PARTS.index("f1")] for metric in CONLL], axis=0)
+    return np.mean([scores[..., METRICS.index(metric), FIGURES.index("f1")] for metric in CONLL], axis=0)
 
 
 def _precision_recall(sums: Floats) -> Floats:
@@ -235,7 +235,7 @@ def _document(name: str, found: Overlap, row: Floats) -> DocumentCoreference:
         gold_entities=len(found.gold),
         predicted_entities=len(found.predicted),
         scores={
-            metric: {part: _known(value) for part, value in zip(PARTS, values, strict=True)}
+            metric: {part: _known(value) for part, value in zip(FIGURES, values, strict=True)}
             for metric, values in zip(METRICS, scores, strict=True)
         },
         conll_f1=mean,

@@ -87,7 +87,7 @@ OUTSIDE = frozenset(
     | {"list", "mark", "nsubj", "orphan", "parataxis", "reparandum", "vocative"}
 )
 CLAUSE = frozenset({"advcl", "advmod", "iobj", "obj", "obl", "xcomp"})  # where the noun is a predicate
-PARTS = frozenset({"fixed", "flat", "goeswith", "punct"})
+WITHIN_MENTIONS = frozenset({"fixed", "flat", "goeswith", "punct"})
 ARGUMENTS = frozenset({"iobj", "nmod", "nsubj", "obj", "obl"})
 MODIFIERS = frozenset({"advmod", "amod", "compound", "det", "nummod"})
 PLACES = frozenset({"here", "there"})
@@ -129,7 +129,7 @@ class Sentence:
 
     def _heads_mention(self, place: int) -> bool:
         tag, relation = self.tree.tags[place], self.relations[place]
-        if relation in PARTS:
+        if relation in WITHIN_MENTIONS:
             return False
         if tag in ("NOUN", "PROPN"):
             return True
