@@ -280,8 +280,10 @@ def binomial_quantile(share: float, trials: Integers, probability: Floats) -> Fl
     inside = (probability > 0) & (probability < 1)
     usual = np.where(inside, probability, 0.5)
     count = np.ceil(bdtrik(share, trials, usual))
+    # Its rounding, which differs by version, can be one count off to either side.
     below = np.maximum(count - 1, 0)
     count = np.where(bdtr(below, trials, usual) >= share, below, count)
+    count = np.where(bdtr(count, trials, usual) < share, count + 1, count)
     return np.where(inside, count, np.where(probability > 0, trials, 0.0))
 
 
