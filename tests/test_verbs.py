@@ -412,7 +412,7 @@ def test_planning_by_a_pilot_uses_its_scores(tmp_path: Path) -> None:
     assert easy.labels < hard.labels
 
 
-def test_an_view_is_found_by_its_name() -> None:
+def test_a_view_is_found_by_its_name() -> None:
     found: Measured = measure(pa.table(long_columns(50)))
     with pytest.raises(KeyError, match="top"):
         found["top"]

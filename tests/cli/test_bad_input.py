@@ -93,7 +93,7 @@ def test_a_bad_option_is_refused(run: Run, long_table: Path, options: str) -> No
         ("class:pink", "no class 'pink': the classes are red, green, blue"),
     ],
 )
-def test_an_view_that_a_wide_table_has_not_is_refused(
+def test_a_view_that_a_wide_table_has_not_is_refused(
     run: Run, wide_table: Path, view: str, message: str
 ) -> None:
     refused(run("measure", wide_table, "--view", view), message)

@@ -74,7 +74,7 @@ def test_batches_that_wait_are_tallied_before_they_are_many(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("view", ["top", "class:1", "pooled"])
-def test_an_view_is_tallied_batch_by_batch(view: str) -> None:
+def test_a_view_is_tallied_batch_by_batch(view: str) -> None:
     rng = np.random.default_rng(1)
     prob = rng.dirichlet([1, 1, 1], 200)
     label = rng.integers(0, 3, 200)

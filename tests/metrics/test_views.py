@@ -39,7 +39,7 @@ def test_of_tied_top_classes_the_first_counts_and_ties_are_counted() -> None:
     assert top_ties(predictions) == 2
 
 
-def test_each_class_is_an_view_of_its_own() -> None:
+def test_each_class_is_a_view_of_its_own() -> None:
     predictions = sample(classes=["a", "b", "c", "d"])
     views = classwise_views(predictions)
     assert list(views) == ["a", "b", "c", "d"]
