@@ -138,6 +138,7 @@ def _line(row: Row) -> Row:
         "warnings": "; ".join(f"{_words(name)} {share:.0f}" for name, share in row["warnings"].items())
         or "–",
         "root errors": _one(row["root_coverage"]),
+        "map fixed": _one(row["fixed_coverage"]),
     }
     return line | {method: _one(row[method]) for method in _peers.METHODS}
 

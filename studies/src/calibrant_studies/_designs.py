@@ -7,7 +7,7 @@ A design draws predictions and asks calibrant's public functions for intervals. 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.intervals import calibration_test, error_interval
@@ -22,6 +23,9 @@ from calibrant.metrics.residuals import residuals
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
 from calibrant.metrics.views import class_predictions, classwise_views, pooled_view
+from calibrant.recalibrate import HistogramBinning, Isotonic, LabelledScores, Platt, ScalingBinning
+from calibrant.recalibrate.base import BinaryRecalibrator
+from calibrant.recalibrate.changes import resampled_changes
 from calibrant.synthetic import (
     Identity,
     LogitSlope,
@@ -495,3 +499,95 @@ class DifferenceDesign:
                 (number(found.rms_difference.low), number(found.rms_difference.high)),
             )
         ]
+
+
+MAPS: dict[str, Callable[[], BinaryRecalibrator]] = {
+    "Platt": Platt,
+    "isotonic": Isotonic,
+    "histogram": lambda: HistogramBinning(bins=10),
+    "scaling": lambda: ScalingBinning(bins=10),
+}
+_DEV_SETS, _TRUTH_SCORES = 200, 200_000
+
+
+@dataclass(frozen=True)
+class MapsDesign:
+    """A map fitted to dev: the mean change of the squared error of test over dev sets.
+
+    Attributes
+    ----------
+    situation, name, scores, transform, dependence, replications
+        As in `PairsDesign`; dev and test are drawn in the same way.
+    method
+        A name among `MAPS`.
+    dev, n
+        Pairs of dev and of test.
+    draws
+        Resamples of dev behind each interval; the default of calibrant is 200.
+    """
+
+    situation: str
+    name: str
+    scores: Transform
+    transform: Transform
+    method: str
+    dev: int
+    n: int
+    dependence: Dependence = INDEPENDENT
+    replications: int = 150
+    draws: int = 50
+
+    @property
+    def pairs_drawn(self) -> int:
+        return (self.dev + self.n) * self.draws
+
+    def targets(self) -> list[Target]:
+        positives = self.dev * mean_over(self.scores, self.transform)
+        return [Target(self.name, _mean_change(replace(self, n=0, name="", replications=0)), positives)]
+
+    def sample(self, n: int, rng: np.random.Generator) -> LabelledScores:
+        """Fresh scores and labels."""
+        uniform, threshold, cluster = self.dependence.draw(n, rng)
+        score = self.scores(uniform)
+        return LabelledScores(score, threshold < self.transform(score), clusters=cluster)
+
+    def outcomes(self, rng: np.random.Generator) -> list[Outcome]:
+        dev, test = self.sample(self.dev, rng), self.sample(self.n, rng)
+        try:
+            (change,) = resampled_changes(
+                MAPS[self.method](), dev, test, threshold=0.0, draws=self.draws, seed=rng
+            )
+        except InputError:  # too few labels of one kind to fit to
+            return [Outcome(math.nan, math.nan, math.nan, math.nan, ("refused",), (math.nan, math.nan))]
+        wide, fixed = change.change.difference, change.fixed
+        assert wide is not None and fixed is not None
+        return [
+            Outcome(
+                number(wide.mse_difference.estimate),
+                number(wide.mse_difference.low),
+                number(wide.mse_difference.high),
+                number(wide.p_value),
+                warnings_of({**wide.to_dict(), "few_dev_clusters_warning": change.warning}),
+                (number(fixed.mse_difference.low), number(fixed.mse_difference.high)),
+            )
+        ]
+
+
+@lru_cache
+def _mean_change(design: MapsDesign) -> float:
+    """Mean over dev sets of the true change, from one large set of scores."""
+    rng = np.random.default_rng(_TRUTH_SEED)
+    score = design.scores((np.arange(_TRUTH_SCORES) + 0.5) / _TRUTH_SCORES)
+    truth = design.transform(score)
+    errors = []
+    for _ in range(_DEV_SETS):
+        dev = design.sample(design.dev, rng)
+        try:
+            fitted = MAPS[design.method]().fit(dev.scores, dev.labels)
+        except InputError:
+            continue
+        # Where a map is constant, the truth at an output is the mean of the truth over its scores.
+        outputs, place = np.unique(fitted.transform(score), return_inverse=True)
+        mass = np.bincount(place)
+        errors.append(float(mass @ (outputs - np.bincount(place, truth) / mass) ** 2) / _TRUTH_SCORES)
+    return float(np.mean((score - truth) ** 2) - np.mean(errors))

@@ -23,11 +23,13 @@ from calibrant_studies._designs import (
     CORRELATED,
     DEPENDENCE,
     INDEPENDENT,
+    MAPS,
     ClassesDesign,
     Dependence,
     Design,
     DifferenceDesign,
     Kind,
+    MapsDesign,
     PairsDesign,
     SlicesDesign,
     Weighting,
@@ -288,6 +290,23 @@ def differences() -> Iterator[Design]:
         )
 
 
+def maps() -> Iterator[Design]:
+    """Changes by maps that are fitted to dev, with the map's own sampling error."""
+    scarce, ample = (300, 2_000), (2_000, 5_000)
+    settings: list[tuple[str, Transform, Transform, Dependence, tuple[tuple[int, int], ...]]] = [
+        ("calibrated", _ARCSINE, Identity(), INDEPENDENT, (scarce,)),
+        ("logits x 0.5", _ARCSINE, _HALF, INDEPENDENT, (scarce, ample)),
+        ("k = 0.05, clusters of 20", _ARCSINE, Shift(0.05), CLUSTERED, (scarce, ample)),
+        ("N(4, 3), logits x 0.6", LogitNormalScores(4, 3), LogitSlope(0.6), INDEPENDENT, (scarce, ample)),
+        ("N(-5, 2), logits x 0.5 - 2", LogitNormalScores(-5, 2), LogitSlope(0.5, -2), INDEPENDENT, (ample,)),
+    ]
+    for label, scores, transform, kind, sizes in settings:
+        for dev, n in sizes:
+            for method in MAPS:
+                name = f"{method} on {dev:,}; {label}"
+                yield MapsDesign("maps", name, scores, transform, method, dev, n, kind)
+
+
 SITUATIONS: dict[str, Callable[[], Iterator[Design]]] = {
     "grid": grid,
     "size": size,
@@ -301,6 +320,7 @@ SITUATIONS: dict[str, Callable[[], Iterator[Design]]] = {
     "classes": classes,
     "slices": slices,
     "differences": differences,
+    "maps": maps,
 }
 
 
