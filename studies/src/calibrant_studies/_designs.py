@@ -560,7 +560,8 @@ class MapsDesign:
         except InputError:  # too few labels of one kind to fit to
             return [Outcome(math.nan, math.nan, math.nan, math.nan, ("refused",), (math.nan, math.nan))]
         wide, fixed = change.change.difference, change.fixed
-        assert wide is not None and fixed is not None
+        assert wide is not None
+        assert fixed is not None
         return [
             Outcome(
                 number(wide.mse_difference.estimate),

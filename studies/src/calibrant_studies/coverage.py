@@ -292,7 +292,7 @@ def _together(name: str, row: Row, targets: Sequence[Target], found: Replication
 
 
 def _extra(design: Design, values: Floats, theta: Floats) -> Row:
-    """Wald's interval and the test without skewness, or the root errors' difference, or a fixed map's interval."""
+    """Further intervals: Wald's, of the difference of root errors, or of a map that is taken as fixed."""
     extra: Row = {
         "wald_coverage": None,
         "rejected_normal": None,
