@@ -6,6 +6,8 @@ Each error has a stable ``code``, a ``message`` that names what is wrong and whe
 
 from __future__ import annotations
 
+from typing import Self
+
 
 def printable(text: str, *, keep: str = "") -> str:
     r"""Replace the characters that a terminal would obey or cannot show by their escapes.
@@ -96,6 +98,37 @@ class InputError(CalibrantError, ValueError):
         self.line = line
         self.row = row
         self.column = column
+
+    def at(
+        self,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> Self:
+        """Say where in a file the values stand, for an error from code that knew the values only.
+
+        Parameters
+        ----------
+        file, line, row, column
+            The place. It replaces the earlier one, which counts from 0 in an array.
+
+        Returns
+        -------
+        InputError
+            The same error, to be raised.
+
+        Examples
+        --------
+        >>> str(InputError("score 1.2 is above 1", row=2).at(file="dev.csv", row=3, column="score"))
+        'dev.csv, row 3, column score: score 1.2 is above 1'
+        """
+        self.file = file
+        self.line = line
+        self.row = row
+        self.column = column
+        return self
 
     def __str__(self) -> str:
         place = [self.file] if self.file is not None else []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from pyarrow.csv import write_csv
 
+from calibrant import fit
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate import HistogramBinning, Isotonic, ScalingBinning
+from calibrant.recalibrate import HistogramBinning, Isotonic, ScalingBinning, Shared
 from calibrant.recalibrate.scaling_binning import halves, with_scores
 
 Floats = NDArray[np.float64]
@@ -146,3 +150,21 @@ def test_one_cluster_and_weighted_tallies_cannot_be_parted() -> None:
     weighted = Tally.from_arrays(y_true=label, y_prob=score, sample_weight=np.linspace(1, 2, 100))
     with pytest.raises(InputError, match="the pairs of a weighted tally cannot be parted"):
         ScalingBinning().fit_tally(weighted)
+
+
+def test_fits_of_classes_and_of_tables_tear_no_cluster_apart(tmp_path: Path) -> None:
+    score, label = drawn(8, 1200)
+    cluster = np.arange(1200) // 6
+    alone = ScalingBinning().fit(score, label, clusters=cluster)
+    shared = Shared(ScalingBinning()).fit(score, label, np.full(1200, "A"), clusters=cluster)
+    assert isinstance(shared.parts_[0], ScalingBinning)
+    np.testing.assert_array_equal(shared.parts_[0].values_, alone.values_)
+    file = tmp_path / "dev.csv"
+    rows = {"score": score, "label": label.astype(int), "cluster": [f"s{code}" for code in cluster]}
+    write_csv(pa.table(rows), file)
+    of_table = fit(file, method="scaling-binning").recalibrator
+    assert isinstance(of_table, ScalingBinning)
+    assert of_table.sizes_.sum() % 6 == 0
+    np.testing.assert_allclose(of_table.values_, alone.values_, atol=0.05)
+    torn = ScalingBinning().fit(score, label)
+    assert not np.array_equal(torn.values_, alone.values_)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -228,6 +230,26 @@ def test_the_difference_of_two_models_is_covered() -> None:
     rows = measured([design for design in designs("differences", replications=40) if design.n == 2_000][:5])
     assert all(row["coverage"] >= 85 for row in rows)
     assert all(row["root_coverage"] >= 90 for row in rows)
+
+
+def test_the_true_change_of_a_map_is_what_many_large_tests_measure() -> None:
+    (design,) = (each for each in designs("maps") if each.name == "histogram on 300; logits x 0.5")
+    assert isinstance(design, _designs.MapsDesign)
+    rng = np.random.default_rng(5)
+    outcomes = [replace(design, n=20_000, draws=20).outcomes(rng)[0] for _ in range(60)]
+    estimates = np.array([outcome.estimate for outcome in outcomes])
+    error = estimates.std() / math.sqrt(len(estimates))
+    assert abs(estimates.mean() - design.targets()[0].theta) < 3 * error
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [("histogram on 300; calibrated", 85), ("scaling on 2,000; k = 0.05, clusters of 20", 95)],
+)
+def test_a_change_is_covered_where_dev_is_resampled_rather_than_taken_as_given(name: str, fixed: int) -> None:
+    row = one("maps", name, replications=60)
+    assert not falls_short(row), row["coverage"]
+    assert row["fixed_coverage"] < fixed
 
 
 def test_the_figures_show_every_cell() -> None:

@@ -128,6 +128,5 @@ def periods_of(scored: ScoredDocuments | DocumentTimes, by: By | None) -> Any:
         try:
             found.append(period_of(parse_date(text), by))
         except InputError as error:
-            error.file, error.row, error.column = scored.name, scored.first_row + row, "date"
-            raise
+            raise error.at(file=scored.name, row=scored.first_row + row, column="date") from None
     return np.array(found)

@@ -172,8 +172,7 @@ def _codes(
     try:
         ratings = Ratings.from_table(items, np.repeat(["reference", "system"], n), values, order=labels)
     except InputError as error:
-        row_of = None if error.row is None else error.row % n
-        raise InputError(error.message, error.hint, code=error.code, row=row_of) from error
+        raise error.at(row=None if error.row is None else error.row % n) from None
     return ratings.labels, ratings.by(0), ratings.by(1)
 
 

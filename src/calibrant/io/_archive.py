@@ -181,9 +181,7 @@ def _weights(origin: Origin, values: NDArray[Any]) -> NDArray[np.float64]:
         return _checks.weights(values, "weights")
     except InputError as error:
         row = None if error.row is None else error.row + 1
-        raise InputError(
-            error.message, error.hint, code=error.code, file=origin.name, row=row, column="weights"
-        ) from None
+        raise error.at(file=origin.name, row=row, column="weights") from None
 
 
 def _list(arrays: dict[str, NDArray[Any]]) -> str:

@@ -41,6 +41,7 @@ class ClasswiseRecalibrator(Recalibrator):
         labels: ArrayLike,
         classes: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
         *,
         names: Sequence[str] | None = None,
     ) -> Self:
@@ -56,6 +57,8 @@ class ClasswiseRecalibrator(Recalibrator):
             (n,) the class of the row: a name, or with ``names`` an index into them.
         sample_weight
             (n,) non-negative weights; None counts every row once.
+        clusters
+            As in `BinaryRecalibrator.fit`.
         names
             Class names, where ``classes`` are indices.
 
@@ -69,7 +72,10 @@ class ClasswiseRecalibrator(Recalibrator):
             For bad values (naming the row), or where a part cannot be fitted (naming it).
         """
         self.check_parameters()
-        pairs = _checks.pairs(labels, scores, sample_weight=sample_weight)
+        splits = self.estimator.splits
+        pairs = _checks.pairs(
+            labels, scores, sample_weight=sample_weight, clusters=clusters if splits else None
+        )
         codes, found = class_codes(classes, names)
         _checks.same_length("classes", len(codes), "scores", np.size(scores))
         if len(pairs) < len(codes):
@@ -84,7 +90,7 @@ class ClasswiseRecalibrator(Recalibrator):
 
         def learn(estimator: BinaryRecalibrator, name: str) -> None:
             some = _rows(pairs, by_part[name])
-            estimator.fit(some.score, some.outcome, some.weight)
+            estimator.fit(some.score, some.outcome, some.weight, some.cluster)
 
         return self._learn_parts(met, sizes, learn)
 
@@ -233,6 +239,5 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _rows(source: Pairs, rows: Integers) -> Pairs:
-    return Pairs(
-        source.score[rows], source.outcome[rows], None if source.weight is None else source.weight[rows]
-    )
+    weight, cluster = (None if each is None else each[rows] for each in (source.weight, source.cluster))
+    return Pairs(source.score[rows], source.outcome[rows], weight, cluster)

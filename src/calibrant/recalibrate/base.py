@@ -147,7 +147,12 @@ class Recalibrator(BaseEstimator, ABC):
 
 
 class ArrayRecalibrator(TransformerMixin, Recalibrator):
-    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers."""
+    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers.
+
+    ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
+    """
+
+    splits: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -172,7 +177,13 @@ class BinaryRecalibrator(ArrayRecalibrator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
         """Learn the map from scores and labels.
 
         Parameters
@@ -183,6 +194,9 @@ class BinaryRecalibrator(ArrayRecalibrator):
             (n,) labels 0 / 1: whether the event happened.
         sample_weight
             (n,) non-negative weights; None counts every pair once.
+        clusters
+            (n,) names of what is dependent (sentence, document). Scaling binning, which fits two parts of the
+            pairs, tears none apart; other methods do not use them.
 
         Returns
         -------
@@ -195,7 +209,12 @@ class BinaryRecalibrator(ArrayRecalibrator):
         """
         self.check_parameters()
         pairs = _checks.pairs(
-            y, one_column(X)[0], sample_weight=sample_weight, label_name="y", score_name="X"
+            y,
+            one_column(X)[0],
+            sample_weight=sample_weight,
+            clusters=clusters if self.splits else None,
+            label_name="y",
+            score_name="X",
         )
         return self._fit_pairs(pairs)
 

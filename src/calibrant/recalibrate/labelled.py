@@ -88,8 +88,8 @@ class Rows:
         """Return a copy of a recalibrator that is fitted to these."""
         fitted: Single = clone(recalibrator)
         if isinstance(fitted, ClasswiseRecalibrator):
-            return fitted.fit(self.score, self.label, self.code, names=self.names)
-        return fitted.fit(self.score, self.label)
+            return fitted.fit(self.score, self.label, self.code, clusters=self.cluster, names=self.names)
+        return fitted.fit(self.score, self.label, clusters=self.cluster)
 
     def resampled(self, rng: np.random.Generator) -> Rows:
         """As many clusters, or rows, drawn with replacement."""

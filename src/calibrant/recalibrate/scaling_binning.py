@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from calibrant import _checks
@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.recalibrate._binned import BINS, Strategy, cut, step_map
-from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator, one_column
+from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state, check_estimator
 from calibrant.recalibrate.histogram import check_steps
 from calibrant.recalibrate.isotonic import Isotonic
 from calibrant.results.intervals import ErrorInterval
@@ -157,7 +157,7 @@ class ScalingBinning(BinaryRecalibrator):
     sizes_
         (bins,) pairs of the bin part in each.
     error_
-        `ErrorInterval` of the RMS calibration error of the outputs, from the bin part.
+        `ErrorInterval` of the RMS calibration error of the outputs, from the bin part, with its clusters.
 
     Notes
     -----
@@ -180,6 +180,7 @@ class ScalingBinning(BinaryRecalibrator):
     """
 
     method: ClassVar[str] = "scaling-binning"
+    splits: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("scaler_", "edges_", "values_", "sizes_", "error_")
     _parameters: ClassVar[dict[str, Check]] = {
         **BINS,
@@ -212,39 +213,6 @@ class ScalingBinning(BinaryRecalibrator):
         self.min_size = min_size
         self.split = split
         self.seed = seed
-
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        clusters: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the map from scores and labels.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for every recalibrator.
-        clusters
-            (n,) names of what is dependent (sentence, document). The split tears none apart, and ``error_``
-            allows for them.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InputError
-            For bad values, or where a part is too small for the scaler or the bins.
-        """
-        self.check_parameters()
-        score = one_column(X)[0]
-        pairs = _checks.pairs(
-            y, score, sample_weight=sample_weight, clusters=clusters, label_name="y", score_name="X"
-        )
-        return self._fit_pairs(pairs)
 
     def _learn(self, source: Source) -> None:
         scaler = Isotonic() if self.scaler is None else self.scaler

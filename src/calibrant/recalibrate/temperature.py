@@ -91,7 +91,13 @@ class Temperature(LogOddsRecalibrator):
         self.logits = logits
         self.clip = clip
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
         """Learn T from scores and labels.
 
         Parameters
@@ -102,6 +108,8 @@ class Temperature(LogOddsRecalibrator):
             (n,) labels 0 / 1, or true classes: indices, or names with ``classes``.
         sample_weight
             (n,) non-negative weights; None counts every item once.
+        clusters
+            Not used.
 
         Raises
         ------
@@ -111,7 +119,7 @@ class Temperature(LogOddsRecalibrator):
         self.check_parameters()
         column, _ = one_column(X)
         if np.ndim(column) < 2 and not self.logits:
-            return super().fit(X, y, sample_weight)
+            return super().fit(X, y, sample_weight, clusters)
         clip = float(self.clip)
         items = items_of(X, y, sample_weight, classes=self.classes, logits=self.logits, clip=clip)
         self._learn_items(items)

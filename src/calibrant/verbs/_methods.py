@@ -143,15 +143,16 @@ def fit_to(estimator: Any, found: Labelled | dict[int, Tally], classes: Sequence
             estimator.fit_tallies({classes[code]: tally for code, tally in found.items()})
         else:
             estimator.fit_tally(found[0])
-    elif found.code is None:
-        label = found.label
-        if found.score.ndim == 2:  # errors are to name classes
-            estimator.set_params(classes=list(classes))
-            if any(name.lstrip("-").isdigit() for name in classes):  # or they could be taken for positions
-                label = np.array(classes)[label]
-        estimator.fit(found.score, label, found.weight)
+    elif found.code is not None:
+        estimator.fit(found.score, found.label, found.code, found.weight, found.unit, names=classes)
+    elif found.score.ndim == 1:
+        estimator.fit(found.score, found.label, found.weight, found.unit)
     else:
-        estimator.fit(found.score, found.label, found.code, names=classes, sample_weight=found.weight)
+        label = found.label
+        estimator.set_params(classes=list(classes))  # errors are to name them
+        if any(name.lstrip("-").isdigit() for name in classes):  # or they could be taken for positions
+            label = np.array(classes)[label]
+        estimator.fit(found.score, label, found.weight)
 
 
 def map_count(recalibrator: Any) -> int:

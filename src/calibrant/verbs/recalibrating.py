@@ -252,7 +252,8 @@ def fit(
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
     choosing = AUTO in (groups, bins)
-    found = labelled_scores(predictions, least, joint=joint, units=choosing, progress=progress)
+    units = choosing or alone.splits
+    found = labelled_scores(predictions, least, joint=joint, units=units, progress=progress)
     if progress is not None:
         progress("fitting", 0, None)
     classes = predictions.classes if predictions.has_classes else ()

@@ -534,7 +534,7 @@ class MapsDesign:
     dev: int
     n: int
     dependence: Dependence = INDEPENDENT
-    replications: int = 150
+    replications: int = 100
     draws: int = 50
 
     @property
@@ -584,7 +584,7 @@ def _mean_change(design: MapsDesign) -> float:
     for _ in range(_DEV_SETS):
         dev = design.sample(design.dev, rng)
         try:
-            fitted = MAPS[design.method]().fit(dev.scores, dev.labels)
+            fitted = MAPS[design.method]().fit(dev.scores, dev.labels, clusters=dev.clusters)
         except InputError:
             continue
         # Where a map is constant, the truth at an output is the mean of the truth over its scores.

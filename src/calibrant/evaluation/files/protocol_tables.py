@@ -107,7 +107,7 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
         ratings = Ratings.from_table(columns["item"], columns["annotator"], columns["label"], order=labels)
     except InputError as error:
         row = None if error.row is None else rows[error.row]
-        raise InputError(error.message, error.hint, code=error.code, file=file.name, row=row) from error
+        raise error.at(file=file.name, row=row) from None
     return ratings, _one_document_each(file, columns, rows)
 
 

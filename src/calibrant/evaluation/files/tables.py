@@ -131,7 +131,7 @@ def read_ratings(
     try:
         ratings = Ratings.from_table(columns[item], columns[annotator], columns[label], order=order)
     except InputError as error:
-        raise _placed(error, table.name, row) from error
+        raise _placed(error, table.name, row) from None
     clusters = None
     if cluster is not None:
         code = np.concatenate(parts[cluster])
@@ -288,8 +288,7 @@ def _named(code: NDArray[Any], codes: Codes) -> NDArray[Any]:
 
 def _placed(error: InputError, file: str, row: NDArray[Any]) -> InputError:
     """Say in which row of the file an error is."""
-    place = None if error.row is None else int(row[error.row])
-    return InputError(error.message, error.hint, code=error.code, file=file, row=place)
+    return error.at(file=file, row=None if error.row is None else int(row[error.row]))
 
 
 def _one_each(

@@ -107,9 +107,7 @@ def windows_of(values: list[Any], by: str, place: Callable[[int], tuple[str, int
             found.append(window_of(value, by))
         except InputError as error:
             file, row, column = place(code)
-            raise InputError(
-                error.message, error.hint, code=error.code, file=file, row=row, column=column
-            ) from None
+            raise error.at(file=file, row=row, column=column) from None
     if by == "value":
         found = _numbered(found, place)
     if found and len({type(window) for window in found}) > 1:

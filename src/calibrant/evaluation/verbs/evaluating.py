@@ -76,7 +76,7 @@ def agree(
             level=level,
         )
     except InputError as error:
-        raise _of_file(error, table.name) from error
+        raise _of_file(error, table.name) from None
 
 
 def compare(
@@ -141,7 +141,7 @@ def compare(
             seed=seed,
         )
     except InputError as error:
-        raise _of_file(error, table.name) from error
+        raise _of_file(error, table.name) from None
 
 
 def _check_order(table: RatingTable) -> None:
@@ -159,5 +159,4 @@ def _check_order(table: RatingTable) -> None:
 
 def _of_file(error: InputError, name: str) -> InputError:
     """Name the file, unless it is an argument that is wrong."""
-    file = None if error.code == "parameter" else name
-    return InputError(error.message, error.hint, code=error.code, file=file)
+    return error if error.code == "parameter" else error.at(file=name)

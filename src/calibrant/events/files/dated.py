@@ -216,7 +216,7 @@ def _of_line(name: str, number: int, line: str) -> DatedText:
     try:
         parsed = parse_date(day)
     except InputError as error:
-        raise InputError(error.message, error.hint, code="date", column="date", **where) from None
+        raise error.at(column="date", **where) from None
     text = _text(values, "text", where)
     title = _text({"title": "", **values}, "title", where) if values.get("title") is not None else ""
     _text({"id": identity}, "id", where)

@@ -320,8 +320,9 @@ def labelled_recalibrator(
     try:
         return RefittedRecalibrator(platt, labelled, seed=seed, drift=sd, periods=periods)
     except InputError as error:
-        hint = "label more documents" if error.code == "undefined" else error.hint
-        raise InputError(error.message, hint, code=error.code, file=table.name, row=error.row) from None
+        if error.code == "undefined":
+            error.hint = "label more documents"
+        raise error.at(file=table.name, row=error.row) from None
 
 
 def _periods_of(dev: Any, by: By) -> Any:

@@ -488,10 +488,8 @@ def _documents(
         try:
             line = parse_line(text, window)
             document = PosteriorDocument(*line, window, tolerance)
-        except FormatError as error:
-            raise FormatError(error.message, error.hint, code=error.code, file=name, line=number) from None
         except InputError as error:
-            raise InputError(error.message, error.hint, code=error.code, file=name, line=number) from None
+            raise error.at(file=name, line=number) from None
         other = first_lines.setdefault(document.name, number)
         if other != number:
             message, hint = (
