@@ -157,7 +157,7 @@ def normals(bins: int, samples: int, **_: Any) -> Call:
 
 @case
 def algorithm_2(bins: int, samples: int, **_: Any) -> Call:
-    from calibrant._checks import pairs
+    from calibrant.metrics import pairs
     from calibrant.metrics.binning import adaptive as adaptive_of
     from calibrant.metrics.intervals import error_interval
 

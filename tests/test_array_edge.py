@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from calibrant import estimation, evaluation, metrics
-from calibrant._checks import cluster_codes, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics import brier_score, class_predictions, debiased_squared_error
+from calibrant.metrics import brier_score, class_predictions, debiased_squared_error, pairs
 from calibrant.recalibrate import Platt, Temperature
 
 LABEL = [0, 1, 1, 0]
@@ -124,18 +123,26 @@ def test_a_missing_name_is_refused_by_its_row(names: Any) -> None:
 @pytest.mark.parametrize("names", [[1, "1", 2, 2], np.array(["x", 5, 2.5, "5"], object)])
 def test_different_names_with_the_same_text_are_not_merged(names: Any) -> None:
     with pytest.raises(InputError, match="different values with the same text"):
-        cluster_codes(names)
+        pairs(LABEL, SCORE, clusters=names)
     with pytest.raises(InputError, match="different values with the same text"):
         metrics.Tally.from_arrays(y_true=LABEL, y_prob=SCORE, clusters=names)
 
 
+def codes_of(names: Any) -> list[int]:
+    """The codes of the clusters of four pairs."""
+    found = pairs(LABEL, SCORE, clusters=names).cluster
+    assert found is not None
+    return [int(code) for code in found]
+
+
 def test_names_of_several_types_stay_apart_and_equal_ones_together() -> None:
-    codes, names = cluster_codes(MIXED)
-    assert codes.tolist() == [2, 0, 2, 1]
-    assert names.tolist() == ["1", "2.5", "b"]
-    assert cluster_codes(np.array([1, 1.0, 2, 1], object))[0].tolist() == [0, 0, 1, 0]
+    tally = metrics.Tally.from_arrays(y_true=LABEL, y_prob=SCORE, clusters=MIXED)
+    assert tally.cluster_names.tolist() == ["1", "2.5", "b"]
+    assert codes_of(MIXED) == [2, 0, 2, 1]
+    assert codes_of(np.array([1, 1.0, 2, 1], object)) == [0, 0, 1, 0]
+    lists = np.array([["a"], ["b"], ["c"], ["d"], None], object)[:4]
     with pytest.raises(InputError, match=r"clusters\[0\] is of the type list"):
-        cluster_codes(np.array([["a"], ["b"], None], object)[:2])
+        codes_of(lists)
 
 
 def test_a_tensor_that_cannot_be_read_says_what_to_do() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._checks import cluster_codes, pairs, positive_integer, proportion
 from calibrant.exceptions import CalibrantError, InputError
+from calibrant.metrics import Tally, adaptive_bins, calibration_interval, pairs
 from calibrant.seeds import generator
 
 
@@ -70,27 +70,37 @@ def test_labels_of_any_number_type_are_taken(dtype: Any) -> None:
     assert checked.label.tolist() == [False, True, True]
 
 
-def test_clusters_become_dense_codes_in_the_order_of_their_names() -> None:
-    codes, names = cluster_codes(np.array(["b", "a", "b"]))
-    assert codes.tolist() == [1, 0, 1]
-    assert names.tolist() == ["a", "b"]
-    codes, names = cluster_codes(np.array([7, 3, 7]))
-    assert codes.tolist() == [1, 0, 1]
-    assert names.tolist() == [3, 7]
-    codes, names = cluster_codes(np.array([-(2**60), 2**60]))
-    assert codes.tolist() == [0, 1]
+@pytest.mark.parametrize(
+    ("names", "codes", "kept"),
+    [
+        (np.array(["b", "a", "b"]), [1, 0, 1], ["a", "b"]),
+        (np.array([7, 3, 7]), [1, 0, 1], [3, 7]),
+        (np.array([2**60, -(2**60), 2**60]), [1, 0, 1], [-(2**60), 2**60]),
+    ],
+    ids=["texts", "small-numbers", "large-numbers"],
+)
+def test_clusters_become_dense_codes_in_the_order_of_their_names(
+    names: Any, codes: list[int], kept: list[Any]
+) -> None:
+    label, score = [0, 1, 1], [0.1, 0.2, 0.3]
+    found = pairs(label, score, clusters=names)
+    assert found.cluster is not None
+    assert found.cluster.tolist() == codes
+    assert found.cluster_count == 2
+    tally = Tally.from_arrays(y_true=label, y_prob=score, clusters=names)
+    assert tally.cluster_names.tolist() == kept
 
 
 @pytest.mark.parametrize("value", [0, -3, 1.5, True, "3"])
 def test_a_count_must_be_a_whole_number_of_at_least_one(value: Any) -> None:
     with pytest.raises(InputError, match="size is"):
-        positive_integer(value, "size")
+        adaptive_bins([0, 1], [0.1, 0.2], size=value)
 
 
 @pytest.mark.parametrize("value", [0, 1, 95, float("nan"), "0.9"])
 def test_a_level_must_lie_between_zero_and_one(value: Any) -> None:
     with pytest.raises(InputError, match="level is"):
-        proportion(value, "level")
+        calibration_interval([0, 1], [0.1, 0.2], level=value)
 
 
 def test_equal_seeds_give_equal_numbers_and_a_generator_is_used_as_it_is() -> None:

@@ -23,7 +23,6 @@ from pyarrow import parquet as pq
 from calibrant.evaluation.files.protocol_file import read_protocol_file
 from calibrant.events import read_lexicon
 from calibrant.exceptions import InputError
-from calibrant.io import _log_text as log_text
 from calibrant.io import load_tally, open_log, open_predictions, origin, read_class_table, save_tally, text
 from calibrant.metrics import Tally
 from calibrant.structures import load_model, read_posteriors, read_tagged, save_model
@@ -228,10 +227,21 @@ def test_what_unpacks_to_far_more_than_a_text_is_refused(tmp_path: Path) -> None
         refused(load, tmp_path / name, "unpacks to more than")
 
 
+def changed_log(path: Path) -> Any:
+    """Read a file that was a log when it was recognized."""
+    later = path.read_bytes()
+    token = {"token": "A", "logprob": -0.2, "top_logprobs": [{"token": "A", "logprob": -0.2}]}
+    line = {"choices": [{"logprobs": {"content": [token]}}], "answer": "A", "options": ["A", "B"]}
+    path.write_bytes(gzip.compress(json.dumps(line).encode() + b"\n"))
+    log = open_log(path)
+    path.write_bytes(later)
+    return log.read()
+
+
 STREAMED: dict[str, Callable[[Path], Any]] = {
     "tags.tsv.gz": read_tagged,
     "posteriors.jsonl.gz": lambda path: list(read_posteriors(path)),
-    "samples.jsonl.gz": lambda path: list(log_text.lines(path)),
+    "samples.jsonl.gz": changed_log,
 }
 
 

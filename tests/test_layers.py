@@ -79,6 +79,45 @@ CONFINED = {
     "starlette": {"events"},
     "uvicorn": {"events"},
 }
+# Tests that use private names, these names, and the reason why no public name will do. Tests of compiled
+# loops are in the folder tests/_kernels.
+LIMIT = "the test lowers a limit, so that few rows take the path of many"
+SIMULATED = "the studies simulate data of which the truth is known"
+REACHED: dict[str, tuple[set[str], str]] = {
+    "evaluation/test_monitoring.py": (
+        {"calibrant_studies._dependent_days", "calibrant_studies._streams"},
+        SIMULATED,
+    ),
+    "evaluation/test_selective.py": ({"calibrant_studies._error_rates"}, SIMULATED),
+    "evaluation/test_significance.py": ({"calibrant_studies._error_rates"}, SIMULATED),
+    "evaluation/verbs/test_protocol.py": (
+        {"calibrant_studies._summaries"},
+        "the study writes the files of the example that ships",
+    ),
+    "events/web/test_hostile_requests.py": ({"calibrant.events.web._connections.SECONDS_TO_ASK"}, LIMIT),
+    "io/test_engines.py": (
+        {"calibrant.io._engine_exact", "calibrant.io._engine_frames"},
+        f"{LIMIT}; no installed engine lacks an operation, so the test makes one fail",
+    ),
+    "io/test_logs_answers.py": ({"calibrant.io._log_text"}, LIMIT),
+    "structures/files/test_saved_models.py": ({"_add"}, "the interrupt must come in the middle of writing"),
+    "structures/models/test_crf.py": ({"calibrant.structures.models._crf_scores"}, LIMIT),
+    "structures/posterior/test_chain.py": (
+        {"calibrant.structures._kernels.chain", "calibrant.structures.posterior._blocks"},
+        "results do not show whether they were computed in logarithms, and the chains must need both ways",
+    ),
+    "structures/posterior/test_coreference_queries.py": (
+        {"calibrant.structures.posterior._mention_pairs"},
+        LIMIT,
+    ),
+    "structures/posterior/test_paths.py": ({"calibrant.structures.posterior._paths.DRAWS"}, LIMIT),
+    "structures/posterior/test_queries.py": (
+        {"calibrant.structures.posterior._query", "calibrant.structures.posterior._query_sources"},
+        LIMIT,
+    ),
+    "verbs/test_recalibrating.py": ({"calibrant.verbs._class_parts"}, LIMIT),
+}
+REPLACING = ("setattr", "delattr")
 LONGEST_FILE = 700
 LONGEST_FUNCTION = 60
 
@@ -188,6 +227,43 @@ def test_no_study_takes_a_private_name_of_calibrant() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calibrant."):
                 found += [f"{path.stem} imports {a.name}" for a in node.names if a.name.startswith("_")]
     assert not found
+
+
+def is_private(name: str) -> bool:
+    """Whether a part of a dotted name begins with one underscore."""
+    return any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
+
+
+def reached(path: Path) -> Iterator[str]:
+    """Private names of calibrant that a test imports or replaces."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.startswith("calibrant")]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("calibrant"):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                names.append(inner if inner in MODULES or alias.name.startswith("_") else str(node.module))
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in REPLACING:
+            texts = [each.value for each in node.args[:2] if isinstance(each, ast.Constant)]
+            names = [text for text in texts if isinstance(text, str)]
+        yield from (name for name in names if is_private(name))
+
+
+def test_tests_use_public_names_except_where_nothing_public_will_do() -> None:
+    tests = ROOT / "tests"
+    found: dict[str, set[str]] = {}
+    for path in tests.rglob("*.py"):
+        place = path.relative_to(tests)
+        if place.parts[0] not in ("_kernels", "studies") and (names := set(reached(path))):
+            found[place.as_posix()] = names
+    allowed = {place: names for place, (names, _) in REACHED.items()}
+    new = {place: names - allowed.get(place, set()) for place, names in found.items()}
+    assert not {place: names for place, names in new.items() if names}, (
+        "test a public name instead, or add the reason to REACHED"
+    )
+    gone = {place: names - found.get(place, set()) for place, names in allowed.items()}
+    assert not {place: names for place, names in gone.items() if names}, "remove them from REACHED"
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -12,11 +12,13 @@ import pytest
 
 import calibrant
 from calibrant import events, structures
-from calibrant.cli import main
-from calibrant.cli.group import OPTIONS, _with_options, option_of
+from calibrant.cli import main, schema
+from calibrant.cli.group import OPTIONS, option_of
+from calibrant.exceptions import InputError
 from calibrant.recalibrate.methods import SETTINGS
 from calibrant.verbs.measuring import Columns
 
+Run = Callable[..., Any]
 CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply")
 AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate")
 VERBS: dict[str, Callable[..., Any]] = {
@@ -82,8 +84,23 @@ def test_every_irregular_name_is_one_of_a_verb(name: str) -> None:
     assert any(name in parameters(verb) for verb in VERBS.values())
 
 
-def test_a_hint_that_names_parameters_names_options_on_the_command_line() -> None:
-    assert _with_options("take days (`unit='day'`), or leave `labels=False` and `detect=True`") == (
-        "take days (--unit day), or leave --no-labels and --detect"
-    )
-    assert _with_options("see `calibrant --help`") == "see `calibrant --help`"
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (
+            "take days (`unit='day'`), or leave `labels=False` and `detect=True`",
+            "take days (--unit day), or leave --no-labels and --detect",
+        ),
+        ("see `calibrant --help`", "see `calibrant --help`"),
+    ],
+)
+def test_a_hint_that_names_parameters_names_options_on_the_command_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, hint: str, told: str
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise InputError("no such thing", hint)
+
+    monkeypatch.setattr(schema.command, "callback", refuse)
+    ran = run("schema", "measure")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"calibrant: no such thing: {told}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 from numpy.typing import NDArray
 from pyarrow import parquet as pq
 
-from calibrant.cli._report import lines_of
 from calibrant.data import predictions
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
@@ -29,6 +29,7 @@ from calibrant.verbs.reporting import model_names
 from calibrant.verbs.sources import asked_views, expanded
 
 CLASSES = ["a", "b", "c"]
+Run = Callable[..., Any]
 
 
 def long_columns(n: int = 3000, seed: int = 1, **more: Any) -> dict[str, Any]:
@@ -379,7 +380,7 @@ def test_repeated_items_are_not_paired_and_the_note_names_them() -> None:
     assert found.notes == ("No difference of one and other (binary): items stand in more than one row: t7.",)
 
 
-def test_models_with_other_views_or_clusters_are_named_in_notes() -> None:
+def test_models_with_other_views_or_clusters_are_named_in_notes(tmp_path: Path, run: Run) -> None:
     columns = long_columns(300)
     clustered = {**columns, "cluster": np.arange(300) // 2}
     wide = {"p_no": 1 - np.array(columns["score"]), "p_yes": columns["score"], "label": ["no", "yes"] * 150}
@@ -393,7 +394,11 @@ def test_models_with_other_views_or_clusters_are_named_in_notes() -> None:
     assert "No difference of plain and cw" in page(found).to_html()
     same = report([pa.table(columns), pa.table(columns)], names=["plain", "again"])
     assert "do not differ at all" in page(same).sections[0].contrasts[0].p_reason
-    assert "undefined (the two models' residuals do not differ at all)" in "\n".join(lines_of(same))
+    for name in ("plain", "again"):
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+    files = (tmp_path / "plain.parquet", tmp_path / "again.parquet")
+    told = run("report", *files, "--output", tmp_path / "report.html").out
+    assert "undefined (the two models' residuals do not differ at all)" in told
 
 
 def test_models_of_several_classes_are_compared_by_top_label_and_pooled() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calibrant.estimation import RefittedRecalibrator, count_interval, poisson_binomial, total_interval
-from calibrant.estimation.total import _mixture, _mixtures
+from calibrant.estimation.total import mixed_count, mixed_counts
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import Isotonic, LabelledScores, Platt, VectorScaling
 from tests.quantities import limits
@@ -34,7 +34,7 @@ def test_many_documents_have_the_exact_distribution_to_a_thousandth(scale: tuple
         chance = chance[: len(chance) // 2]
     if (chance * (1 - chance)).sum() < 400:
         chance = np.concatenate([chance, chance])
-    exact, near = poisson_binomial(chance), _mixture([chance])
+    exact, near = poisson_binomial(chance), mixed_count([chance])
     at = np.arange(near.lowest, near.lowest + len(near.probabilities))
     below = np.interp(at, exact.values, np.cumsum(exact.probabilities))
     assert np.abs(np.cumsum(near.probabilities) - below).max() < 1e-3
@@ -96,7 +96,7 @@ def test_groups_counted_together_are_those_of_one_refit_at_a_time(recalibrator: 
     groups = [rng.integers(0, 101, size) / 100 for size in (3, 0, 40, 1, 200)]
     start = np.concatenate([[0], np.cumsum([len(group) for group in groups])])
     distinct, code = np.unique(np.concatenate(groups), return_inverse=True)
-    mixtures = _mixtures(mended.refitted_probabilities(distinct), len(mended.maps), code, start)
+    mixtures = mixed_counts(mended.refitted_probabilities(distinct), len(mended.maps), code, start)
     for group, mixture, found in zip(groups, mixtures, mended.counts(groups), strict=True):
         mixed = np.zeros(len(group) + 1)
         for one in mended.maps:

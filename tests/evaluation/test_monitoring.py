@@ -14,24 +14,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.evaluation import CalibrationMonitor
-from calibrant.evaluation._kernels import betting as kernels
 from calibrant.evaluation.bets import STRENGTHS, bets_of, regions_of, sums_by_group, upper_bound
 from calibrant.evaluation.monitor_checks import persistent_errors
-from calibrant.evaluation.monitoring import start
 from calibrant.exceptions import InputError
 from calibrant_studies import _dependent_days as dependent
 from calibrant_studies import _streams as simulation
 
-EDGES = np.array([0.3, 0.6])
+EDGES = [0.3, 0.6]
 
 
-def factors(residual: Any, score: Any, group: Any, bound: Any) -> Any:
-    bets = bets_of(EDGES, np.array(bound, np.float64))
-    region = regions_of(np.asarray(score), EDGES)
-    sums = sums_by_group(np.asarray(residual, np.float64), np.asarray(score), region, np.asarray(group), 3)
-    out = np.empty_like(bets.log_prior)
-    kernels.log_factors(*sums, bets.weight, bets.bound, bets.strength, out)
-    return np.exp(out), bets
+def wealth_of(monitor: CalibrationMonitor) -> Any:
+    """What each bet has, of what all began with."""
+    rows = monitor.to_state()["log_wealth"]
+    return np.array([[0.0 if value is None else math.exp(value) for value in row] for row in rows])
+
+
+def factors(label: Any, score: Any, group: Any, bound: Any = None) -> Any:
+    """What a look with these labels makes of one unit in each bet; ``bound`` is of a reference, (2, 3)."""
+    # With restarts every bet begins its first look with what it is given, which is its prior.
+    settings: Any = {"unit": "cluster", "restart": True, "alpha": 1e-9}
+    state = CalibrationMonitor(edges=EDGES, **settings).to_state()
+    if bound is not None:
+        state |= {"against": "reference", "bound": np.asarray(bound).tolist()}
+    monitor = CalibrationMonitor.from_state(state)
+    monitor.update(0, label, score, clusters=group)
+    bets = bets_of(np.array(EDGES), np.zeros((2, 3)))
+    return wealth_of(monitor) / np.exp(bets.log_prior)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +52,7 @@ def test_every_bet_is_fair_where_scores_are_true(group: list[int]) -> None:
     for labels in itertools.product([0, 1], repeat=4):
         label = np.array(labels)
         chance = np.prod(np.where(label == 1, score, 1 - score))
-        found, _ = factors(label - score, score, group, np.zeros((2, 3)))
+        found = factors(label, score, group)
         assert (found >= 0).all()
         mean = mean + chance * found
     np.testing.assert_allclose(mean, 1.0, rtol=1e-12)
@@ -56,7 +64,7 @@ def test_bets_on_a_day_are_fair_however_its_labels_depend_on_each_other() -> Non
     mean: Any = 0.0
     for low, high in itertools.pairwise(cuts):  # one uniform number makes all labels
         label = ((low + high) / 2 < score).astype(float)
-        mean = mean + (high - low) * factors(label - score, score, [0, 0, 0, 0], np.zeros((2, 3)))[0]
+        mean = mean + (high - low) * factors(label, score, [0, 0, 0, 0])
     np.testing.assert_allclose(mean, 1.0, rtol=1e-12)
 
 
@@ -68,10 +76,9 @@ def test_a_bound_is_what_the_null_may_reach() -> None:
     for labels in itertools.product([0, 1], repeat=3):
         label = np.array(labels)
         chance = np.prod(np.where(label == 1, truth, 1 - truth))
-        found, bets = factors(label - score, score, [0, 1, 2], [[0.1] * 3, [-0.1] * 3])
-        mean = mean + chance * found
+        mean = mean + chance * factors(label, score, [0, 1, 2], [[0.1] * 3, [-0.1] * 3])
     np.testing.assert_allclose(mean, 1.0, rtol=1e-12)
-    assert bets.names[0] == "frequencies above the scores"
+    assert bets_of(np.array(EDGES), np.zeros((2, 3))).names[0] == "frequencies above the scores"
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -79,20 +86,22 @@ def test_no_factor_is_below_what_the_strongest_bet_leaves(seed: int) -> None:
     random = np.random.default_rng(seed)
     score = random.random(20)
     label = random.random(20) < random.random()
-    found, _ = factors(label - score, score, np.zeros(20, int), random.uniform(-0.2, 0.2, (2, 3)))
+    found = factors(label, score, np.zeros(20, int), random.uniform(-0.2, 0.2, (2, 3)))
     assert found.min() >= 1 - STRENGTHS[-1] - 1e-9
 
 
 def test_wealth_is_neither_made_nor_lost_between_looks() -> None:
-    bets = simulation.plain_bets()
-    cash, wealth = start(bets, restart=False)
-    for look in range(100):
-        cash = kernels.invest(wealth, cash, bets.log_prior, look, False)
-        assert kernels.log_sum(wealth, cash) == pytest.approx(0.0, abs=1e-12)
-    assert cash > math.log(0.15)
+    # Nothing can be won or lost where scores are 0 and labels too.
+    monitor = CalibrationMonitor(unit="item")
+    for day in range(100):
+        found = monitor.update(day, [0, 0], [0.0, 0.0])
+        state = monitor.to_state()
+        assert found.log10_e == pytest.approx(0.0, abs=1e-12)
+        assert wealth_of(monitor).sum() + math.exp(state["log_cash"]) == pytest.approx(1.0, abs=1e-12)
+    assert state["log_cash"] > math.log(0.15)
 
 
-def test_the_monitor_is_the_kernel_of_the_simulations() -> None:
+def test_the_monitor_has_the_evidence_that_simulations_compute_for_a_whole_stream() -> None:
     random = np.random.default_rng(3)
     monitor = CalibrationMonitor(unit="item")
     bets = simulation.plain_bets()

@@ -14,8 +14,6 @@ import pytest
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import _log_text as log_text
 from calibrant.io import open_predictions
-from calibrant.io._log_table import LogTable
-from calibrant.io._log_tokens import answered
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
@@ -340,10 +338,10 @@ def test_tokens_beyond_those_listed_do_not_count_as_listed(tmp_path: Path) -> No
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
     lines = [chat("A", FIRST, task="\ud800 \U0001f600 \udc00", **TWO)]
-    kind = recognise_log(lines_of(tmp_path, lines))
-    assert kind is not None
-    rows = next(LogTable(kind.files[0], kind, view="top").batches({"task": "name"}, 10))
-    assert rows["task"].to_pylist() == ["\ufffd \U0001f600 \ufffd"]
+    log = open_predictions(lines_of(tmp_path, lines)).log
+    assert log is not None
+    rows = next(log.batches({"task": "name"}, 10))
+    assert set(rows["task"].to_pylist()) == {"\ufffd \U0001f600 \ufffd"}
 
 
 def test_free_answers_are_no_options(tmp_path: Path) -> None:
@@ -352,12 +350,15 @@ def test_free_answers_are_no_options(tmp_path: Path) -> None:
         open_log(lines_of(tmp_path, lines)).read()
 
 
-def test_options_that_are_not_listed_share_what_is_left() -> None:
-    found = answered([("A", math.log(0.5), [("A", math.log(0.5)), ("the", math.log(0.3))])], ["A", "B", "C"])
-    assert found is not None
-    assert found.values == pytest.approx([0.5 / 0.7, 0.1 / 0.7, 0.1 / 0.7])
-    assert found.listed == pytest.approx(0.5)
-    assert found.unlisted == 2
+def test_options_that_are_not_listed_share_what_is_left(tmp_path: Path) -> None:
+    lines = [chat("A", {"A": 0.5, "the": 0.3}, answer="A", options=["A", "B", "C"])]
+    found = open_predictions(lines_of(tmp_path, lines))
+    assert found.read().score == pytest.approx([0.5 / 0.7, 0.1 / 0.7, 0.1 / 0.7])
+    assert found.log is not None
+    assert (
+        "the log-probabilities listed for the options add up to 0.500 on average; not listed: 2 options"
+        in found.log.notes
+    )
 
 
 @pytest.mark.parametrize(

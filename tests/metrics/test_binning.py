@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics import binning, calibration_interval
+from calibrant.metrics import binning, calibration_interval, pairs
 from calibrant.metrics.binning import (
     adaptive,
     adaptive_bins,

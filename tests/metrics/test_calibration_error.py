@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, isotonic, uniform
 from calibrant.metrics.calibration_error import (
     calibration_mse,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.compare import _without_each, by_item, calibration_difference, error_difference
+from calibrant.metrics import Pairs, pairs
+from calibrant.metrics.compare import by_item, calibration_difference, error_difference, without_each
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.residuals import residuals
 from calibrant.synthetic import LogitSlope, beta_quantile, draw_uniforms
@@ -53,7 +53,7 @@ def test_leaving_one_cluster_out_is_the_estimate_of_the_rest() -> None:
     y = rng.random(300) < q
     cluster = rng.integers(30, size=300)
     table = residuals(pairs(y, q, clusters=cluster), 20)
-    left_out = _without_each(table)
+    left_out = without_each(table)
     table_size = len(table.n)
     for c in (0, 7, 29):
         keep = cluster != c

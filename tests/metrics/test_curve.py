@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.curve import smooth_curve, smooth_curve_of
 from calibrant.metrics.smooth import smooth_calibration_error
 from calibrant.metrics.tally import Tally

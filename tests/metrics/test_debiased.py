@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import moments
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform_bins
 from calibrant.metrics.debiased import (
     debiased_rms_calibration_error,
@@ -17,6 +16,7 @@ from calibrant.metrics.debiased import (
     kumar_debiased_squared_error,
     kumar_debiased_squared_error_of,
 )
+from calibrant.metrics.moments import moments
 from calibrant.metrics.residuals import EDGES, residuals
 from calibrant.metrics.tally import Tally
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, isotonic, uniform
 from calibrant.metrics.decompositions import (
     brier_decomposition,

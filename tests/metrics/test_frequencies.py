@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import uniform, uniform_bins
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.tally import Tally

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 from numpy.typing import NDArray
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
 from calibrant.metrics import (
     adaptive_bins,
@@ -24,6 +23,7 @@ from calibrant.metrics import (
     error_interval,
     grouped_calibration_errors,
     marginal_calibration_error,
+    pairs,
     rms_calibration_error,
     shared_calibration_error,
     with_verdicts,

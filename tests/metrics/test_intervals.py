@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import Moments
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform_bins
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error
@@ -19,6 +18,7 @@ from calibrant.metrics.intervals import (
     error_interval,
     inverted,
 )
+from calibrant.metrics.moments import Moments
 from calibrant.metrics.residuals import residuals
 from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value
 from calibrant.metrics.tally import Tally

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.logistic import (
     calibration_in_the_large,
     calibration_in_the_large_of,

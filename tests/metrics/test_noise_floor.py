@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.calibration_error import plug_in_errors
 from calibrant.metrics.noise_floor import (

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._checks import pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.planning import LARGEST, labels_needed

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as reference_log_loss
 
-from calibrant._checks import Pairs, pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.proper_scores import (
     brier_score,
     entropy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant._checks import Pairs, pairs
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.results import Bins

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from calibrant import plots
-from calibrant._checks import Pairs, pairs
+from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.noise_floor import consistency_bars

@@ -3,14 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from calibrant import plots
-from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.results.intervals import ErrorInterval
+
+Floats = NDArray[np.float64]
 
 
 def drawn(ax: Axes, gid: str) -> Floats:

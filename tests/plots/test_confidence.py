@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 
 from calibrant import plots
-from calibrant._checks import pairs
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import uniform
 from calibrant.results import Bins
 

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
+from numpy.typing import NDArray
 
 from calibrant import plots
-from calibrant._checks import Floats, pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.results import Bins
+
+Floats = NDArray[np.float64]
 
 
 @pytest.fixture

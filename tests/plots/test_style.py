@@ -11,13 +11,15 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
-from calibrant._checks import Floats
 from calibrant.plots import calibration_curve, confidence_and_reliability, render, style
 from calibrant.plots.style import SERIES, figure_of
 from calibrant.plots.svg import Kind
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
+
+Floats = NDArray[np.float64]
 
 # Machado, Oliveira and Fernandes (2009), table 1, severity 1: on linear RGB.
 SEEN = {

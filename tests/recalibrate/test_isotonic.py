@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
-from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import Pairs
 from calibrant.metrics.tally import Tally
 from calibrant.recalibrate import Isotonic, isotonic
 
@@ -70,9 +70,9 @@ def test_the_blocks_found_without_sorting_are_those_found_by_sorting(
     score, label = drawn(kind, seed, n)
     expected = isotonic.pooled(Tally.from_arrays(y_true=label, y_prob=score, exact=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(isotonic, "_LARGEST_SORTED", 0)
-        patch.setattr(isotonic, "_MOST_RANGES", ranges)
-        patch.setattr(isotonic, "_PAIRS_A_RANGE", 1)
+        patch.setattr(isotonic, "LARGEST_SORTED", 0)
+        patch.setattr(isotonic, "MOST_RANGES", ranges)
+        patch.setattr(isotonic, "PAIRS_A_RANGE", 1)
         found = isotonic.pooled(Pairs(score, label))
     for name in ("first", "last", "frequency"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from calibrant._checks import pairs
+from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, uniform
 from calibrant.metrics.calibration_error import class_errors, plug_in_errors
 from calibrant.metrics.decompositions import (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.verbs.executors import AHEAD, TRIES, _Elsewhere, workers_of
+from calibrant.verbs.executors import AHEAD, TRIES, Elsewhere, workers_of
 
 
 class Twice(ThreadPoolExecutor):
@@ -92,7 +92,7 @@ def test_an_executor_that_breaks_is_an_error_that_names_the_batch() -> None:
     assert error.value.code == "worker"
 
 
-class Fragile(_Elsewhere):
+class Fragile(Elsewhere):
     """Loses all it has when it comes to a deadly batch, the first times."""
 
     slots = 2

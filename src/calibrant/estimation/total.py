@@ -180,7 +180,7 @@ class RefittedRecalibrator:
         # A share of samples has few values: each map is applied to each value once.
         distinct, code = np.unique(flat, return_inverse=True)
         mended = self.probabilities(distinct)[code]
-        every = _mixtures(self.refitted_probabilities(distinct), len(self.maps), code, start)
+        every = mixed_counts(self.refitted_probabilities(distinct), len(self.maps), code, start)
         found = []
         for (first, last), mixture in zip(pairwise(start), every, strict=True):
             narrow = count_interval(mended[first:last], interval=interval, level=level)
@@ -271,11 +271,11 @@ def total_interval(probabilities: Iterable[ArrayLike], *, level: float = 0.95) -
     parts = [probabilities_of(one, "probabilities") for one in probabilities]
     if not parts:
         raise InputError("there are no refits", "give the probabilities under at least one", code="empty")
-    low, high = _mixture(parts).interval(level)
+    low, high = mixed_count(parts).interval(level)
     return float(low), float(high)
 
 
-def _mixture(parts: Sequence[Floats]) -> CountDistribution:
+def mixed_count(parts: Sequence[Floats]) -> CountDistribution:
     """The equal mixture of counts, each of independent events."""
     from calibrant.estimation._kernels import add_count
 
@@ -285,7 +285,7 @@ def _mixture(parts: Sequence[Floats]) -> CountDistribution:
     return CountDistribution(0, mixed)
 
 
-def _mixtures(
+def mixed_counts(
     chances: Iterable[Floats], size: int, code: Integers, start: Integers
 ) -> Iterator[CountDistribution]:
     """For each group of events the equal mixture of its counts under so many maps."""

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant._checks import Floats, Integers, Pairs, non_negative, pairs, proportion
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import estimate_of
 from calibrant.metrics.binning import adaptive
 from calibrant.metrics.calibration_error import calibration_mse_of
 from calibrant.metrics.classes import Groups, class_codes, group_of_names, named_groups
 from calibrant.metrics.compare import by_item, common_edges
 from calibrant.metrics.intervals import interval_of
+from calibrant.metrics.moments import estimate_of
 from calibrant.metrics.residuals import ClusterCells, Residuals, residuals
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalError

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._checks import Floats, Pairs, instance, pairs, proportion
 from calibrant._kernels import clusters as kernels
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import estimate_of, undefined
 from calibrant.metrics.intervals import interval_of, warnings_of
+from calibrant.metrics.moments import estimate_of, undefined
 from calibrant.metrics.residuals import EDGES, Residuals, residuals
 from calibrant.metrics.tails import quantile, two_sided_p_value
 from calibrant.records import Quantity
@@ -227,7 +227,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     variance of the difference over random signs. Where few units carry the difference, as with rare events,
     the variance is known from few of them: (sum d^2)^2 / sum d^4 with the influence d of each.
     """
-    left_out = _without_each(tables[0]) - _without_each(tables[1])
+    left_out = without_each(tables[0]) - without_each(tables[1])
     units = len(left_out)
     squared = (left_out - left_out.mean()) ** 2
     jackknife = (units - 1) / units * float(squared.sum())
@@ -243,7 +243,7 @@ def _variance(tables: Sequence[Residuals], rng: np.random.Generator) -> tuple[fl
     return max(jackknife - degenerate, degenerate), effective
 
 
-def _without_each(table: Residuals) -> Floats:
+def without_each(table: Residuals) -> Floats:
     """Debiased squared errors (clusters,) without each cluster in turn."""
     cells = table.cells
     assert cells is not None

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, pairs, positive_integer
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import estimate_of
 from calibrant.metrics.binning import adaptive
+from calibrant.metrics.moments import estimate_of
 from calibrant.metrics.residuals import estimator_bin_size, residuals
 from calibrant.metrics.tally import Tally
 from calibrant.results import Bins

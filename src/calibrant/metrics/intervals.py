@@ -17,8 +17,8 @@ from calibrant._checks import Floats, Pairs, one_of, pairs, positive_integer, pr
 from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import Moments, moments, undefined
 from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
 from calibrant.metrics.tally import Tally

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
-from calibrant.metrics._moments import Moments, moments, undefined
 from calibrant.metrics.intervals import inverted, standard_error
 from calibrant.metrics.logistic import BALANCED, mean_residual
+from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
 from calibrant.metrics.tails import p_value_of, quantile, two_sided_p_value

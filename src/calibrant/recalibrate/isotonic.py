@@ -17,9 +17,9 @@ from calibrant.metrics.tally import Tally
 from calibrant.recalibrate._binned import in_pieces
 from calibrant.recalibrate.base import BinaryRecalibrator, Source, broken_state
 
-_LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
-_PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about
-_MOST_RANGES = 1 << 22
+LARGEST_SORTED = 1 << 17  # pairs; sorting so few is as quick
+PAIRS_A_RANGE = 16  # of the scores that lie between those of a sample, about
+MOST_RANGES = 1 << 22
 _SAMPLED = 4096
 _ROUNDING = 1e-14
 
@@ -54,7 +54,7 @@ class _Ranges:
         """Ranges that are fine where the scores are; the end ones take what lies beyond a sample."""
         key = keys_of(pairs.score[:: len(pairs) // _SAMPLED + 1])
         first, last = int(key.min()), int(key.max())
-        most = min(_MOST_RANGES, len(pairs) // _PAIRS_A_RANGE)
+        most = min(MOST_RANGES, len(pairs) // PAIRS_A_RANGE)
         shift = max(0, (last - first).bit_length() - most.bit_length())
         low = (first >> shift) - 1
         return cls(low, shift, (last >> shift) - low + 2)
@@ -62,7 +62,7 @@ class _Ranges:
 
 def pooled(source: Source) -> Blocks:
     """Pool adjacent violators. A row of a compressed tally counts as one score, its mean."""
-    if isinstance(source, Pairs) and source.weight is None and len(source) > _LARGEST_SORTED:
+    if isinstance(source, Pairs) and source.weight is None and len(source) > LARGEST_SORTED:
         return _pooled_without_sorting(source)
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, exact=True)
     tally = tally.without_clusters()

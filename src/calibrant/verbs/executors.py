@@ -121,7 +121,7 @@ class _Task:
     tries: int = 0
 
 
-class _Elsewhere(Workers):
+class Elsewhere(Workers):
     """Work that another process or thread does, and that can be lost with it."""
 
     local = False
@@ -134,6 +134,7 @@ class _Elsewhere(Workers):
         batches: Iterable[Batch],
         named: Callable[[Batch], str] = str,
     ) -> Generator[Result, None, None]:
+        """Do each batch in one of the slots, again where it was lost; yield results in order."""
         source = iter(batches)
         waiting: deque[_Task] = deque()
         try:
@@ -188,7 +189,7 @@ class _Elsewhere(Workers):
         """Make ready for more after a worker was lost; no future is left undone by what was lost."""
 
 
-class _Given(_Elsewhere):
+class _Given(Elsewhere):
     """An executor of the caller, who also shuts it down."""
 
     tries = 1  # what is broken stays broken
@@ -206,7 +207,7 @@ class _Given(_Elsewhere):
             raise InputError(message, "give one that is not shut down", code="parameter") from error
 
 
-class _Processes(_Elsewhere):
+class _Processes(Elsewhere):
     """Processes of this machine; new ones when one was lost."""
 
     def __init__(self, workers: int) -> None:
@@ -248,7 +249,7 @@ def _begin() -> None:
     Thread(target=wait, daemon=True).start()
 
 
-class _Cluster(_Elsewhere):
+class _Cluster(Elsewhere):
     """The workers of a Dask scheduler; it gives what a lost worker had to another one."""
 
     def __init__(self, address: str) -> None:

@@ -26,7 +26,6 @@ from calibrant.evaluation import (
     risk_coverage,
     write_example,
 )
-from calibrant.evaluation.verbs._protocol_metrics import metric_of
 from calibrant.exceptions import InputError
 from calibrant.verbs import measure
 
@@ -207,20 +206,35 @@ def test_on_independent_items_accuracy_is_detectable_as_a_t_test_has_it() -> Non
     assert found.agreement_reason == "the file names no annotators"
 
 
-@pytest.mark.parametrize(
-    "name", ["f1_macro", "precision_macro", "recall_macro", "accuracy", "f1:b", "recall:c"]
-)
-def test_a_metric_of_sums_is_the_metric_of_the_scores(name: str) -> None:
+def test_systems_are_compared_by_the_metrics_of_their_scores(evaluation: Write) -> None:
     rng = np.random.default_rng(20261121)
-    labels = ["a", "b", "c", "never"]
-    true, pred = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
-    metric = metric_of(name, labels)
-    scores = classification_scores(np.array(labels)[true], np.array(labels)[pred], labels=labels)
-    value = metric.value(metric.sums(true, pred).sum(axis=0)[None])[0]
-    assert value == pytest.approx(metric.of(scores).estimate)
-    peer = {"f1_macro": f1_score, "precision_macro": precision_score, "recall_macro": recall_score}
-    if name in peer:
-        assert value == pytest.approx(peer[name](true, pred, average="macro"))
+    names = np.array(["a", "b", "c"])
+    true, *systems = (names[rng.integers(0, 3, 200)] for _ in range(3))
+    metrics = ["f1_macro", "precision_macro", "recall_macro", "accuracy", "f1:b", "recall:c"]
+    text = (
+        f'[task]\nlabels = ["a", "b", "c", "never"]\n[annotators]\nfile = "annotations.csv"\n'
+        f'[reference]\nrule = "annotator"\nannotator = "ann"\n'
+        f"{SYSTEM}{SYSTEM.replace('one', 'two')}"
+        f"[evaluation]\nsamples = 200\nmetrics = {json.dumps(metrics)}\n"
+    )
+    rows = [f"{item},ann,{label}" for item, label in enumerate(true)]
+    files = {"annotations": "\n".join(["item,annotator,label", *rows])}
+    for name, pred in zip(("one", "two"), systems, strict=True):
+        files[name] = "\n".join(["item,label", *(f"{item},{label}" for item, label in enumerate(pred))])
+    found = protocol(evaluation(text, **files))
+    peers = {"f1_macro": f1_score, "precision_macro": precision_score, "recall_macro": recall_score}
+    assert [each.metric for each in found.comparisons] == metrics
+    for each in found.comparisons:
+        kind, _, label = each.metric.partition(":")
+        values = []
+        for system, pred in zip(found.systems, systems, strict=True):
+            scores = classification_scores(true, pred, labels=["a", "b", "c", "never"])
+            values.append(getattr(scores[label] if label else scores, kind).estimate)
+            assert system.values[each.metric].estimate == pytest.approx(values[-1])
+            if each.metric in peers:
+                assert values[-1] == pytest.approx(peers[each.metric](true, pred, average="macro"))
+        (pair,) = each.pairs
+        assert pair.difference.estimate == pytest.approx(values[0] - values[1], abs=1e-12)
 
 
 def test_every_number_is_in_the_json(summaries: Protocol) -> None:

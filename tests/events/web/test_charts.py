@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.results.events import EventCount
 from calibrant.events.web import Explorer
-from calibrant.events.web._html import Scale, across, chance_chart, link, render, series_chart
-from calibrant.events.web._store_in_memory import Series
+from calibrant.events.web.charts import Scale, across, chance_chart, series_chart
 from calibrant.metrics.periods import By
 from calibrant.records import Quantity
+
+Make = Callable[..., Path]
+PageOf = Callable[[Explorer, str], str]
 
 
 def row(period: str, mean: float, *, documents: int = 10, total: float | None = None) -> EventCount:
@@ -28,8 +36,9 @@ def row(period: str, mean: float, *, documents: int = 10, total: float | None = 
     )
 
 
-def series(*rows: EventCount) -> Series:
-    return Series("USA", "United States", 5, sum(each.count.estimate or 0 for each in rows), 3, rows)
+def series(explorer: Explorer, *rows: EventCount) -> Any:
+    """Counts of a country with other rows."""
+    return replace(explorer.country("USA").series, rows=rows)
 
 
 def ys(path: str) -> list[float]:
@@ -84,20 +93,18 @@ def test_a_scale_has_between_one_and_six_lines_and_holds_the_highest_value(highe
     assert all(0 <= label.place <= 100 for label in labels)
 
 
-def test_rates_have_gaps_in_periods_without_documents() -> None:
-    rows = series(row("2001", 2.0), row("2002", 0.0, documents=0), row("2003", 3.0))
+def test_rates_have_gaps_in_periods_without_documents(explorer: Explorer) -> None:
+    rows = series(explorer, row("2001", 2.0), row("2002", 0.0, documents=0), row("2003", 3.0))
     counts = series_chart([rows], rates=False, with_best=True)
     rates = series_chart([rows], rates=True, with_best=True)
     assert [shape.path.count("M") for shape in counts.shapes if shape.kind == "mean c1"] == [1]
     assert [shape.path.count("M") for shape in rates.shapes if shape.kind == "mean c1"] == [2]
 
 
-def test_the_total_band_is_drawn_where_there_is_one() -> None:
-    kinds = [
-        shape.kind for shape in series_chart([series(row("2001", 2.0))], rates=False, with_best=True).shapes
-    ]
-    assert kinds == ["band c1", "best", "mean c1"]
-    with_total = series_chart([series(row("2001", 2.0, total=7.0))], rates=False, with_best=False)
+def test_the_total_band_is_drawn_where_there_is_one(explorer: Explorer) -> None:
+    alone = series_chart([series(explorer, row("2001", 2.0))], rates=False, with_best=True)
+    assert [shape.kind for shape in alone.shapes] == ["band c1", "best", "mean c1"]
+    with_total = series_chart([series(explorer, row("2001", 2.0, total=7.0))], rates=False, with_best=False)
     assert [shape.kind for shape in with_total.shapes] == ["total c1", "band c1", "mean c1"]
     assert Scale(7.0).labels() == with_total.up
 
@@ -118,19 +125,18 @@ def test_bars_of_chances_are_as_high_as_the_chances(explorer: Explorer) -> None:
     assert heights == pytest.approx([100 * each.counts.greater for each in page.periods], abs=0.01)
 
 
-def test_addresses_hold_any_value() -> None:
-    assert link("/document", id="a&b=c d/é", period=None, rates=False) == "/document?id=a%26b%3Dc+d%2F%C3%A9"
-    assert link("/", rates=True) == "/?rates=1"
+def test_addresses_hold_any_value(make_store: Make, page_of: PageOf) -> None:
+    count = StoredCount("USA", 0.5, True, b"\x0f")
+    store = make_store([StoredDocument("a&b=c d/é", date(2001, 1, 1), counts=[count])])
+    html = page_of(Explorer(store), "/documents?country=USA")
+    assert 'href="/document?id=a%26b%3Dc+d%2F%C3%A9"' in html
 
 
 @pytest.mark.parametrize("by", ["year", "quarter", "month", "week"])
-@pytest.mark.parametrize("rates", [False, True], ids=["counts", "rates"])
-def test_drawings_are_well_formed(explorer: Explorer, by: By, rates: bool) -> None:
-    for html in (
-        render(explorer.overview(by=by, rates=rates)),
-        render(explorer.country("USA", by=by, rates=rates)),
-        render(explorer.compare("USA", "IRQ", by=by, rates=rates)),
-    ):
+@pytest.mark.parametrize("rates", ["", "&rates=1"], ids=["counts", "rates"])
+def test_drawings_are_well_formed(explorer: Explorer, page_of: PageOf, by: By, rates: str) -> None:
+    for path in ("/?", "/country?country=USA&", "/compare?first=USA&second=IRQ&"):
+        html = page_of(explorer, f"{path}by={by}{rates}")
         drawings = re.findall(r"<svg class=\"chart.*?</svg>\s*<text.*?</svg>", html, re.DOTALL)
         assert drawings
         for drawing in drawings:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
 import pytest
 
 from calibrant.events import country_names
+from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.web import Explorer
-from calibrant.events.web._countries import by_name, find, name_of
-from calibrant.events.web._html import render
 from calibrant.exceptions import InputError
 
+Make = Callable[..., Path]
+PageOf = Callable[[Explorer, str], str]
 CODES = ("USA", "IRQ", "GIN", "GNB", "IGONAT", "CIV", "X9", "KOR", "PRK")
+
+
+def naming(*codes: str) -> StoredDocument:
+    """A document that counts for these countries."""
+    counts = [StoredCount(code, 0.5, True, b"\x0f") for code in codes]
+    return StoredDocument("d", date(2001, 9, 11), counts=counts)
+
+
+@pytest.fixture
+def many(make_store: Make) -> Explorer:
+    """A store with a document of all the codes."""
+    return Explorer(make_store([naming(*CODES)]))
 
 
 @pytest.mark.parametrize(
@@ -31,36 +49,44 @@ CODES = ("USA", "IRQ", "GIN", "GNB", "IGONAT", "CIV", "X9", "KOR", "PRK")
         ("x9", "X9"),
     ],
 )
-def test_a_country_is_found_by_what_people_call_it(given: str, code: str) -> None:
-    assert find(given, CODES) == code
+def test_a_country_is_found_by_what_people_call_it(many: Explorer, given: str, code: str) -> None:
+    assert many.country(given, by="year").series.country == code
 
 
-def test_each_name_that_is_shown_finds_its_code() -> None:
+def test_each_name_that_is_shown_finds_its_code(make_store: Make) -> None:
     codes = sorted(country_names())
-    assert [find(name_of(code), codes) for code in codes] == codes
+    explorer = Explorer(make_store([naming(*codes)]))
+    assert sorted(explorer.countries) == codes
+    for code in codes:
+        shown = explorer.country(code, by="year").series.name
+        assert explorer.country(shown, by="year").series.country == code
 
 
-def test_what_may_be_several_is_said_and_what_is_none_refused() -> None:
+def test_what_may_be_several_is_said_and_what_is_none_refused(many: Explorer) -> None:
     with pytest.raises(InputError, match=r"'ea' may be Guinea \(GIN\), Guinea-Bissau \(GNB\), North Korea"):
-        find("ea", CODES)
+        many.country("ea")
     for none in ("Atlantis", "", "   ", "\x00", "<script>", "a" * 10_000, "the Iraq war"):
         with pytest.raises(InputError, match="the store has no document"):
-            find(none, CODES)
+            many.country(none)
 
 
-def test_codes_are_in_the_order_of_their_names() -> None:
-    assert by_name(["IRQ", "USA", "CIV", "X9"]) == ["CIV", "IRQ", "USA", "X9"]
+def test_countries_to_choose_from_are_in_the_order_of_their_names(make_store: Make, page_of: PageOf) -> None:
+    html = page_of(Explorer(make_store([naming("IRQ", "USA", "CIV", "X9")])), "/")
+    choices = re.search(r"<datalist.*?</datalist>", html, re.DOTALL)
+    assert choices is not None
+    assert re.findall(r">(\w+)</option>", choices[0]) == ["CIV", "IRQ", "USA", "X9"]
 
 
-def test_pages_show_names_and_take_them(explorer: Explorer) -> None:
+def test_pages_show_names_and_take_them(explorer: Explorer, page_of: PageOf) -> None:
     page = explorer.country("united states", by="year")
     assert (page.series.country, page.series.name) == ("USA", "United States")
-    assert '<bdi>United States</bdi> <bdi class="note">USA</bdi>' in render(page)
+    html = page_of(explorer, "/country?country=united+states&by=year")
+    assert '<bdi>United States</bdi> <bdi class="note">USA</bdi>' in html
     both = explorer.compare("Americans", "Iraq", by="year")
     assert (both.first.country, both.second.country) == ("USA", "IRQ")
     with pytest.raises(InputError, match="the same"):
         explorer.compare("USA", "United States")
     assert explorer.documents("Iraq").name == "Iraq"
-    overview = render(explorer.overview(by="year"))
+    overview = page_of(explorer, "/?by=year")
     assert '<option value="United States">USA</option>' in overview
     assert "Iraq (IRQ)</option>" in overview

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from datetime import date
@@ -15,11 +17,11 @@ from calibrant.events import event_table
 from calibrant.events.files.store import StoredCount, StoredDocument
 from calibrant.events.files.store_parts import part_digest
 from calibrant.events.web import Explorer
-from calibrant.events.web._answers import as_csv
 from calibrant.exceptions import FormatError, InputError
 from tests.quantities import limits
 
 Make = Callable[..., Path]
+PageOf = Callable[[Explorer, str], str]
 
 
 def test_what_is_said_of_the_store(explorer: Explorer) -> None:
@@ -233,10 +235,19 @@ def test_labelled_documents_add_the_total_interval(store: Path, tmp_path: Path) 
     assert page.to_rows()[0]["total_high"] == high_total
 
 
-def test_a_cell_that_a_spreadsheet_would_compute_is_text() -> None:
-    assert as_csv([{"id": "=2+3", "n": 1}]).splitlines()[1] == "'=2+3,1"
-    assert as_csv([{"id": 'a"b\nc'}]) == 'id\r\n"a""b\nc"\r\n'
-    assert as_csv([]) == ""
+def test_a_cell_that_a_spreadsheet_would_compute_is_text(make_store: Make, page_of: PageOf) -> None:
+    count = StoredCount("USA", 0.5, True, b"\x0f")
+    names = ["=2+3", 'a"b\nc']
+    store = make_store([StoredDocument(name, date(2001, 1, 1), counts=[count]) for name in names])
+    explorer = Explorer(store)
+    table = page_of(explorer, "/documents?country=USA&order=date&format=csv")
+    head, *rows = csv.reader(io.StringIO(table, newline=""))
+    assert {row[head.index("id")] for row in rows} == {"'=2+3", names[1]}
+    assert '"a""b\nc"' in table
+    assert table.startswith("id,")
+    assert table.endswith("\r\n")
+    after = "/documents?country=USA&offset=50&format=csv"
+    assert page_of(explorer, after) == ""
 
 
 def test_a_wrong_date_does_not_keep_the_explorer_from_beginning(make_store: Make) -> None:

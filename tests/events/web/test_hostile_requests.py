@@ -18,7 +18,7 @@ from hypothesis import strategies as some
 from starlette.types import ASGIApp, Message
 
 from calibrant.events.web import Explorer, application
-from calibrant.events.web._guard import WrongTokens
+from calibrant.events.web.guard import WrongTokens
 
 HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")

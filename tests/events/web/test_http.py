@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import pytest
 
 from calibrant.events.web import Explorer, application
-from calibrant.events.web._guard import Guard, host_of
+from calibrant.events.web.guard import Guard, host_of
 from calibrant.events.web.pages import PAGES, ProblemPage
 from calibrant.events.web.serving import PORT, address_of, bound
 from calibrant.exceptions import InputError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calibrant import InputError
 from calibrant.structures.models import FEATURE_GROUPS, FEATURE_SETS, Words, attribute_lists, feature_groups
-from calibrant.structures.models._crf_attributes import NONE, FunctionAttributes, WordAttributes
+from calibrant.structures.models.crf_attributes import NONE, FunctionAttributes, WordAttributes
 
 ODD = [
     "",

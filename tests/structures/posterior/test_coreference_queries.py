@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from calibrant import InputError
-from calibrant._checks import Pairs
-from calibrant.metrics import brier_score
+from calibrant.metrics import Pairs, brier_score
 from calibrant.structures.posterior import AntecedentPosterior, _mention_pairs
 from calibrant.structures.posterior.coreference_queries import (
     each_pair,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
+from calibrant.metrics import Pairs
 from calibrant.metrics.binning import uniform
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.tally import Tally

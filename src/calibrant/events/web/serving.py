@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from calibrant.events.web._answers import answer, icon, style_sheet
-from calibrant.events.web._guard import Guard, Guarded, is_loopback
 from calibrant.events.web._html import warm
 from calibrant.events.web.explorer import Explorer
+from calibrant.events.web.guard import Guard, Guarded, is_loopback
 from calibrant.events.web.pages import PAGES
 from calibrant.exceptions import InputError
 from calibrant.lazy import from_extra

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.structures._kernels import features as kernels
-from calibrant.structures.models._crf_attributes import FunctionAttributes, WordAttributes
 from calibrant.structures.models._vocabulary import Integers, Sentences, refuse_other_than_text
+from calibrant.structures.models.crf_attributes import FunctionAttributes, WordAttributes
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from calibrant._checks import non_negative, one_of
 from calibrant.exceptions import InputError
-from calibrant.structures.models._crf_attributes import GIVEN
 from calibrant.structures.models._crf_scores import RowWeights
 from calibrant.structures.models._crf_training import Setting
 from calibrant.structures.models._state import check_kind, distinct_strings, reading_state, require
+from calibrant.structures.models.crf_attributes import GIVEN
 from calibrant.structures.models.features import feature_groups, merged_templates
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,6 @@ from calibrant.exceptions import InputError
 from calibrant.progress import Progress
 from calibrant.seeds import generator
 from calibrant.structures.models import _crf_state as states
-from calibrant.structures.models._crf_attributes import FunctionAttributes, WordAttributes, known
 from calibrant.structures.models._crf_scores import RowWeights, TokenScores, WordScores
 from calibrant.structures.models._crf_training import Setting, train
 from calibrant.structures.models._tagger import ChainTagger, untrained
@@ -26,6 +25,7 @@ from calibrant.structures.models._vocabulary import (
     same_lengths,
     sentence_lengths,
 )
+from calibrant.structures.models.crf_attributes import FunctionAttributes, WordAttributes, known
 from calibrant.structures.models.features import FeatureFunction, Features, feature_groups
 from calibrant.structures.posterior import ChainPosterior
 

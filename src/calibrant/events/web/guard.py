@@ -202,6 +202,7 @@ class Guarded:
         self._wrong = WrongTokens()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as `Guard` decides."""
         from starlette.responses import PlainTextResponse
 
         if scope["type"] != "http":

@@ -1,0 +1,225 @@
+"""Charts of the explorer: paths and labels for its templates, on a box of 1000 by 100."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from calibrant.events.results.events import EventCount
+from calibrant.events.web._comparing import PeriodComparison
+from calibrant.events.web._store_in_memory import Series
+
+WIDTH, HEIGHT = 1000.0, 100.0
+MOST_LABELS = 8
+LAST_LABEL = 88  # per cent of the width, from where a label still has room
+YEAR = 4  # characters
+DRAWN: dict[str, Callable[[EventCount], float | None]] = {
+    "low": lambda row: row.count.low,
+    "high": lambda row: row.count.high,
+    "low_total": lambda row: None if row.total is None else row.total.low,
+    "high_total": lambda row: None if row.total is None else row.total.high,
+    "best": lambda row: row.best,
+    "mean": lambda row: row.count.estimate,
+}
+Values = Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text at a percentage of the box's width or height, from the left or from the top."""
+
+    place: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is under the pointer: a period from ``left``, so wide."""
+
+    left: float
+    width: float
+    row: EventCount
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A line or an area, and the class that gives it its colour."""
+
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All shapes and labels of a chart."""
+
+    shapes: tuple[Shape, ...]
+    across: tuple[Label, ...]
+    up: tuple[Label, ...]
+    cells: tuple[Cell, ...] = ()
+
+
+def series_chart(
+    series: Sequence[Series], *, rates: bool, with_best: bool, with_cells: bool = False
+) -> Chart:
+    """Mean and bands of one or two series on one scale, and the 1-best line for contrast.
+
+    With cells each period that may count can be pointed at.
+    """
+    drawn = [{name: _column(each.rows, value, rates) for name, value in DRAWN.items()} for each in series]
+    scale = Scale(max((_highest(values) for columns in drawn for values in columns.values()), default=0.0))
+    shapes = []
+    for number, columns in enumerate(drawn, 1):
+        if any(value is not None for value in columns["high_total"]):
+            shapes.append(Shape(f"total c{number}", scale.area(columns["low_total"], columns["high_total"])))
+        shapes.append(Shape(f"band c{number}", scale.area(columns["low"], columns["high"])))
+    for number, columns in enumerate(drawn, 1):
+        if with_best:
+            shapes.append(Shape("best", scale.line(columns["best"])))
+        shapes.append(Shape(f"mean c{number}", scale.line(columns["mean"])))
+    rows = series[0].rows
+    cells = _cells(rows) if with_cells else ()
+    return Chart(tuple(shapes), across([row.period for row in rows]), scale.labels(), cells)
+
+
+def _cells(rows: Sequence[EventCount]) -> tuple[Cell, ...]:
+    width = WIDTH / max(len(rows), 1)
+    return tuple(
+        Cell(round(place * width, 2), round(width, 2), row) for place, row in enumerate(rows) if row.matched
+    )
+
+
+def chance_chart(periods: Sequence[str], comparisons: Sequence[PeriodComparison]) -> Chart:
+    """Probability that the first country has more, that both have as many, and that the second has more."""
+    place = {period: number for number, period in enumerate(periods)}
+    width = WIDTH / max(len(periods), 1)
+    greater: list[str] = []
+    less: list[str] = []
+    for each in comparisons:
+        left = _short(place[each.period] * width)
+        for found, start, height in (
+            (greater, 100 - 100 * each.counts.greater, 100 * each.counts.greater),
+            (less, 0.0, 100 * each.counts.less),
+        ):
+            if height > 0.05:
+                found.append(f"M{left} {_short(start)}h{_short(width)}v{_short(height)}h-{_short(width)}z")
+    shapes = (Shape("bar c1", "".join(greater)), Shape("bar c2", "".join(less)), Shape("half", "M0 50H1000"))
+    up = (Label(100.0, "0 %"), Label(50.0, "50 %"), Label(0.0, "100 %"))
+    return Chart(shapes, across(periods), up)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Turns values up to ``highest`` into heights."""
+
+    highest: float
+
+    @cached_property
+    def step(self) -> float:
+        """Between lines of the grid: 1, 2 or 5 times a power of ten, so that there are two to five."""
+        if self.highest <= 0:
+            return 1.0
+        power = 10.0 ** math.floor(math.log10(self.highest))
+        return next(part * power for part in (0.2, 0.5, 1.0, 2.0) if self.highest / (part * power) <= 5.0)
+
+    @cached_property
+    def top(self) -> float:
+        """The highest value that fits."""
+        return max(self.step, self.highest * 1.02)
+
+    def y(self, value: float) -> str:
+        """From the top."""
+        return _short(HEIGHT * (1 - min(value, self.top) / self.top))
+
+    def labels(self) -> tuple[Label, ...]:
+        """Lines of the grid."""
+        count = math.floor(self.top / self.step + 1e-9)
+        values = [number * self.step for number in range(count + 1)]
+        return tuple(Label(round(100 * (1 - value / self.top), 2), f"{value:.6g}") for value in values)
+
+    def line(self, values: Values) -> str:
+        """Steps: a level a period; gaps where there is no value."""
+        edges, heights = _edges(len(values)), self._heights(values)
+        parts: list[str] = []
+        before: str | None = None
+        for edge, value in zip(edges, values, strict=False):
+            y = None if value is None else heights[value]
+            if y == before:
+                continue
+            if before is not None:
+                parts.append(f"H{edge}")
+            if y is not None:
+                parts.append(f"M{edge} {y}" if before is None else f"V{y}")
+            before = y
+        if before is not None:
+            parts.append(f"H{edges[-1]}")
+        return "".join(parts)
+
+    def area(self, low: Values, high: Values) -> str:
+        """Boxes from low to high, neighbours of one height as one; those of no height are left out."""
+        edges, bottoms, tops = _edges(len(low)), self._heights(low), self._heights(high)
+        parts: list[str] = []
+        bounds: tuple[float, float] | None = None
+        left = ""
+        for edge, lower, upper in zip(edges, [*low, None], [*high, None], strict=True):
+            found = None if lower is None or upper is None or upper <= lower else (lower, upper)
+            if found == bounds:
+                continue
+            if bounds is not None:
+                parts.append(f"H{edge}V{bottoms[bounds[0]]}H{left}z")
+            if found is not None:
+                left = edge
+                parts.append(f"M{edge} {tops[found[1]]}")
+            bounds = found
+        return "".join(parts)
+
+    def _heights(self, values: Values) -> dict[float, str]:
+        return {value: self.y(value) for value in set(values) if value is not None}
+
+
+@lru_cache(16)
+def _edges(count: int) -> tuple[str, ...]:
+    """Where periods begin, and where the last one ends."""
+    return tuple(_short(place * WIDTH / max(count, 1)) for place in range(count + 1))
+
+
+def across(periods: Sequence[str]) -> tuple[Label, ...]:
+    """Names of some periods, years where there are several."""
+    years = [
+        place
+        for place, period in enumerate(periods)
+        if place == 0 or period[:YEAR] != periods[place - 1][:YEAR]
+    ]
+    whole = len(years) > 3
+    places = years if whole else list(range(len(periods)))
+    most = MOST_LABELS if whole else MOST_LABELS // 2
+    step = max(1, -(-len(places) // most))
+    width = 100 / max(len(periods), 1)
+    labels = []
+    for place in places[::step]:
+        at = place * width if whole or len(periods) > 1 else 0.0
+        if at <= LAST_LABEL:
+            labels.append(Label(round(at, 2), periods[place][:YEAR] if whole else periods[place]))
+    return tuple(labels)
+
+
+def _column(
+    rows: Sequence[EventCount], value_of: Callable[[EventCount], float | None], rates: bool
+) -> list[float | None]:
+    found = [value_of(row) for row in rows]
+    if not rates:
+        return found
+    return [
+        None if value is None or not row.documents else 100 * value / row.documents
+        for value, row in zip(found, rows, strict=True)
+    ]
+
+
+def _highest(values: Values) -> float:
+    return max((value for value in values if value is not None), default=0.0)
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
