@@ -282,6 +282,7 @@ def recalibrators() -> Iterator[bytes]:
     """Every method, alone and over groups of classes."""
     from calibrant import recalibrate
     from calibrant.io import save_recalibrator
+    from calibrant.recalibrate.methods import METHODS
 
     random = np.random.default_rng(3)
     score = random.random(60)
@@ -289,8 +290,11 @@ def recalibrators() -> Iterator[bytes]:
     classes = [f"T{code}" for code in random.integers(0, 3, 60)]
     rows = random.dirichlet(np.ones(3), 60)
     code = [int(random.choice(3, p=row)) for row in rows]
-    names = ("HistogramBinning", "Isotonic", "ScalingBinning", "Platt", "Temperature", "Beta", "VennAbers")
-    found: list[Any] = [getattr(recalibrate, name)().fit(score, label) for name in names]
+    found: list[Any] = [
+        getattr(recalibrate, method.estimator)().fit(score, label)
+        for method in METHODS.values()
+        if method.maps != "rows"
+    ]
     found.append(
         recalibrate.PerGroup(recalibrate.Isotonic(), [["T0", "T1"], ["T2"]]).fit(score, label, classes)
     )

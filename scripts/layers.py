@@ -28,7 +28,6 @@ NOTES = {
     "records": "declared fields and their renderers; made-up predictions; what ships",
     "exceptions": "the floor: errors, checks at the edge, compiled loops",
 }
-WINGS = {"structures", "evaluation", "estimation", "events", "demo"}
 # The order of blocks that share a layer; those not named here follow.
 FIRST = [
     "records",
@@ -63,6 +62,9 @@ def enforced(name: str) -> Any:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value is not None:
             return ast.literal_eval(ast.unparse(node.value).replace("set()", "[]"))
     raise ValueError(f"{ENFORCED} has no {name}")
+
+
+WINGS = set(enforced("WINGS"))
 
 
 def layers() -> list[list[str]]:

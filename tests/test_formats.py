@@ -20,6 +20,7 @@ from pyarrow import parquet as pq
 from calibrant.cli.options import FORMATS, Printing
 from calibrant.data import dated_documents, example
 from calibrant.io import save_recalibrator
+from calibrant.outputs import outputs
 from calibrant.records import Printed, Table
 from calibrant.records.formats import ASIDE
 from calibrant.structures import predict_coreference, train_coreference, train_tagger
@@ -55,6 +56,11 @@ COMMANDS = {
     "study": "synthetic",
 }
 SLOW = ("demo", "study", "protocol")
+ELSEWHERE = {"data fetch", "data list", "data where", "explore"}  # tested with what they need
+
+
+def test_every_command_that_prints_a_record_is_here() -> None:
+    assert {name.removesuffix(" several") for name in COMMANDS} == outputs().keys() - ELSEWHERE | {"demo"}
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant import estimation, evaluation, metrics, recalibrate, structures
+from calibrant.recalibrate.methods import METHODS
 from calibrant.structures import posterior
 from calibrant.structures.posterior import coreference_queries, queries
 
@@ -343,17 +344,17 @@ def _periods() -> Calls:
 
 def _recalibrators(given: Inputs) -> Calls:
     made: dict[str, Any] = {
-        "Beta": recalibrate.Beta(),
+        method.estimator: getattr(recalibrate, method.estimator)()
+        for method in METHODS.values()
+        if method.maps != "rows"
+    }
+    made |= {
         "Beta:am": recalibrate.Beta("am"),
         "HistogramBinning": recalibrate.HistogramBinning(4),
         "HistogramBinning:uniform": recalibrate.HistogramBinning(4, strategy="uniform"),
-        "Isotonic": recalibrate.Isotonic(),
         "Isotonic:steps": recalibrate.Isotonic(between="steps"),
-        "Platt": recalibrate.Platt(),
         "Platt:smoothing": recalibrate.Platt(smoothing=True),
         "ScalingBinning": recalibrate.ScalingBinning(bins=3, seed=1),
-        "Temperature": recalibrate.Temperature(),
-        "VennAbers": recalibrate.VennAbers(),
     }
     found: Calls = {}
     tally = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score)

@@ -100,7 +100,7 @@ def test_junk_anywhere_is_refused_or_read(tmp_path: Path, kind: str) -> None:
         "group_subtasks": {"g": ["a"]},
         "config": {},
     }
-    path = tmp_path / ("log.json" if kind == "inspect" else "samples_a.jsonl")
+    path = tmp_path / ("samples_a.jsonl" if isinstance(original, list) else "log.json")
     refused = 0
     for _ in range(60):
         made = original if kind == "results" else damaged(original, random)

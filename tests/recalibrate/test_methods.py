@@ -18,7 +18,7 @@ from calibrant.cli import main
 from calibrant.io import load_recalibrator
 from calibrant.recalibrate import BinaryRecalibrator, Recalibrator
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Name
-from calibrant.verbs import apply
+from calibrant.verbs import apply, fit
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "recalibrate.md"
 RNG = np.random.default_rng(12)
@@ -95,7 +95,8 @@ def test_every_method_is_fitted_saved_and_applied_by_the_command_line(
     assert again.to_state() == loaded.recalibrator.to_state()
 
 
-def test_the_help_names_every_method_and_setting() -> None:
+def test_the_help_and_the_docstring_of_fit_name_every_method_and_setting() -> None:
     text = CliRunner().invoke(main, ["fit", "--help"]).output
     assert all(name in text for name in METHODS)
     assert all(f"--{name}" in text for name in SETTINGS)
+    assert all(f"``{name}``" in str(fit.__doc__) for name in METHODS)

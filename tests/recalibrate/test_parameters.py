@@ -11,6 +11,7 @@ import pytest
 from calibrant import recalibrate
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import Isotonic, PerClass, PerGroup, Recalibrator, Shared
+from calibrant.recalibrate.methods import METHODS
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(400)
@@ -19,14 +20,7 @@ ROWS = np.column_stack([1 - SCORE, SCORE])
 CLASSES = np.array(["a", "b"])[np.arange(400) % 2]
 IMPOSSIBLE = [float("nan"), float("inf"), -1, 10**5000, "odd", {}, np.array([1, 2])]
 KINDS: dict[str, Any] = {
-    "Beta": SCORE,
-    "HistogramBinning": SCORE,
-    "Isotonic": SCORE,
-    "Platt": SCORE,
-    "ScalingBinning": SCORE,
-    "Temperature": ROWS,
-    "VectorScaling": ROWS,
-    "VennAbers": SCORE,
+    method.estimator: SCORE if method.maps == "scores" else ROWS for method in METHODS.values()
 }
 CASES = [
     (name, parameter)

@@ -14,16 +14,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import validate_data
 
+from calibrant import recalibrate
 from calibrant.exceptions import InputError
 from calibrant.recalibrate import (
-    Beta,
     BinaryRecalibrator,
     HistogramBinning,
     Isotonic,
     Platt,
     ScalingBinning,
-    VennAbers,
 )
+from calibrant.recalibrate.methods import METHODS
 
 ESTIMATORS: list[BinaryRecalibrator] = [
     HistogramBinning(bins=2),
@@ -31,9 +31,14 @@ ESTIMATORS: list[BinaryRecalibrator] = [
     Isotonic(),
     Isotonic(between="steps"),
     ScalingBinning(bins=1),
-    VennAbers(),
     Platt(smoothing=True),
-    Beta(),
+]
+# A method without settings of its own here is checked with its defaults. `Temperature` takes rows as well.
+ESTIMATORS += [
+    kind()
+    for method in METHODS.values()
+    if method.maps == "scores"
+    and (kind := getattr(recalibrate, method.estimator)) not in {type(each) for each in ESTIMATORS}
 ]
 
 # The checks that do not apply, and why. The test fails if another fails, or if one of these passes.

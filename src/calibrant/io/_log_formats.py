@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.log_rows import Block, Normalise
 
-Format = Literal["lm-eval", "inspect", "openai"]
 JSON_LINES = (".jsonl", ".jsonl.gz")
 MOST_FILES = 20_000
 
@@ -84,7 +83,7 @@ class LogFormat:
 
 
 # In the order in which a file is asked whether it is one.
-FORMATS: dict[Format, LogFormat] = {
+FORMATS: dict[str, LogFormat] = {
     "openai": LogFormat(
         "responses in OpenAI's format (.jsonl)",
         JSON_LINES,
@@ -117,12 +116,12 @@ class LogKind:
     Attributes
     ----------
     format
-        ``lm-eval``, ``inspect`` or ``openai``.
+        Its name, such as ``lm-eval``.
     files
         The files to read; of a folder, all of its logs.
     """
 
-    format: Format
+    format: str
     files: tuple[Path, ...]
 
     @property
@@ -170,7 +169,7 @@ def _in_folder(folder: Path) -> LogKind:
         message = f"more than {MOST_FILES:,} files"
         raise InputError(message, "name a folder with logs alone", code="log", file=str(folder))
     candidates = sorted(each for each in files if each.name.endswith(ENDINGS))
-    found: dict[Format, list[Path]] = {}
+    found: dict[str, list[Path]] = {}
     for each in candidates:
         kind = _recognised(each)
         if kind is not None:
@@ -187,7 +186,7 @@ def _in_folder(folder: Path) -> LogKind:
     return LogKind(kind, tuple(logs))
 
 
-def _recognised(path: Path) -> Format | None:
+def _recognised(path: Path) -> str | None:
     """The format of a file, by its name and content."""
     name = path.name.lower()
     first = _first(path) if name.endswith(JSON_LINES) else {}
@@ -197,7 +196,7 @@ def _recognised(path: Path) -> Format | None:
     return None
 
 
-def _format_of(path: Path) -> Format | None:
+def _format_of(path: Path) -> str | None:
     """The format of a file that somebody named; a JSON file has to be a log."""
     found = _recognised(path)
     if found is not None or not path.name.lower().endswith(".json"):
