@@ -67,7 +67,13 @@ def in_range(X: NDArray[np.float64]) -> NDArray[np.float64]:
 class OnAnyData(BinaryRecalibrator):
     """Brings the checks' data, any numbers and classes, to scores in [0, 1] and labels 0 and 1."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+    ) -> Self:
         checked, labels = validate_data(self, X, y, dtype=np.float64)
         columns = self.n_features_in_
         super().fit(in_range(checked), np.asarray(labels, np.float64) % 2 < 1, sample_weight)

@@ -239,5 +239,6 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _rows(source: Pairs, rows: Integers) -> Pairs:
-    weight, cluster = (None if each is None else each[rows] for each in (source.weight, source.cluster))
+    weight = None if source.weight is None else source.weight[rows]
+    cluster = None if source.cluster is None else source.cluster[rows]
     return Pairs(source.score[rows], source.outcome[rows], weight, cluster)
