@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calibrant.exceptions import InputError
-from calibrant.io._log_formats import Log, LogKind, LogSettings, opened_logs
 from calibrant.io._logs_harness import NoOptionsError
+from calibrant.io.log_formats import Log, LogKind, LogSettings, opened_logs
 from calibrant.io.log_rows import COLUMNS, Block, Normalise, View
 from calibrant.io.tables import Kind, listed
 

@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 
 from calibrant.exceptions import FormatError
-from calibrant.io._log_formats import KNOWN, LogKind, recognise_log
 from calibrant.io._log_table import LogTable
 from calibrant.io._logs_harness import NoOptionsError
+from calibrant.io.log_formats import KNOWN, LogKind, recognise_log
 from calibrant.io.log_rows import Normalise, View
 from calibrant.io.predictions import Predictions, predictions_of
 

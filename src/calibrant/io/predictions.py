@@ -344,7 +344,7 @@ def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogT
     """A path that is a log, as a table; None for any other."""
     if Path(path).suffix in NO_LOGS and Path(path).is_file():
         return None
-    from calibrant.io._log_formats import recognise_log
+    from calibrant.io.log_formats import recognise_log
 
     kind = recognise_log(path)
     if kind is None:

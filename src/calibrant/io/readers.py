@@ -449,7 +449,7 @@ def _there(table: Table, name: str, part: str) -> str:
         raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
     how = f"name it with `{part}`"
     if name not in table.columns and table.name.lower().endswith((".jsonl", ".jsonl.gz")):
-        from calibrant.io._log_formats import KNOWN
+        from calibrant.io.log_formats import KNOWN
 
         how = f"nor is this a log that is known ({KNOWN}); {how}"
     return one_column(table.name, table.columns, name, how)

@@ -86,12 +86,12 @@ def measurement_of(
     parts = brier_decomposition(bins)
     scores = scores_of(view.alone, threads=view.threads)
     clustered = view.by_cluster
-    tally = view.summed
+    summed = view.summed
     floor = noise_floors(widths, clustered=clustered, level=level, seed=seed)["expected_calibration_error"]
     table = residuals(source)
     interval, debiased = _interval(source, table, settings)
-    large = calibration_in_the_large_of(tally, level=level)
-    cox = cox_calibration_of(tally, level=level)
+    large = calibration_in_the_large_of(summed, level=level)
+    cox = cox_calibration_of(summed, level=level)
     limits = bin_intervals(bins, level=level, clustered=clustered)
     if partial:
         dropped = Quantity(None, reason=DROPPED)
@@ -132,7 +132,7 @@ def measurement_of(
         rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
         plotted=bins,
         **_error(interval, debiased),
-        **(_smooth(tally, settings) if settings.smooth else {}),
+        **(_smooth(summed, settings) if settings.smooth else {}),
     )
 
 

@@ -216,7 +216,7 @@ def _first(path: Path) -> dict[str, Any]:
     try:
         return next((line for _, line in lines(path)), {})
     except FormatError as error:
-        if error.code == "file-truncated" and path.suffix.lower() == ".gz":
+        if error.code in ("file-truncated", "file-broken") and path.suffix.lower() == ".gz":
             raise
         return {}
 
