@@ -216,3 +216,17 @@ def test_a_terminal_obeys_nothing_that_comes_from_the_data(run: Run, tmp_path: P
     ran = run("measure", path, "--view", "class:\x1b[0m")
     assert ran.code == 2
     assert "\x1b" not in ran.err
+
+
+def test_csv_leaves_warnings_reasons_and_other_tables_to_standard_error(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "few.csv"
+    rows = "".join(f"0.{place % 10}5,{int(place % 40 == 0)}\n" for place in range(200))
+    file.write_text(f"score,label\n{rows}", encoding="utf-8")
+    ran = run("measure", file, "--format", "csv")
+    assert "few positives" not in ran.out
+    assert "few positives" in ran.err
+    assert "give --table: " in ran.err
+    name = ran.err.split("give --table: ")[1].split(",")[0].strip().rstrip(".")
+    other = run("measure", file, "--format", "csv", "--table", name)
+    assert other.out not in ("", ran.out)
+    assert "give --table" not in other.err

@@ -264,3 +264,11 @@ def test_a_command_that_is_told_to_end_leaves_nothing_behind(
     assert (ran.code, ran.err.strip()) == (143, "calibrant: stopped")
     assert sorted(tmp_path.iterdir()) == there
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_fit_offers_dev_only_where_maps_are_fitted_again(run: Run, tmp_path: Path) -> None:
+    rows = [f"0.{place % 10}5,{place % 3 % 2},{1 + place % 2}" for place in range(300)]
+    for name, header in (("plain.csv", "score,label,other"), ("weighted.csv", "score,label,weight")):
+        (tmp_path / name).write_text("\n".join([header, *rows]), encoding="utf-8")
+        ran = run("fit", tmp_path / name, "-o", tmp_path / "map.json", "--method", "platt")
+        assert ("--dev" in ran.out) == (name == "plain.csv")

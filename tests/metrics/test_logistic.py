@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
+from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.logistic import (
     calibration_in_the_large,
     calibration_in_the_large_of,
@@ -187,6 +188,25 @@ def test_one_pair_has_a_difference_and_no_interval() -> None:
     record = calibration_in_the_large([1], [0.3])
     assert record.difference.estimate == pytest.approx(0.7)
     assert record.difference.reason == "there is one pair"
+
+
+@pytest.mark.parametrize(("label", "score"), [(0, 0.1), (1, 0.9)])
+@pytest.mark.parametrize("size", [0, 10])
+def test_equal_labels_leave_the_noise_of_their_frequency(label: int, score: float, size: int) -> None:
+    clusters = np.arange(60) // size if size else None
+    found = calibration_in_the_large(np.full(60, label), np.full(60, score), clusters=clusters).difference
+    low, high = wilson(np.array([float(label)]), np.array([6.0 if size else 60.0]), 0.95)
+    assert found.estimate == pytest.approx(label - score)
+    assert found.low == pytest.approx(low[0] - score)
+    assert found.high == pytest.approx(high[0] - score)
+
+
+def test_labels_that_equal_their_scores_show_no_noise() -> None:
+    label = np.repeat([0, 1], 30)
+    found = calibration_in_the_large(label, label.astype(float)).difference
+    assert (found.estimate, found.low, found.high) == (0, None, None)
+    assert found.reason is not None
+    assert "every label equals its score" in found.reason
 
 
 def test_extreme_logits_converge() -> None:

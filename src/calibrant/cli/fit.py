@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from calibrant.cli.options import Printing, added, columns, columns_of, command_line, printing
 from calibrant.cli.progress import ProgressLine
+from calibrant.exceptions import InputError
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
+
+if TYPE_CHECKING:
+    from calibrant.verbs import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 ROWS = [name for name, method in METHODS.items() if method.maps != "scores"]
@@ -37,6 +41,17 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
         return int(value)
     message = f"{value!r:.40} is neither a whole number of at least 1 nor auto"
     raise click.BadParameter(message, ctx, param)
+
+
+def _fits_again(source: str, columns: Columns) -> bool:
+    """Whether maps can be fitted to resamples of a table: it is long, without weights, and read again."""
+    if source == "-":
+        return False
+    try:
+        table = columns.open(source)
+    except InputError:  # a tally
+        return False
+    return table.form == "long" and not table.weighted
 
 
 @click.command(
@@ -113,7 +128,7 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         model = fit(predictions, progress=progress, command=command_line(), **options)
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
-    dev = "" if found.kind == "wide" or predictions == "-" else f" --dev {shlex.quote(predictions)}"
+    dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
     lines = (
         *("", f"Wrote {output}", "", "Next, on other data than it was fitted on"),
         f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after",

@@ -134,6 +134,21 @@ class Printing:
             show(said, err=err)
             return
         click.echo(self._written(found).encode(), nl=False, err=err)
+        if self.shape == "csv":
+            for line in self._beside(found):
+                click.echo(line, err=True)
+
+    def _beside(self, found: Printed) -> list[str]:
+        """What CSV has no place for: warnings, reasons, and the names of other tables."""
+        tables = found.to_tables()
+        shown = next((each for each in tables if each.name == self.table), tables[0])
+        lines = list(shown.all_notes())
+        others = [each.name for each in tables if each is not shown]
+        if others and self.table is None:
+            lines.append(
+                f"This is the table {shown.name}. For another one, give --table: {', '.join(others)}."
+            )
+        return lines
 
     def _written(self, found: Printed) -> str:
         if self.shape == "json":

@@ -105,8 +105,9 @@ def persistent_errors(error: Floats, n: Floats) -> str | None:
     if found <= CRITICAL / math.sqrt(len(error)):
         return None
     return (
-        f"the errors of days persist (lag-1 autocorrelation {found:.2f} over {len(error)} days): the "
-        "condition of the promise does not hold, and an alarm may be false; use the unit dependent-day"
+        f"the errors of days persist (lag-1 autocorrelation {found:.2f} over {len(error)} days): the model "
+        "has changed, or days depend on each other. If they do, an alarm may be false, and the unit "
+        "dependent-day allows for it; if they do not, the unit item finds a change sooner"
     )
 
 

@@ -18,6 +18,7 @@ from calibrant._kernels import clusters as cluster_kernels
 from calibrant._kernels import debiased as kernels
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive, default_bin_size
+from calibrant.metrics.logistic import NO_NOISE
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.metrics.tails import FEW_CLUSTERS, p_value_of, quantile
@@ -351,7 +352,7 @@ def calibration_test(
     if found is None:
         reason = undefined(table) or ""
     elif found.null_variance == 0:
-        reason = _NO_VARIANCE
+        reason = NO_NOISE
     else:
         statistic = found.estimate / math.sqrt(found.null_variance)
         if method in ("gamma", "normal"):
@@ -377,11 +378,6 @@ def calibration_test(
         reason=reason,
         **warnings_of(table),
     )
-
-
-_NO_VARIANCE = (
-    "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
-)
 
 
 def inverted(found: Moments, z: float) -> tuple[float, float]:
@@ -427,7 +423,7 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
         bins=len(table.n),
         n=table.total_n,
         clusters=table.clusters or None,
-        reason=None if defined else _NO_VARIANCE,
+        reason=None if defined else NO_NOISE,
         **warnings_of(table),
     )
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, pairs, proportion
 from calibrant._kernels.logistic import log_likelihood
 from calibrant.metrics.binning import Source
+from calibrant.metrics.frequencies import wilson
 from calibrant.metrics.tails import quantile
 from calibrant.metrics.tally import Tally, as_tally
 from calibrant.results.errors import CalibrationInTheLarge, CoxCalibration, Estimate
@@ -28,6 +30,8 @@ ONE_SCORE = "all scores are equal, so there is no slope"
 SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
+EQUAL_CLUSTERS = "every cluster has the same error, so the spread between clusters is unknown"
+NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 
 BALANCED = (
     "the scores of every cluster add up to its events, as do those of all classes pooled: "
@@ -194,12 +198,34 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     return CalibrationInTheLarge(
         base_rate=base_rate,
         mean_score=mean_score,
-        difference=mean_residual(tally, level),
+        difference=_with_noise_of_labels(mean_residual(tally, level), tally, level),
         intercept=intercept,
         n=tally.total_n,
         clusters=tally.cluster_count or None,
         left_out=int(tally.n[~inside(tally)].sum()),
     )
+
+
+def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estimate:
+    """Correct an interval whose residuals hide that labels are random: all are equal, or as predicted.
+
+    Equal labels have Wilson's interval of their frequency, with the effective number of clusters or pairs.
+    """
+    if found.low is None or found.warning == BALANCED:
+        return found
+    positives = int(tally.positives.sum())
+    if 0 < positives < tally.total_n:
+        reason = NO_NOISE if tally.cluster is None else EQUAL_CLUSTERS
+        return found if found.standard_error else Estimate(found.estimate, reason=reason, level=level)
+    total, frequency = tally.total_weight, float(positives > 0)
+    if tally.cluster is None:
+        units = total**2 / float(tally.weight2.sum())
+    else:
+        units = effective_number(tally.cluster, tally.weight)
+    ends = wilson(np.array([frequency]), np.array([units]), level)
+    mean_score = float(tally.sum_score.sum() / total)
+    low, high = (float(end[0]) - mean_score for end in ends)
+    return msgspec.structs.replace(found, low=min(low, found.low), high=max(high, found.high or high))
 
 
 def mean_residual(tally: Tally, level: float) -> Estimate:

@@ -18,7 +18,7 @@ from calibrant import _checks
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.metrics.intervals import inverted, standard_error
-from calibrant.metrics.logistic import BALANCED, mean_residual
+from calibrant.metrics.logistic import BALANCED, NO_NOISE, mean_residual
 from calibrant.metrics.moments import Moments, moments, undefined
 from calibrant.metrics.multiplicity import Adjustment, adjusted_p_values
 from calibrant.metrics.residuals import residuals
@@ -27,7 +27,6 @@ from calibrant.metrics.tally import Tally
 from calibrant.records import Quantity
 from calibrant.results.slices import NULL, SliceErrors, SliceEstimate, SliceSpread, SliceTable
 
-NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 _SYMMETRIC = 1e-3  # skewness below which a gamma distribution is taken for a normal one
 
 
