@@ -89,6 +89,16 @@ def test_an_impossible_weight_is_refused_however_it_comes_in(odd: float, way: st
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("odd", [1e31, 1e-31])
+def test_equal_weights_out_of_range_are_refused_however_they_come_in(
+    odd: float, way: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="weight") as error:
+        tables(tmp_path, np.full(N, odd))[way]()
+    assert error.value.code == "weight-value"
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_weights_within_a_factor_of_a_billion_are_taken_however_they_come_in(
     way: str, tmp_path: Path
 ) -> None:

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 
 from calibrant.cli import main
-from calibrant.cli.progress import ProgressLine
+from calibrant.cli.progress import Bar, ProgressLine
 from calibrant.exceptions import MissingExtraError
 
 Run = Callable[..., Any]
@@ -107,6 +108,18 @@ def test_progress_shows_what_is_done_on_a_terminal(
     assert "reading: 1,000 of 4,000 (25%)" in shown
     assert "reading: 2,000" in shown
     assert shown.endswith("\r\033[K")
+
+
+def test_the_rate_of_a_bar_leaves_out_what_was_done_before_it_began(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("calibrant.cli.progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Bar() as progress:
+        for now[0], done in ((10.0, 1_000), (20.0, 1_100)):
+            progress("extracting", done, 2_000)
+    assert "1,100 of 2,000 (55 %), 10 a second, 1:30 left" in capsys.readouterr().err
 
 
 def test_the_name_alone_shows_the_help(run: Run) -> None:

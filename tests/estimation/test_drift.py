@@ -53,6 +53,16 @@ def test_a_total_interval_covers_after_a_drift_that_it_includes(how: str) -> Non
         assert hits >= 0.85 * total
 
 
+def test_shifts_spread_more_where_one_period_has_nearly_all_labels() -> None:
+    rng = np.random.default_rng(3)
+    dev = LabelledScores(rng.random(400), rng.random(400) < 0.5)
+    model = RefittedRecalibrator(Platt(), dev, refits=100, drift=0.3, periods=np.repeat([0, 1], [380, 20]))
+    refitted = zip(model.refitted_probabilities([0.5]), model.maps, strict=True)
+    shift = [float(logit(moved[0]) - logit(one.transform([0.5])[0])) for moved, one in refitted]
+    # The mean shift of 1.1 periods, Kish's effective number, is in the fitted map.
+    assert np.std(shift) == pytest.approx(0.3 * np.sqrt(1 + (380**2 + 20**2) / 400**2), rel=0.05)
+
+
 def test_a_count_without_a_drift_names_the_condition() -> None:
     rng = np.random.default_rng(2)
     score, label, period, _ = periods_of(rng, 0.2, 4)

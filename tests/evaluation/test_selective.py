@@ -68,6 +68,16 @@ def test_copies_in_clusters_count_once() -> None:
     assert copies.points[0].accuracy.low == pytest.approx(alone.points[0].accuracy.low, abs=0.01)
 
 
+def test_an_accuracy_without_errors_is_as_uncertain_as_that_of_one_item_per_cluster() -> None:
+    confidence = np.linspace(0.9, 0.5, 10)
+    alone = risk_coverage([1] * 10, confidence, coverages=[0.5, 1.0])
+    clustered = risk_coverage(
+        [1] * 30, np.repeat(confidence, 3), coverages=[0.5, 1.0], clusters=np.repeat(np.arange(10), 3)
+    )
+    for one, other in zip(alone.points, clustered.points, strict=True):
+        assert other.accuracy.low == pytest.approx(one.accuracy.low)
+
+
 def test_a_model_that_is_always_right_has_no_interval_of_the_area() -> None:
     found = risk_coverage([1, 1, 1], [0.9, 0.8, 0.7], coverages=[1.0])
     assert (found.area.estimate, found.area.low) == (0, None)

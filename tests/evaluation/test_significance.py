@@ -236,6 +236,12 @@ def test_power_is_that_of_statsmodels() -> None:
     assert needed == math.ceil(expected)
 
 
+def test_no_more_items_are_needed_where_there_are_enough() -> None:
+    few, many = (minimum_detectable_difference(1.0, n, difference=0.25) for n in (20, 1000))
+    assert few.needed == many.needed
+    assert (few.more, many.more) == ((few.needed or 0) - 20, 0)
+
+
 def test_items_that_are_needed_find_the_difference_as_often_as_said() -> None:
     needed = minimum_detectable_difference(1.0, 20, difference=0.4).needed
     assert needed is not None

@@ -103,6 +103,13 @@ def test_a_document_counts_where_an_entity_does_and_says_why(text: Document) -> 
     assert [(item.mention, item.probability) for item in itself] == [(5, 1.0)]
 
 
+def test_evidence_is_told_by_country_with_the_most_probable_first(text: Document) -> None:
+    found = document_samples(text, Every(len(MENTIONS)), default_lexicon(), RULES["paper"], samples=720)
+    order = [(item.country, -item.probability) for item in found.evidence]
+    assert len({probability for _, probability in order}) > 1
+    assert order == sorted(order)
+
+
 def test_sampled_shares_are_the_probabilities_over_all_clusterings(text: Document) -> None:
     rng = np.random.default_rng(1)
     mentions = len(MENTIONS)

@@ -350,6 +350,12 @@ def test_free_answers_are_no_options(tmp_path: Path) -> None:
         open_log(lines_of(tmp_path, lines)).read()
 
 
+def test_fifty_different_right_answers_are_options(tmp_path: Path) -> None:
+    names = [f"text {place}" for place in range(50)]
+    lines = [chat(name, {name: 0.9}, answer=name) for name in names]
+    assert len(open_log(lines_of(tmp_path, lines)).read().score) == 50**2
+
+
 def test_options_that_are_not_listed_share_what_is_left(tmp_path: Path) -> None:
     lines = [chat("A", {"A": 0.5, "the": 0.3}, answer="A", options=["A", "B", "C"])]
     found = open_predictions(lines_of(tmp_path, lines))

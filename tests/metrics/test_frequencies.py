@@ -50,6 +50,15 @@ def test_copies_of_a_pair_in_a_cluster_count_about_once() -> None:
     assert clustered.high[0] - clustered.low[0] == pytest.approx(once.high[0] - once.low[0], rel=0.1)
 
 
+def test_clusters_of_independent_labels_hardly_widen_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    label, score = rng.random(4000) < 0.3, np.full(4000, 0.3)
+    tally = Tally.from_arrays(y_true=label, y_prob=score, clusters=np.repeat(np.arange(400), 10))
+    clustered = bin_intervals(uniform(tally, 1), clustered=tally)
+    alone = bin_intervals(uniform_bins(label, score, count=1))
+    assert clustered.high[0] - clustered.low[0] == pytest.approx(alone.high[0] - alone.low[0], rel=0.1)
+
+
 @pytest.mark.parametrize("level", [0, 1, 95])
 def test_a_level_outside_the_open_unit_interval_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="level is"):

@@ -467,6 +467,9 @@ def test_verdicts_on_few_positives_or_clusters_carry_a_warning() -> None:
     ):
         (found,) = with_verdicts([structs.replace(many, before=before)])
         assert (found.verdict_warning or "").startswith(said)
-    enough = structs.replace(many.before, n=1000, positives=400)
-    (found,) = with_verdicts([structs.replace(many, before=enough)])
-    assert found.verdict_warning is None
+    for enough in (
+        structs.replace(many.before, n=1000, positives=400),
+        structs.replace(many.before, n=100, positives=50, clusters=50),
+    ):
+        (found,) = with_verdicts([structs.replace(many, before=enough)])
+        assert found.verdict_warning is None

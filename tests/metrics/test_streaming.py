@@ -228,6 +228,13 @@ def test_windows_are_kept_merged_and_dropped() -> None:
     assert days.windows == [2, 3, 4]
 
 
+def test_an_older_window_is_taken_while_fewer_are_kept_than_may_be() -> None:
+    days = TallyWindows(keep=3)
+    for day in (2, 1):
+        days.update(day, [0, 1], [0.2, 0.9])
+    assert days.windows == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

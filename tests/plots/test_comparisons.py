@@ -56,6 +56,13 @@ def test_four_panels_stand_two_by_two(bins: Bins, wide: Bins) -> None:
     assert spec.get_gridspec().get_geometry() == (2, 2)
 
 
+def test_three_panels_share_one_row(bins: Bins) -> None:
+    figure = plots.binning_comparison([(str(n), bins, None) for n in range(3)])
+    spec = figure.axes[0].get_subplotspec()
+    assert spec is not None
+    assert spec.get_gridspec().get_geometry() == (1, 3)
+
+
 def test_error_against_bin_size_draws_the_records_numbers() -> None:
     ax = plots.error_against_size([curve(debiased=[0.01, 0.001, -0.0001])])
     np.testing.assert_allclose(drawn(ax, "plug-in-0"), [[2, 0.05], [16, 0.00625], [1024, 0.1 / 1024]])

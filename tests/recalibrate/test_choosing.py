@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from calibrant.exceptions import InputError
 from calibrant.metrics import brier_score, debiased_squared_error, log_loss
@@ -82,6 +83,27 @@ def test_a_paired_interval_is_that_of_a_mean_over_clusters() -> None:
     assert (found.estimate or 0) > 0
     assert found.low < (found.estimate or 0) < found.high
     assert (found.low + found.high) / 2 == pytest.approx(found.estimate)
+
+
+def test_a_paired_interval_is_as_wide_as_student_s_t_over_clusters_has_it() -> None:
+    data = labelled(100, 2)
+    q, y, cluster = (np.asarray(part) for part in (data.scores, data.labels, data.clusters))
+    models = {"a": Platt(), "b": HistogramBinning(bins=2)}
+    choice = choose_recalibrator(models, data, folds=2, seed=0)
+    fold = (np.random.default_rng(0).permutation(10) % 2)[cluster]
+    loss = {name: np.empty(100) for name in models}
+    for name, model in models.items():
+        for number in range(2):
+            out = fold == number
+            loss[name][out] = (y[out] - model.fit(q[~out], y[~out]).transform(q[out])) ** 2
+    other = next(found for found in choice.candidates if found.name != choice.chosen)
+    gap = loss[other.name] - loss[choice.chosen]
+    sums = np.bincount(cluster, gap - gap.mean())
+    found = other.difference
+    assert found is not None
+    assert found.high is not None
+    margin = t.ppf(0.975, 9) * np.std(sums, ddof=1) * np.sqrt(10) / 100
+    assert found.high - (found.estimate or 0) == pytest.approx(margin, rel=1e-6)
 
 
 def test_ties_go_to_the_first_candidate() -> None:

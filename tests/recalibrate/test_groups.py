@@ -54,6 +54,12 @@ def test_each_class_has_the_map_of_its_own_scores() -> None:
         assert np.array_equal(mended[mine], Platt().fit(q[mine], y[mine]).transform(q[mine]))
 
 
+def test_the_range_of_the_fit_is_that_of_the_scores_of_all_parts() -> None:
+    q, tag = [0.1, 0.3, 0.5, 0.9], ["N", "N", "V", "V"]
+    for model in (PerClass(Isotonic(), min_scores=2), PerGroup(Isotonic(), [["N"], ["V"]])):
+        assert model.fit(q, [0, 1, 0, 1], tag).score_range_ == (0.1, 0.9)
+
+
 def test_each_group_has_the_map_of_its_tags() -> None:
     q, y, tag = columns(2000, 2)
     groups = by_frequency(COUNTS, 2)

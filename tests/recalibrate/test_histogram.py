@@ -81,6 +81,11 @@ def test_small_bins_join_the_next_and_the_last_one_that_before_it() -> None:
     assert model.edges_[1] == pytest.approx(0.2)
 
 
+def test_one_bin_can_be_asked_to_hold_all_pairs() -> None:
+    model = HistogramBinning(bins=2, min_size=4).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
+    assert (model.sizes_.tolist(), model.values_.tolist()) == ([4], [0.75])
+
+
 def test_heavy_ties_make_fewer_bins() -> None:
     score = np.array([0.0] * 90 + [0.5] * 10)
     model = HistogramBinning(bins=10).fit(score, np.arange(100) % 2)

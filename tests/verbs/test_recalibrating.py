@@ -178,6 +178,11 @@ def test_scores_below_the_threshold_take_no_part_and_stay(tmp_path: Path) -> Non
     assert np.mean(new[~below] != old[~below]) > 0.9
 
 
+def test_a_score_equal_to_the_threshold_takes_part() -> None:
+    table = pa.table({"score": [0.25, 0.5, 0.5, 0.75], "label": [0, 0, 1, 1]})
+    assert fit(table, method="isotonic", threshold=0.5).pairs == 3
+
+
 def test_a_table_with_a_threshold_stays_one(tmp_path: Path) -> None:
     model = fit(long(900, 11, threshold=0.02))
     assert model.threshold == 0.02

@@ -232,6 +232,22 @@ def test_the_top_label_of_wide_and_long_tables_is_sliced_alike() -> None:
     )
 
 
+def test_a_table_that_left_scores_out_is_not_measured_by_top_labels() -> None:
+    random = np.random.default_rng(9)
+    score = np.column_stack([random.uniform(0.6, 0.9, 100), random.uniform(0.02, 0.1, 100)]).ravel()
+    table = pa.table(
+        {
+            "score": score,
+            "class": ["a", "b"] * 100,
+            "label": random.random(200) < score,
+            "item": np.repeat(np.arange(100), 2),
+            "topic": ["x"] * 100 + ["y"] * 100,
+        }
+    )
+    partial = table.filter(pa.array(score >= 0.05)).replace_schema_metadata({"calibrant.threshold": "0.05"})
+    assert slices(partial, "topic").view == "pooled"
+
+
 def test_slices_are_measured_as_their_tallies_are() -> None:
     table = pa.table(columns(topic=chosen(["law", "art", "war"])))
     found = slices(table, "topic", adjust="fcr", rank="signed")
