@@ -30,7 +30,6 @@ ONE_SCORE = "all scores are equal, so there is no slope"
 SEPARATED = "one threshold of the score separates the classes, so the slope has no finite estimate"
 ONE_CLUSTER = "there is one cluster, so the spread between clusters is unknown"
 ONE_PAIR = "there is one pair"
-EQUAL_CLUSTERS = "every cluster has the same error, so the spread between clusters is unknown"
 NO_NOISE = "every score is 0 or 1 and every label equals its score, so nothing shows the noise of the labels"
 
 BALANCED = (
@@ -215,8 +214,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
         return found
     positives = int(tally.positives.sum())
     if 0 < positives < tally.total_n:
-        reason = NO_NOISE if tally.cluster is None else EQUAL_CLUSTERS
-        return found if found.standard_error else Estimate(found.estimate, reason=reason, level=level)
+        return found if found.standard_error else Estimate(found.estimate, reason=NO_NOISE, level=level)
     total, frequency = tally.total_weight, float(positives > 0)
     if tally.cluster is None:
         units = total**2 / float(tally.weight2.sum())
@@ -240,15 +238,19 @@ def mean_residual(tally: Tally, level: float) -> Estimate:
         centred = np.bincount(tally.cluster, residual - mean * tally.weight, minlength=count)
         variance = float((centred**2).sum() / total**2 * count / max(1, count - 1))
         effective = effective_number(tally.cluster, tally.weight)
-    elif tally.total_n == 1:
+        # Equal clusters do not make the noise of the labels less than that of independent pairs.
+        return _estimate(mean, variance or _independent(tally, mean), level, effective)
+    if tally.total_n == 1:
         return Estimate(mean, reason=ONE_PAIR, level=level)
-    else:
-        effective = 0.0
-        q = tally.score
-        positive = tally.weight2_positives * (1 - q - mean) ** 2
-        negative = (tally.weight2 - tally.weight2_positives) * (q + mean) ** 2
-        variance = float((positive + negative).sum() / total**2 * tally.total_n / (tally.total_n - 1))
-    return _estimate(mean, variance, level, effective)
+    return _estimate(mean, _independent(tally, mean), level, 0.0)
+
+
+def _independent(tally: Tally, mean: float) -> float:
+    """Variance of a mean residual of independent pairs."""
+    positive = tally.weight2_positives * (1 - tally.score - mean) ** 2
+    negative = (tally.weight2 - tally.weight2_positives) * (tally.score + mean) ** 2
+    n = tally.total_n
+    return float((positive + negative).sum() / tally.total_weight**2 * n / max(1, n - 1))
 
 
 def _is_balanced(cluster: Integers, events: Floats, scores: Floats) -> bool:
