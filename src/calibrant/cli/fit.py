@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -44,8 +45,8 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 def _fits_again(source: str, columns: Columns) -> bool:
-    """Whether maps can be fitted to resamples of a table: it is long, without weights, and read again."""
-    if source == "-":
+    """Tell if maps can be fitted to resamples of a table: it is long, without weights, and not a pipe."""
+    if source == "-" or Path(source).is_fifo():
         return False
     try:
         table = columns.open(source)

@@ -139,9 +139,11 @@ class Printing:
                 click.echo(line, err=True)
 
     def _beside(self, found: Printed) -> list[str]:
-        """What CSV has no place for: warnings, reasons, and the names of other tables."""
+        """Word warnings, reasons and the names of other tables, for which CSV has no place."""
+        from calibrant.records.formats import named
+
         tables = found.to_tables()
-        shown = next((each for each in tables if each.name == self.table), tables[0])
+        shown = named(tables, self.table)
         lines = list(shown.all_notes())
         others = [each.name for each in tables if each is not shown]
         if others and self.table is None:

@@ -40,7 +40,7 @@ def response_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def holds(path: Path, first: Mapping[str, Any]) -> bool:
-    """Whether a file of JSON lines holds responses: their choices are objects, not texts."""
+    """Tell if a file of JSON lines holds responses: their choices are objects, not texts."""
     response = response_of(first)
     return response is not None and all(isinstance(choice, dict) for choice in response["choices"])
 

@@ -210,7 +210,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
 
     Equal labels have Wilson's interval of their frequency, with the effective number of clusters or pairs.
     """
-    if found.low is None or found.warning == BALANCED:
+    if found.low is None or found.high is None or found.warning == BALANCED:
         return found
     positives = int(tally.positives.sum())
     if 0 < positives < tally.total_n:
@@ -223,7 +223,7 @@ def _with_noise_of_labels(found: Estimate, tally: Tally, level: float) -> Estima
     ends = wilson(np.array([frequency]), np.array([units]), level)
     mean_score = float(tally.sum_score.sum() / total)
     low, high = (float(end[0]) - mean_score for end in ends)
-    return msgspec.structs.replace(found, low=min(low, found.low), high=max(high, found.high or high))
+    return msgspec.structs.replace(found, low=min(low, found.low), high=max(high, found.high))
 
 
 def mean_residual(tally: Tally, level: float) -> Estimate:
