@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrant._checks import Floats, Integers
+from calibrant.evaluation.coefficient_sums import quotient
+from calibrant.evaluation.entities import entity_sums, form_clusters, surface_sums
+from calibrant.evaluation.files.protocol_file import OF_ENTITIES
 from calibrant.evaluation.results.classification import Classification
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.evaluation.score_interval import Cells, Statistic, cells_of, estimates
 from calibrant.evaluation.scores import f_of
+from calibrant.evaluation.verbs._protocol_reference import Gold
+from calibrant.exceptions import InputError
+
+NO_ENTITY = "there is no entity"
 
 
 @dataclass(frozen=True)
@@ -25,21 +33,107 @@ class Metric:
         From codes of reference and system (n,) to what each item adds to the totals (n, c).
     value
         From totals (draws, c) to values (draws,), NaN where undefined.
+    clusters
+        (n,) what items belong to, so that items of different clusters are independent; None without any.
+    unit
+        What a cluster is, or ``item``.
+    statistic
+        The same function of the same sums with what its interval needs; None where
+        `calibrant.evaluation.classification_scores` has the metric.
     """
 
     name: str
     sums: Callable[[Integers, Integers], Floats]
     value: Callable[[Floats], Floats]
+    clusters: Integers | None = None
+    unit: str = "item"
+    statistic: Statistic | None = None
 
-    def of(self, scores: Classification) -> IntervalEstimate:
-        """Take the metric with its interval from a system's scores."""
+    @property
+    def units(self) -> int | None:
+        """The number of clusters; None without any."""
+        return None if self.clusters is None else int(self.clusters.max()) + 1
+
+    def of(self, scores: Classification, true: Integers, pred: Integers, level: float) -> IntervalEstimate:
+        """Take the metric with its interval from a system's scores, or estimate it."""
+        if self.statistic is not None:
+            cells = _cells(self.sums(true, pred), self.clusters)
+            return estimates(cells, {self.name: self.statistic}, level)[self.name]
         kind, colon, label = self.name.partition(":")
         found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
         return found
 
 
+def metrics_of(
+    names: Sequence[str], labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]
+) -> list[Metric]:
+    """Return metrics that `calibrant.evaluation.files.protocol_file` has checked.
+
+    Parameters
+    ----------
+    names
+        As in the file.
+    labels
+        Of the task.
+    gold
+        The reference.
+    outputs
+        (n,) codes of each system's labels.
+
+    Raises
+    ------
+    InputError
+        A metric of entities lacks the tokens and sentences of the reference.
+    """
+    found = []
+    for name in names:
+        if name in OF_ENTITIES:
+            found.append(_of_entities(name, labels, gold, outputs))
+        else:
+            unit = "item" if gold.documents is None else gold.unit
+            found.append(replace(metric_of(name, labels), clusters=gold.documents, unit=unit))
+    return found
+
+
+def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]) -> Metric:
+    if gold.tokens is None or gold.documents is None:
+        message = f"{name} needs the sentences and tokens of the reference"
+        hint = "give the reference as a file in CoNLL columns, such as gold.conll"
+        raise InputError(message, hint, code="setting")
+    tags, sentences, tokens = np.array(labels, object), gold.documents, np.array(gold.tokens, object)
+    unit, _, score = name.partition("_")
+    columns = {"f1": ([0, 0], [1, 2]), "precision": ([0], [1]), "recall": ([0], [2])}[score]
+    statistic = quotient(*columns, NO_ENTITY)
+    if unit == "entity":
+        return Metric(
+            name,
+            lambda true, pred: entity_sums(tags[true], tags[pred], sentences),
+            statistic.value,
+            sentences,
+            gold.unit,
+            statistic,
+        )
+    return Metric(
+        name,
+        lambda true, pred: surface_sums(tags[true], tags[pred], sentences, tokens),
+        statistic.value,
+        form_clusters([tags[each] for each in (gold.label, *outputs)], sentences, tokens),
+        "sentence group",
+        statistic,
+    )
+
+
+def _cells(sums: Floats, clusters: Integers | None) -> Cells:
+    """Cells of what items add; those of one entity that is right, spurious or missed are always possible."""
+    possible = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [0, 0, 1]], np.float64)
+    found = cells_of(np.concatenate([possible, sums]), None)
+    assert found.item is not None
+    item = found.item[len(possible) :]
+    return Cells(found.rows, np.bincount(item, minlength=len(found.rows)), item, clusters)
+
+
 def metric_of(name: str, labels: Sequence[str]) -> Metric:
-    """Return a metric that `calibrant.evaluation.files.protocol_file` has checked.
+    """Return a metric of labels that `calibrant.evaluation.files.protocol_file` has checked.
 
     Examples
     --------
