@@ -70,11 +70,6 @@ def test_wins_and_undecided_classes_add_up(record: dict[str, Any]) -> None:
     assert not any(row["decided"] for row in few)
 
 
-def test_verdicts_stand_where_a_paper_says_something(record: dict[str, Any]) -> None:
-    for finding in record["findings"]:
-        assert (finding["paper"] is None) == (finding["verdict"] is None), finding["name"]
-
-
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
     study = Study.from_dict(record)
     drawn = tagging.figures(study)

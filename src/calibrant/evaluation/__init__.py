@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         most_probable,
     )
     from calibrant.evaluation.detectable import minimum_detectable_difference
-    from calibrant.evaluation.entities import entity_sums, form_clusters, surface_sums
+    from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
     from calibrant.evaluation.files.tables import RatingTable, ResultTable, read_ratings, read_results
     from calibrant.evaluation.monitoring import CalibrationMonitor
     from calibrant.evaluation.pages.page import ProtocolPage, protocol_page
@@ -108,6 +108,7 @@ __all__ = [
     "compare_systems",
     "confusion",
     "decide",
+    "entity_scores",
     "entity_sums",
     "expected_f_decision",
     "f_of",

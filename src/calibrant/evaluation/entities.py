@@ -15,12 +15,62 @@ from numpy.typing import ArrayLike
 
 from calibrant import _checks
 from calibrant._checks import Floats, Integers
+from calibrant.evaluation.coefficient_sums import quotient
+from calibrant.evaluation.results.interval_estimate import IntervalEstimate
+from calibrant.evaluation.score_interval import Cells, cells_of, estimates
 from calibrant.exceptions import InputError
 
 Entity = tuple[int, int, str]  # the first token, the token behind the last one, the type
 Form = tuple[tuple[str, ...], str]
 
-__all__ = ["entity_sums", "form_clusters", "surface_sums"]
+NO_ENTITY = "there is no entity"
+SCORES = {"precision": ([0], [1]), "recall": ([0], [2]), "f1": ([0, 0], [1, 2])}
+
+__all__ = ["entity_scores", "entity_sums", "form_clusters", "surface_sums"]
+
+
+def entity_scores(
+    sums: Floats, *, clusters: ArrayLike | None = None, level: float = 0.95
+) -> dict[str, IntervalEstimate]:
+    """Estimate precision, recall and F1 of entities or surface forms, with intervals.
+
+    Parameters
+    ----------
+    sums
+        (n, 3) from `entity_sums` or `surface_sums`.
+    clusters
+        (n,) what tokens belong to: sentences for entities, `form_clusters` for surface forms.
+    level
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    dict of str to IntervalEstimate
+        ``precision``, ``recall`` and ``f1``.
+
+    Raises
+    ------
+    InputError
+        Lengths differ, or ``level`` is outside (0, 1).
+
+    Examples
+    --------
+    >>> gold, found = ["B-x", "O", "B-x", "O"] * 20, ["B-x", "O", "O", "O"] * 20
+    >>> sentences = np.arange(80) // 4
+    >>> scores = entity_scores(entity_sums(gold, found, sentences), clusters=sentences)
+    >>> scores["precision"].estimate, scores["recall"].estimate, round(scores["f1"].estimate, 2)
+    (1.0, 0.5, 0.67)
+    """
+    # An entity that is right, spurious or missed is always possible, if none is in the data.
+    possible = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [0, 0, 1]], np.float64)
+    cells = cells_of(np.concatenate([possible, sums]), None)
+    assert cells.item is not None
+    item, code = cells.item[len(possible) :], None
+    if clusters is not None:
+        code, _ = _checks.cluster_codes(clusters)
+        _checks.same_length("clusters", len(code), "sums", len(sums))
+    cells = Cells(cells.rows, np.bincount(item, minlength=len(cells.rows)), item, code)
+    return estimates(cells, {name: quotient(*of, NO_ENTITY) for name, of in SCORES.items()}, level)
 
 
 def entity_sums(y_true: ArrayLike, y_pred: ArrayLike, sentences: ArrayLike) -> Floats:

@@ -8,17 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant._checks import Floats, Integers
-from calibrant.evaluation.coefficient_sums import quotient
-from calibrant.evaluation.entities import entity_sums, form_clusters, surface_sums
+from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
 from calibrant.evaluation.files.protocol_file import OF_ENTITIES
 from calibrant.evaluation.results.classification import Classification
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
-from calibrant.evaluation.score_interval import Cells, Statistic, cells_of, estimates
 from calibrant.evaluation.scores import f_of
 from calibrant.evaluation.verbs._protocol_reference import Gold
 from calibrant.exceptions import InputError
-
-NO_ENTITY = "there is no entity"
 
 
 @dataclass(frozen=True)
@@ -37,9 +33,8 @@ class Metric:
         (n,) what items belong to, so that items of different clusters are independent; None without any.
     unit
         What a cluster is, or ``item``.
-    statistic
-        The same function of the same sums with what its interval needs; None where
-        `calibrant.evaluation.classification_scores` has the metric.
+    entities
+        Whether the sums are of entities or surface forms, and not of items.
     """
 
     name: str
@@ -47,7 +42,7 @@ class Metric:
     value: Callable[[Floats], Floats]
     clusters: Integers | None = None
     unit: str = "item"
-    statistic: Statistic | None = None
+    entities: bool = False
 
     @property
     def units(self) -> int | None:
@@ -56,9 +51,9 @@ class Metric:
 
     def of(self, scores: Classification, true: Integers, pred: Integers, level: float) -> IntervalEstimate:
         """Take the metric with its interval from a system's scores, or estimate it."""
-        if self.statistic is not None:
-            cells = _cells(self.sums(true, pred), self.clusters)
-            return estimates(cells, {self.name: self.statistic}, level)[self.name]
+        if self.entities:
+            scores_of = entity_scores(self.sums(true, pred), clusters=self.clusters, level=level)
+            return scores_of[self.name.partition("_")[2]]
         kind, colon, label = self.name.partition(":")
         found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
         return found
@@ -102,34 +97,24 @@ def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence
         raise InputError(message, hint, code="setting")
     tags, sentences, tokens = np.array(labels, object), gold.documents, np.array(gold.tokens, object)
     unit, _, score = name.partition("_")
-    columns = {"f1": ([0, 0], [1, 2]), "precision": ([0], [1]), "recall": ([0], [2])}[score]
-    statistic = quotient(*columns, NO_ENTITY)
+    value = {"f1": f_of, "precision": _precision, "recall": _recall}[score]
     if unit == "entity":
         return Metric(
             name,
             lambda true, pred: entity_sums(tags[true], tags[pred], sentences),
-            statistic.value,
+            value,
             sentences,
             gold.unit,
-            statistic,
+            entities=True,
         )
     return Metric(
         name,
         lambda true, pred: surface_sums(tags[true], tags[pred], sentences, tokens),
-        statistic.value,
+        value,
         form_clusters([tags[each] for each in (gold.label, *outputs)], sentences, tokens),
         "sentence group",
-        statistic,
+        entities=True,
     )
-
-
-def _cells(sums: Floats, clusters: Integers | None) -> Cells:
-    """Cells of what items add; those of one entity that is right, spurious or missed are always possible."""
-    possible = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0], [0, 0, 1]], np.float64)
-    found = cells_of(np.concatenate([possible, sums]), None)
-    assert found.item is not None
-    item = found.item[len(possible) :]
-    return Cells(found.rows, np.bincount(item, minlength=len(found.rows)), item, clusters)
 
 
 def metric_of(name: str, labels: Sequence[str]) -> Metric:
