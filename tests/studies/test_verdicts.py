@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant_studies import NAMES, Finding, Study
-from calibrant_studies._verdicts import above, apart, below, between, equal, judge
+from calibrant_studies._verdicts import Claim, above, apart, below, between, equal, judge
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ from calibrant_studies._verdicts import above, apart, below, between, equal, jud
     ],
 )
 def test_only_an_interval_settles_a_claim(
-    claim: object, low: float | None, high: float | None, verdict: str
+    claim: Claim, low: float | None, high: float | None, verdict: str
 ) -> None:
-    assert judge(claim, low, high) == verdict  # type: ignore[arg-type]
+    assert judge(claim, low, high) == verdict
 
 
 def test_a_finding_has_the_verdict_of_its_interval_and_no_other() -> None:
-    found = Finding("one", "a number", 0.2, -0.1, 0.5, paper="above 0", verdict="agrees", claim=above(0))  # type: ignore[arg-type]
+    found = Finding("one", "a number", 0.2, -0.1, 0.5, paper="above 0", verdict="agrees", claim=above(0))
     assert found.verdict == "inconclusive"
     assert Finding("two", "a number", 0.2, paper=0.3, verdict="not comparable").verdict == "not comparable"
     with pytest.raises(ValueError, match="needs a claim"):

@@ -20,7 +20,7 @@ ENTITIES = 0.84  # per sentence, as in the test text of WNUT 2017
 SPURIOUS = 0.35  # per sentence and system
 EASE = (0.6, 0.8)  # of the Beta distribution of the probability that a system finds a form
 LEVEL = 0.05
-DRAWS = 500  # behind the true value
+DRAWS = 300  # behind the true value
 
 
 @dataclass(frozen=True)

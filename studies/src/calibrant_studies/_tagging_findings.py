@@ -7,10 +7,10 @@ from typing import Protocol
 
 from calibrant.results.intervals import ErrorDifference
 from calibrant.structures.models.hmm import HMMTagger
-from calibrant_studies._base import Finding, Row, Verdict
+from calibrant_studies._base import Finding, Row
 from calibrant_studies._counts_checks import interval_of_share
 from calibrant_studies._tagging_measure import ALL_TAGS, COMPARISONS, Evaluated, pooled_difference
-from calibrant_studies._verdicts import Claim, above, apart, below, between, equal
+from calibrant_studies._verdicts import Claim, Verdict, above, apart, below, between, equal
 
 WHOLE_PERCENTS = 0.02  # widest interval that settles an accuracy given in whole percents: two of them
 HALF = between(0.25, 0.75)  # "about half": nearer to one half than to nothing or to all

@@ -54,7 +54,7 @@ PUBLISHED = {
 METRICS = {"entity_f1": "entity F1", "surface_f1": "surface F1"}
 VOTES: Mapping[Distance, tuple[int, ...]] = {"nominal": (1, 3, 5, 10), "interval": (1, 10)}
 EXPERT_SCALE = {"wordsim": 2.5}  # experts gave 0 to 4, annotators 0 to 10
-REPLICATIONS = 200
+REPLICATIONS = 100
 SIZES, RECURRING = (200, 1287), (0.1, 0.3)
 
 

@@ -190,7 +190,9 @@ def _bin_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Fi
     yield Finding(
         f"{scores}/unpredictable",
         f"{scores}: standard deviation of a step, uncalibrated over calibrated",
-        *(float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half)),
+        float(np.exp(ratios.mean())),
+        float(np.exp(ratios.mean() - half)),
+        float(np.exp(ratios.mean() + half)),
         "much more unpredictable",
         note=f"geometric mean over {len(ratios)} samples of {PAIRS:,} pairs for each condition",
         claim=above(2),
