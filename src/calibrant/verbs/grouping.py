@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from calibrant.exceptions import InputError
 from calibrant.io import Predictions
@@ -106,24 +107,20 @@ def group_changes(
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     named = columns or Columns()
     table, again = named.open(source), None if dev is None else named.open(dev)
-    return changes_by_group(
-        table,
-        saved,
-        again,
-        Grouping(group, groups, counts),
-        draws=draws,
-        level=level,
-        seed=seed,
-        progress=progress,
-    )[0]
+    grouping = Grouping(group, groups, counts, draws, level, seed)
+    return changes_by_group(table, saved, again, grouping, progress)[0]
 
 
-class Grouping(NamedTuple):
-    """Which groups of classes are measured."""
+@dataclass(frozen=True)
+class Grouping:
+    """Which groups of classes are measured, and how; the defaults are those of `group_changes`."""
 
     group: str | Mapping[str, str] | None = None
     groups: int | None = None
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None
+    draws: int = DRAWS
+    level: float = 0.95
+    seed: Seed = 0
 
 
 def changes_by_group(
@@ -131,10 +128,6 @@ def changes_by_group(
     saved: SavedRecalibrator,
     dev: Predictions | None,
     grouping: Grouping,
-    *,
-    draws: int = DRAWS,
-    level: float,
-    seed: Seed,
     progress: Progress | None,
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
     """Return what `group_changes` does, and the changes behind it if dev was resampled."""
@@ -152,17 +145,7 @@ def changes_by_group(
     if dev is not None:
         from calibrant.verbs._refitting import refitted  # it loads scikit-learn
 
-        resampled = refitted(
-            saved,
-            dev,
-            table,
-            members,
-            class_mean=False,
-            draws=draws,
-            level=level,
-            seed=seed,
-            progress=progress,
-        )
+        resampled = refitted(saved, dev, table, members, grouping, progress)
         changes = tuple(each.change for each in resampled)
     else:
         changes = calibration_changes(
@@ -176,8 +159,8 @@ def changes_by_group(
             clusters=found.unit,
             threshold=saved.threshold or table.threshold or 0.0,
             class_mean=False,
-            level=level,
-            seed=seed,
+            level=grouping.level,
+            seed=grouping.seed,
         )
     whole, *parts = with_verdicts(changes)
     total = max(1, sum(known.values()))
