@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
 from calibrant.metrics.classes import Groups, named_groups
 from calibrant.metrics.groups import by_frequency, calibration_changes, with_verdicts
@@ -26,13 +25,13 @@ from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
+    Grouping,
     class_counts,
     counts_of,
     members_of,
     named_groups_of,
 )
 from calibrant.verbs.applying import Mending
-from calibrant.verbs.measuring import Columns
 
 
 def group_changes(
@@ -105,22 +104,10 @@ def group_changes(
     [(7, 0.54), (42, 0.46)]
     """
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
-    named = columns or Columns()
-    table, again = named.open(source), None if dev is None else named.open(dev)
+    table = open_predictions(source, columns)
+    again = None if dev is None else open_predictions(dev, columns)
     grouping = Grouping(group, groups, counts, draws, level, seed)
     return changes_by_group(table, saved, again, grouping, progress)[0]
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Which groups of classes are measured, and how; the defaults are those of `group_changes`."""
-
-    group: str | Mapping[str, str] | None = None
-    groups: int | None = None
-    counts: Mapping[str, int] | str | os.PathLike[str] | None = None
-    draws: int = DRAWS
-    level: float = 0.95
-    seed: Seed = 0
 
 
 def changes_by_group(

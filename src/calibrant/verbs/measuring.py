@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions, open_predictions
-from calibrant.io.predictions import Engine, Form, Gold
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
@@ -31,47 +30,7 @@ from calibrant.verbs.sources import (
     view_sources,
 )
 
-if TYPE_CHECKING:
-    from calibrant.io.log_rows import Normalise
-
 QUERY = "a query"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How to read a table: names of columns that `calibrant.io.open_predictions` expects otherwise.
-
-    ``normalise`` and ``gold`` are for logs, ``engine`` for Parquet files, as it has them.
-    """
-
-    form: Form | None = None
-    score: str | None = None
-    label: str | None = None
-    class_column: str | None = None
-    cluster: str | None = None
-    item: str | None = None
-    weight: str | None = None
-    normalise: Normalise = "none"
-    gold: Gold = None
-    engine: Engine = "kernel"
-
-    def open(self, source: Any) -> Predictions:
-        """Open a table with these names; one that is open already stays as it is."""
-        if isinstance(source, Predictions):
-            return source
-        return open_predictions(
-            source,
-            form=self.form,
-            score=self.score,
-            label=self.label,
-            class_column=self.class_column,
-            cluster=self.cluster,
-            item=self.item,
-            weight=self.weight,
-            normalise=self.normalise,
-            gold=self.gold,
-            engine=self.engine,
-        )
 
 
 def measure(
@@ -173,7 +132,7 @@ def read(
             message = "the scores were summed on a fixed grid, so there are no exact bins"
             raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
         return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     check_model(predictions)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(

@@ -12,7 +12,7 @@ import msgspec
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
 from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.multiplicity import adjusted_p_values
@@ -24,11 +24,12 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
+from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, view_notes
-from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
+from calibrant.verbs.grouping import changes_by_group, has_groups
 from calibrant.verbs.measurement import IntervalMethod, Run, Settings, bins_of, measurement_of
-from calibrant.verbs.measuring import Columns, read, together
+from calibrant.verbs.measuring import read, together
 from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 
@@ -43,7 +44,7 @@ def by_model(
     models: list[str] = []
     for source in sources:
         path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
-        opened = (columns or Columns()).open(source) if path and is_log(source) else None
+        opened = open_predictions(source, columns) if path and is_log(source) else None
         if opened is None or opened.log is None:
             found.append(source)
             continue
@@ -240,7 +241,7 @@ def _before_and_after(
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
-    again = None if dev is None else (columns or Columns()).open(dev)
+    again = None if dev is None else open_predictions(dev, columns)
     if grouping.group is not None or has_groups(saved):
         grouped, resampled = changes_by_group(tables[0], saved, again, grouping, progress)
     elif again is not None:
