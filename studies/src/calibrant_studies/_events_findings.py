@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calibrant_studies._base import Finding, Row
 from calibrant_studies._counts_findings import rows_of
+from calibrant_studies._verdicts import above, below, equal
 
 Tables = Mapping[str, Sequence[Row]]
 OTHER_TEXTS = "193,403 articles of the New York Times, 1987-2007; no total given"
@@ -32,11 +33,12 @@ def find(tables: Tables) -> Iterator[Finding]:
     read = tables["doubtful"]
     yield Finding(
         "doubtful/right",
-        "documents near 50 % that were read: in how many somebody of the country does it",
-        f"{sum(row['right'] == 'yes' for row in read)} of {len(read)}",
+        "documents near 50 % that were read: fraction in which somebody of the country does it",
+        sum(row["right"] == "yes" for row in read) / len(read),
         paper="about 50 %: difficult coreference cases",
-        verdict="agrees",
-        note="chosen to show causes, not at random; the 1-best is right in "
+        claim=equal(0.5, width=0.2),
+        note=f"of {len(read)} that were chosen to show causes, not at random, so there is no interval; the "
+        "1-best is right in "
         f"{sum((row['right'] == 'yes') == (row['1-best'] == 'counts') for row in read)}",
     )
     skipped = tables["skipping"]
@@ -100,11 +102,14 @@ def _differences(tables: Tables) -> Iterator[Finding]:
             )
         yield Finding(
             f"{row['corpus']}/{row['rules']}/{row['kind'].replace(' ', '-')}",
-            f"{row['corpus']}, {row['rules']} rules, {row['kind']}: 1-best differs, not real",
-            f"{row['not real']} of {row['shown by 1-best']}",
-            paper=statements[row["kind"]],
-            verdict="agrees" if row["not real"] else "not comparable",
-            note=f"one mean at least 5, the other at least 1{example}",
+            f"{row['corpus']}, {row['rules']} rules, {row['kind']}: differences that 1-best shows, not real",
+            row["not real"],
+            row["not real beyond sampling"],
+            row["shown by 1-best"],
+            statements[row["kind"]],
+            note=f"of {row['shown by 1-best']}; low: those that 100 samples settle; one mean at least 5, the "
+            f"other at least 1{example}",
+            claim=above(0),
         )
 
 
@@ -114,8 +119,11 @@ def _fewer(tables: Tables) -> Iterator[Finding]:
             f"{row['corpus']}/ten-samples",
             f"{row['corpus']}: how far 10 samples move a mean count from that of 100, root mean square",
             row["rms difference"],
-            paper="similar results using only 10 samples",
-            verdict="agrees",
-            note=f"chance alone gives {row['expected']:.3f}; the 95 % interval stays the same in "
+            row["rms, low"],
+            row["rms, high"],
+            "similar results using only 10 samples",
+            claim=below(0.5),
+            note="half a document is what rounding hides; interval by cell; chance alone gives "
+            f"{row['expected']:.3f}; the 95 % interval stays the same in "
             f"{row['same interval']:.0%} of {row['numbers']} cells",
         )

@@ -18,6 +18,7 @@ from calibrant.structures.models.hmm import HMMTagger, Unseen
 from calibrant.structures.models.tuning import PSEUDOCOUNTS, choose, token_accuracy
 from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies._tagging_data import Part, TextSet
+from calibrant_studies.arrays import Floats, Integers
 
 TITLE = {
     "hmm-ml": "HMM, maximum likelihood",
@@ -250,7 +251,11 @@ def accuracy_interval(gold: Part, predicted: Sequence[Sequence[str]]) -> tuple[f
             for true, found in zip(gold.tags, predicted, strict=True)
         ]
     )
-    lengths = np.array([len(sentence) for sentence in gold.tags])
-    accuracy = float(right.sum() / lengths.sum())
-    half = 1.96 * float(np.sqrt(np.sum((right - accuracy * lengths) ** 2)) / lengths.sum())
-    return accuracy, accuracy - half, accuracy + half
+    return mean_interval(right, np.array([len(sentence) for sentence in gold.tags]))
+
+
+def mean_interval(sums: Floats | Integers, sizes: Integers) -> tuple[float, float, float]:
+    """Return a mean and its normal interval from the sums and sizes of clusters."""
+    mean = float(sums.sum() / sizes.sum())
+    half = 1.96 * float(np.sqrt(np.sum((sums - mean * sizes) ** 2)) / sizes.sum())
+    return mean, mean - half, mean + half
