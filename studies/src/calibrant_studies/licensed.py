@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -19,9 +20,11 @@ from calibrant.events import Lexicon
 from calibrant.exceptions import FormatError, InputError
 from calibrant.structures import TaggedText, read_documents, read_tagged
 from calibrant.structures.documents import Document
+from calibrant_studies._base import digest
 
 __all__ = [
     "NewsArticle",
+    "digest_of_folder",
     "news_articles",
     "ontonotes_documents",
     "ontonotes_newswire",
@@ -262,6 +265,21 @@ def world_news(articles: Iterable[NewsArticle], lexicon: Lexicon) -> Iterator[Ne
         other = any(re.search("/(Sports|Opinion)", label) for label in article.categories)
         if world and not other and lexicon.matches(WORD.findall(article.text)):
             yield article
+
+
+def digest_of_folder(folder: Path) -> str:
+    """Return one SHA-256 of all files of a folder and their names.
+
+    Examples
+    --------
+    >>> digest_of_folder(Path("nowhere"))[:8]
+    'e3b0c442'
+    """
+    whole = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            whole.update(f"{file.relative_to(folder).as_posix()} {digest(file)}\n".encode())
+    return whole.hexdigest()
 
 
 def _gold_files(folder: Path) -> dict[str, list[Path]]:

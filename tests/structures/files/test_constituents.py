@@ -13,7 +13,10 @@ from calibrant.structures.files.constituents import Constituent, constituents, d
 
 def converted(text: str) -> list[tuple[str, int, str]]:
     """Words, heads and relations of a sentence in Penn brackets such as ``(S (NP (NN dog)) ...)``."""
-    words, tags, bits, pending = [], [], [], ""
+    words: list[str] = []
+    tags: list[str] = []
+    bits: list[str] = []
+    pending = ""
     for piece in text.replace(")", " ) ").split():
         if piece == ")":
             bits[-1] += ")"

@@ -156,10 +156,12 @@ def read_tagged(
                 break
         if not any(map(str.strip, head)):
             raise InputError("the file has no sentence", "write it again", code="empty", file=name)
-        if head[-1].startswith(START):
-            reader = ColumnSentences(name, column, require_tags)
-        else:
-            reader = reader_of(name, head, column, require_tags)
+        columns = head[-1].startswith(START)
+        reader = (
+            ColumnSentences(name, column, require_tags)
+            if columns
+            else reader_of(name, head, column, require_tags)
+        )
         for number, line in enumerate(chain(head, lines), 1):
             if progress is not None and number % REPORT_EVERY == 0:
                 progress("reading", number, None)
