@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from calibrant.events import default_lexicon
+from calibrant.events.files.dated import iter_dated
 from calibrant.exceptions import InputError
+from calibrant_studies._events_data import NYT, write_world_news
 from calibrant_studies.licensed import (
     NewsArticle,
     news_articles,
@@ -196,6 +198,25 @@ def test_broken_articles_are_named(tmp_path: Path, change: tuple[str, str], mess
     (tmp_path / "0000007.xml").write_text(article().replace(*change))
     with pytest.raises(InputError, match=message):
         list(news_articles(tmp_path))
+
+
+def test_world_news_is_written_once_as_the_lines_that_events_run_reads(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "1.xml").write_text(article("1"))
+    (corpus / "2.xml").write_text(article("2", category="Top/News/Sports"))
+    assert write_world_news(corpus, tmp_path) == 1
+    (found,) = iter_dated(NYT.file(tmp_path))
+    assert (found.id, str(found.date), found.title) == ("1", "1990-08-03", "Troops march")
+    (corpus / "1.xml").unlink()
+    assert write_world_news(corpus, tmp_path) == 1
+
+
+def test_a_corpus_without_world_news_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "2.xml").write_text(article("2", category="Top/News/Sports"))
+    with pytest.raises(InputError, match="has no article about world news that names a country"):
+        write_world_news(tmp_path, tmp_path / "store")
+    assert not list((tmp_path / "store").rglob("*.gz"))
 
 
 def test_an_article_without_a_body_is_left_out(tmp_path: Path) -> None:

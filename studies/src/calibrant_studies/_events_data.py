@@ -66,9 +66,9 @@ def write_world_news(corpus: Path, folder: Path) -> int:
     file = folder / NYT.name / "documents.jsonl.gz"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        with writing(file) as out, gzip.open(out, "wt", encoding="utf-8") as lines:
+        with writing(file) as out:
             for article in world_news(news_articles(corpus), default_lexicon()):
-                lines.write(article.line() + "\n")
+                out.write(f"{article.line()}\n".encode())
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         count = sum(1 for _ in lines)
     if count == 0:
