@@ -34,6 +34,8 @@ PENALTIES: dict[str, dict[str, tuple[float, ...]]] = {
     "wsj": {"basic": (0.3, 0.1, 0.03), "advanced": (1.0, 0.3, 0.1)},
     "conll2000": {"basic": (0.3, 0.1), "advanced": (0.3,)},
     "ewt": {"basic": (0.3, 0.1), "advanced": (0.3,)},
+    "ontonotes": {"basic": (0.3, 0.1), "advanced": (0.3,)},
+    "ptb": {"basic": (0.3, 0.1), "advanced": (0.3,)},
 }
 ABLATION_PENALTIES: dict[str, tuple[float, ...]] = {"twitter": (1.0, 0.3, 0.1), "wsj": (0.3,)}
 # Of CRF-basic on the sets of the ablation, beyond what dev chooses among.
