@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calibrant.evaluation import Protocol, Ratings, agree, agreement, protocol
+from calibrant.seeds import generator_of
 from calibrant_studies._base import Finding, Row, Study, digest
 from calibrant_studies._surface_coverage import coverage_rows
 from calibrant_studies._verdicts import above, between
@@ -90,7 +91,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     found = shared_task(data, seed)
     tables = {
         "annotators": [annotator_row(data, task) for task in TASKS],
-        "votes": [row for task in TASKS if task not in EMOTIONS for row in vote_rows(data, task)],
+        "votes": [row for task in TASKS if task not in EMOTIONS for row in vote_rows(data, task, seed)],
         "systems": system_rows(found),
         "pairs": pair_rows(found),
         "coverage": coverage_rows(seed, REPLICATIONS, SIZES, RECURRING),
@@ -172,10 +173,15 @@ def annotator_row(data: Path, task: str) -> Row:
     }
 
 
-def vote_rows(data: Path, task: str) -> list[Row]:
-    """Agreement of the first labels of each item, taken as one annotator, with the experts."""
+def vote_rows(data: Path, task: str, seed: int) -> list[Row]:
+    """Agreement of some labels of each item, drawn at random and joined, with the experts.
+
+    The order of the files is no random one: labels that stand first equal the experts' more often.
+    """
     _, distance = TASKS[task]
     given, gold = labels_of(data / _labels(task))
+    rng = generator_of(seed, task)
+    given = {item: rng.permutation(labels).tolist() for item, labels in given.items()}
     scale = EXPERT_SCALE.get(task, 1.0)
     expert: dict[str, str | float] = {
         item: float(label) * scale if distance == "interval" else label for item, label in gold.items()
