@@ -55,6 +55,7 @@ PUBLISHED = {
 METRICS = {"entity_f1": "entity F1", "surface_f1": "surface F1"}
 VOTES: Mapping[Distance, tuple[int, ...]] = {"nominal": (1, 3, 5, 10), "interval": (1, 10)}
 EXPERT_SCALE = {"wordsim": 2.5}  # experts gave 0 to 4, annotators 0 to 10
+ROUNDING = 0.0051  # of two decimals; 37.625 is rounded to 37.62
 REPLICATIONS = 100
 SIZES, RECURRING = (200, 1287), (0.1, 0.3)
 
@@ -194,11 +195,10 @@ def vote_rows(data: Path, task: str, seed: int) -> list[Row]:
         ratings = Ratings.from_table(items, names, [*joint.values(), *expert.values()])
         found = agreement(ratings, distance=distance)
         row: Row = {"task": task, "labels per item": votes, "items": found.items}
-        numbers = {"alpha with experts": found.krippendorff_alpha}
-        if distance == "nominal":
-            numbers["equal to experts"] = found.raw_agreement
-        for name, number in numbers.items():
-            row |= {name: number.estimate, f"{name}, low": number.low, f"{name}, high": number.high}
+        equal = found.raw_agreement if distance == "nominal" else None
+        for name, number in (("alpha with experts", found.krippendorff_alpha), ("equal to experts", equal)):
+            ends = (None, None, None) if number is None else (number.estimate, number.low, number.high)
+            row |= dict(zip((name, f"{name}, low", f"{name}, high"), ends, strict=True))
         rows.append(row)
     return rows
 
@@ -272,7 +272,7 @@ def findings(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
                 published,
                 note="the published number is rounded to 0.01; interval over sentences like these "
                 f"[{row[f'{title}, low']:.1f}, {row[f'{title}, high']:.1f}]",
-                claim=between(published - 0.005, published + 0.005),
+                claim=between(published - ROUNDING, published + ROUNDING),
             )
     for title in METRICS.values():
         yield from _of_pairs(title, [row for row in tables["pairs"] if row["score"] == title])
