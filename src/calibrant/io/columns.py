@@ -309,7 +309,7 @@ def dictionary(values: pa.Array) -> pa.DictionaryArray:
 
 
 def _are_distinct(names: pa.Array) -> bool:
-    """Whether no value comes twice. Arrow's functions of arrays take longer to load than a few texts to read."""
+    """Whether no value comes twice; Arrow's functions take longer to load than a few texts to compare."""
     import pyarrow as pa
 
     if len(names) <= FEW and (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import warnings
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -89,14 +90,19 @@ def _of_broken_files() -> tuple[type[Exception], ...]:
     """What readers raise; asked for when one does, so that no table waits for these modules."""
     import csv
     import zipfile
-    import zlib
 
     import pyarrow as pa
 
-    unknown = NotImplementedError  # of packing and encodings
-    return (
-        pa.ArrowException, csv.Error, unknown, zipfile.BadZipFile, zlib.error, EOFError, OSError, UnicodeDecodeError
-    )  # fmt: skip
+    found = (
+        pa.ArrowException,
+        csv.Error,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        UnicodeDecodeError,
+    )
+    return (*found, NotImplementedError)  # of packing and encodings
 
 
 @contextmanager
