@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 
 def said(code: str) -> str:
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    settled = {**os.environ, "PYTHONHASHSEED": "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=settled
+    )
     return run.stdout
 
 
@@ -15,6 +19,14 @@ def test_compiled_functions_load_without_their_package() -> None:
     code = "from calibrant import _special; _special.load_compiled(); print(_special.ndtri(0.975))"
     without = said(f"{code}; import sys; print('scipy.special' in sys.modules)")
     assert without == said("from scipy.special import ndtri; print(ndtri(0.975), False, sep='\\n')")
+
+
+def test_the_cosine_transform_is_that_of_scipy() -> None:
+    code = "import numpy as np; q = np.random.default_rng(1).normal(size=(3, 257)); print(hash("
+    ours = f"from calibrant import _special; _special.load_compiled(); {code}_special.cosine_transform(q)"
+    scipys = f"from scipy.fft import dct; {code}dct(q, type=1)"
+    end = ".tobytes()), 'scipy.fft' in sys.modules)"
+    assert said(f"import sys; {ours}{end}") == said(f"import sys; {scipys}{end}").replace("True", "False")
 
 
 def test_the_package_that_is_imported_afterwards_has_the_same_functions_and_all_others() -> None:

@@ -93,16 +93,8 @@ def _of_broken_files() -> tuple[type[Exception], ...]:
 
     import pyarrow as pa
 
-    found = (
-        pa.ArrowException,
-        csv.Error,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        UnicodeDecodeError,
-    )
-    return (*found, NotImplementedError)  # of packing and encodings
+    unread = (EOFError, OSError, UnicodeDecodeError, NotImplementedError)  # the last of packing and encodings
+    return (pa.ArrowException, csv.Error, zipfile.BadZipFile, zlib.error, *unread)
 
 
 @contextmanager
