@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.frames import FrameTable
 from calibrant.io.readers import TableReader, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
@@ -64,7 +63,7 @@ def engine_sources(
     for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
-    frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
+    frame = None if reader is None else getattr(reader.table, "lazy", None)
     if reader is None or frame is None or reader.columns.score is None or "top" in views:
         return None
     if exact and predictions.weighted:
