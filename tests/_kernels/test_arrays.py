@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibrant._kernels import debiased, logistic, selection, smooth, tally
+from calibrant._kernels import clusters, debiased, logistic, selection, smooth, tally
 
 Floats = NDArray[np.float64]
 SEEDS = range(20)
@@ -104,3 +104,39 @@ def test_mean_absolute_values_and_sums_by_cluster(seed: int) -> None:
     smooth.add_by_cluster(place, cluster, value, factor, sums[0])
     smooth.add_by_cluster_in_arrays(place, cluster, value, factor, sums[1])
     assert_same(*sums)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_items_sorted_and_grouped_by_their_codes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(0, 400))
+    code, within = rng.integers(0, 30, n), rng.integers(0, 5, n)
+    items = np.empty(0, np.int64)
+    for each in (within, code):
+        in_order = np.empty((2, n), np.int64)
+        selection.counting_sort(each, items, in_order[0])
+        selection.counting_sort_in_arrays(each, items, in_order[1])
+        np.testing.assert_array_equal(*in_order)
+        items = in_order[0]
+    start = np.empty((2, n + 1), np.int64)
+    groups = selection.group_starts(code, within, items, start[0])
+    assert selection.group_starts_in_arrays(code, within, items, start[1]) == groups
+    np.testing.assert_array_equal(*start[:, :groups])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bins_of_key_ranges_and_products_of_the_cells_of_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    first_key = np.sort(rng.random(int(rng.integers(1, 30)))).view(np.int64)
+    low, shift = int(first_key[0] >> 44) + int(rng.integers(-3, 4)), 44
+    tables = np.empty((2, int(rng.integers(1, 4000))), np.int32)
+    clusters.first_bins(first_key, low, shift, tables[0])
+    clusters.first_bins_in_arrays(first_key, low, shift, tables[1])
+    np.testing.assert_array_equal(*tables)
+    cells = [np.sort(rng.permutation(12)[: rng.integers(0, 13)]) for _ in range(int(rng.integers(0, 50)))]
+    start = np.cumsum([0, *map(len, cells)])
+    cell_bin = np.concatenate([np.empty(0, np.int64), *cells]).astype(np.int32)
+    residual, product = rng.normal(size=len(cell_bin)), np.zeros((2, 12, 12))
+    clusters.products(start, cell_bin, residual, product[0])
+    clusters.products_in_arrays(start, cell_bin, residual, product[1])
+    assert_same(*product)

@@ -260,7 +260,13 @@ def sum_gathered(gathered: NDArray[np.int64], start: NDArray[np.int64], sums: ND
 Integers = NDArray[np.int64]
 
 
-@jit
+def counting_sort_in_arrays(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
+    """Do what `counting_sort` does."""
+    given = items if len(items) else np.arange(len(code))
+    sorted_items[:] = given[np.argsort(code[given], kind="stable")]
+
+
+@jit_or(counting_sort_in_arrays)
 def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
     """Write items in order of their code, those of one code in the order of ``items``.
 
@@ -281,7 +287,17 @@ def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray
         place[at] += 1
 
 
-@jit
+def group_starts_in_arrays(
+    code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers
+) -> int:
+    """Do what `group_starts` does."""
+    changes = (np.diff(code[items]) != 0) | (np.diff(within[items]) != 0)
+    found = np.flatnonzero(np.append(len(items) > 0, changes)[: len(items)])
+    start[: len(found)] = found
+    return len(found)
+
+
+@jit_or(group_starts_in_arrays)
 def group_starts(code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers) -> int:
     """Write where code or ``within`` changes along sorted items; return how many groups there are."""
     groups = 0

@@ -78,7 +78,8 @@ def _draw_once(figure: Figure, buffer: io.BytesIO, metadata: dict[str, None]) ->
     """Do what `savefig` does for SVG, which draws a figure twice if it has a layout."""
     canvas, dpi = figure.canvas, figure.dpi
     try:
-        FigureCanvasSVG(figure).print_svg(buffer, metadata=metadata)
+        svg: Any = FigureCanvasSVG(figure)
+        svg.print_svg(buffer, metadata=metadata)
     finally:
         figure.set_canvas(canvas)
         figure.set_dpi(dpi)
