@@ -35,7 +35,7 @@ def sum_whole_ties_in_arrays(
     """Do what `sum_whole_ties` does, to the same bit."""
     key, first, count = np.unique(packed >> 1, return_index=True, return_counts=True)
     positives, q = np.add.reduceat(packed & 1, first), key.view(np.float64)
-    section: Integers = np.searchsorted(edge_key, key, side="right")
+    section: Any = np.searchsorted(edge_key, key, side="right")
     bin_of = np.empty(len(key), np.int64)
     used = filled = begun = 0
     for i, (there, more) in enumerate(zip(section.tolist(), count.tolist(), strict=True)):
