@@ -78,7 +78,10 @@ def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> N
 
 BAD = {
     "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label and no score"),
-    "twice": ("item,label\n1,1\n1,0\n", "row 2, column item: '1' stands there twice"),
+    "twice": (
+        "item,label\n1,1\n1,0\n",
+        "row 2, column item: item '1' is also in row 1: keep one row per item",
+    ),
     "label": ("item,label\n1,2\n", "label"),
     "no-label": ("item,score\n1,1\n", "there is no column 'label'"),
     "no-rows": ("item,label\n", "no rows"),
