@@ -103,6 +103,36 @@ def test_bad_labels_are_one_line(run: Run, tables: tuple[Path, Path], text: str,
     assert ran.err.count("\n") == 1
 
 
+def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    scores, labels = tables
+    given = dict(line.split(",") for line in labels.read_text(encoding="utf-8").split()[1:])
+    columns = pq.read_table(scores).to_pydict()
+    rows = zip(columns["item"], columns["score"], columns["date"], strict=True)
+    own = tmp_path / "own.csv"
+    own.write_text(
+        "item;score;date;label\n"
+        + "".join(f"{item};{score!r};{day};{given.get(str(item), '')}\n".replace(".", ",", 1)
+                  for item, score, day in rows),
+        encoding="utf-8",
+    )  # fmt: skip
+    together = json.loads(run("estimate", own, "--by", "year", "--json").out)
+    apart = json.loads(run("estimate", scores, "--labelled", labels, "--by", "year", "--json").out)
+    assert together["estimates"] == apart["estimates"]
+    assert (
+        json.loads(run("estimate", own, "--labelled", own, "--by", "year", "--json").out)
+        | {"command": together["command"]}
+        == together
+    )
+    nameless = own.read_text(encoding="utf-8").replace("item;", "text;", 1)
+    own.write_text(nameless, encoding="utf-8")
+    assert json.loads(run("estimate", own, "--by", "year", "--json").out) == together
+    ran = run("estimate", own, "--labelled", labels)
+    assert "own.csv: there is no column 'item'" in ran.err
+    ran = run("estimate", scores)
+    assert "no column 'label': name it with --label, or give a table of labels (--labelled)" in ran.err
+    assert ran.code == 2
+
+
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
     scores = tmp_path / "own.csv"
     scores.write_text("item,score,date\n0,0.5,2001-02-03\n1,0.5,3rd of May\n", encoding="utf-8")

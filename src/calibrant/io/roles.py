@@ -345,6 +345,7 @@ def _check(found: Columns) -> None:
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
-            other = _place(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))[1]
-            message = f"{part} {shown(names[code[row]])} is also in row {other}"
+            file, other = _place(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
+            of = "" if file == found.table.name else f" of {file}"
+            message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
             raise found.error(row, message, f"keep one row per {part}", "duplicate", part)

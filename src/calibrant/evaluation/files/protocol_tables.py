@@ -104,7 +104,9 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     return found.ratings, _groups(found.ratings.items, found.clusters, found.groups)
 
 
-def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str = "label") -> ItemLabels:
+def read_item_labels(
+    table: NamedColumns, labels: Sequence[str] | None, key: str = "label", *, file: Table | None = None
+) -> ItemLabels:
     """Read one label (or fold) an item; of a long prediction table with a column ``class``, the gold classes.
 
     Parameters
@@ -115,6 +117,8 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
         Of the task; others are refused. None: any name.
     key
         ``label`` or ``fold``: the column to read.
+    file
+        The table, if it is open already.
 
     Raises
     ------
@@ -128,12 +132,7 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
     >>> set(found.names.values()) == {"keep", "not keep"}
     True
     """
-    return _item_labels(open_table(table.file), table, labels, key)
-
-
-def _item_labels(
-    file: Table, table: NamedColumns, labels: Sequence[str] | None, key: str = "label"
-) -> ItemLabels:
+    file = open_table(table.file) if file is None else file
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
     roles = _role(table, "item", once=True), _role(table, key, gaps=True)
@@ -160,7 +159,7 @@ def read_folds(table: NamedColumns) -> ItemLabels | None:
         As `read_item_labels`.
     """
     file = open_table(table.file)
-    return None if "score" in file.columns else _item_labels(file, table, None, "fold")
+    return None if "score" in file.columns else read_item_labels(table, None, "fold", file=file)
 
 
 def read_system(system: SystemFile, labels: Sequence[str], positive: str | None) -> SystemOutput:
@@ -204,7 +203,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
         one_column(file.name, file.columns, lost[0], f"write a column a label, {listed(wide)}")
-    labelled = _item_labels(file, table, labels)
+    labelled = read_item_labels(table, labels, file=file)
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in labelled.names.values()], np.int64)
     return SystemOutput(file.name, tuple(labelled.names), codes, None)
