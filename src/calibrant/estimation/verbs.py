@@ -99,7 +99,7 @@ def _check_chances(labels: Columns) -> None:
     if chance is not None and not chance.all():
         hint = "give the chance, above 0, with which it was chosen"
         message = "the chance of a labelled document is 0"
-        raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", "chance")
+        raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
 
 
 def _rows(labels: Columns, scored: Columns) -> Integers:
@@ -108,7 +108,7 @@ def _rows(labels: Columns, scored: Columns) -> Integers:
     for row, name in enumerate(labels.names["item"]):
         if name not in place:
             message = f"{shown(name)} has a label and no score in {scored.table.name}"
-            raise labels.error(row, message, "score every labelled item", "parameter", "item")
+            raise labels.error(row, message, "score every labelled item", "parameter", part="item")
     return np.array([place[name] for name in labels.names["item"]], np.int64)
 
 

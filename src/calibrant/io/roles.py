@@ -257,12 +257,9 @@ class Columns:
         texts: NDArray[Any] = np.array(self.names[part], object)[self[part]]
         return texts
 
-    def error(
-        self, row: int, message: str, hint: str, code: str, part: str | None = None, **more: Any
-    ) -> InputError:
+    def error(self, row: int, message: str, hint: str, code: str, *, part: str | None = None) -> InputError:
         """Make an error about a value, by its place among the rows."""
-        column = None if part is None else self.roles[part].name
-        return self.placed(InputError(message, hint, code=code, row=row, column=column, **more))
+        return self.placed(InputError(message, hint, code=code, row=row), part)
 
     def placed(self, error: InputError, part: str | None = None) -> InputError:
         """Give an error of code that knew the values only its place in the file."""
@@ -341,11 +338,11 @@ def _check(found: Columns) -> None:
         if "" in names:
             row = int(np.flatnonzero(code == names.index(""))[0])
             hint = "fill it in or drop the row"
-            raise found.error(row, "the value is missing", hint, "missing-value", part)
+            raise found.error(row, "the value is missing", hint, "missing-value", part=part)
         if role.once and len(names) < len(code):
             last = np.maximum.accumulate(code)  # codes count up as names appear
             row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
             file, other = _place(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
             of = "" if file == found.table.name else f" of {file}"
             message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
-            raise found.error(row, message, f"keep one row per {part}", "duplicate", part)
+            raise found.error(row, message, f"keep one row per {part}", "duplicate", part=part)

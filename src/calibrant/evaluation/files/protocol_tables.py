@@ -144,7 +144,7 @@ def read_item_labels(
                 message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
                 hint = "repair it, or name it among the labels"
                 row = int(np.flatnonzero(found[key] == code)[0])
-                raise found.error(row, message, hint, "class-unknown", key)
+                raise found.error(row, message, hint, "class-unknown", part=key)
     items = found.names["item"]
     documents = _groups(items, found.get("document"), found.names.get("document", ()))
     return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, found.left_out)
@@ -202,7 +202,8 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
         return SystemOutput(file.name, found.items, None, np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
-        one_column(file.name, file.columns, lost[0], f"write a column a label, {listed(wide)}")
+        how = f"write a column a label, {listed(wide)}"
+        one_column(file.name, file.columns, lost[0], how, others=wide)
     labelled = read_item_labels(table, labels, file=file)
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in labelled.names.values()], np.int64)

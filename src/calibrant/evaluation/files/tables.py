@@ -268,5 +268,5 @@ def group_of_each(found: Columns, item: Integers, items: Sequence[str], part: st
     wrong = np.flatnonzero(group[item] != code)
     if len(wrong):
         message = f"item {items[item[wrong[0]]]} is in two {part}s"
-        raise found.error(int(wrong[0]), message, "give it one", "cluster", part)
+        raise found.error(int(wrong[0]), message, "give it one", "cluster", part=part)
     return group
