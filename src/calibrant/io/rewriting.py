@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -110,13 +111,18 @@ class ScoreTable:
         rows = 0
         with writing(output) as file, closing(_ahead(self._changed(change, note))) as batches:
             sink: Any = None
-            for batch in batches:
-                with _refusals(os.fspath(output)):
-                    sink = form.batches(file, batch.schema) if sink is None else sink
-                    sink.write_batch(batch)
-                rows += batch.num_rows
-                if progress is not None:
-                    progress(rows)
+            try:
+                for batch in batches:
+                    with _refusals(os.fspath(output)):
+                        sink = form.batches(file, batch.schema) if sink is None else sink
+                        sink.write_batch(batch)
+                    rows += batch.num_rows
+                    if progress is not None:
+                        progress(rows)
+            except BaseException:
+                with suppress(Exception):
+                    sink.close()  # while the file is open: Parquet's writer closes itself later, in vain
+                raise
             sink.close()
         return rows
 
@@ -167,6 +173,12 @@ class ScoreTable:
             message = "text cannot note that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         keep_sources(name, self.name)
+        parts = getattr(self._table, "files", ())
+        if name.endswith(".parquet") and any(
+            Path(name).resolve().parent == each.resolve().parent for each in parts
+        ):
+            message = "the output would be among the files that are read"
+            raise InputError(message, "choose another folder (`output`)", code="output", file=name)
         return form
 
 
