@@ -12,7 +12,7 @@ from calibrant._checks import Integers, one_of, shown
 from calibrant.estimation.estimating import METHODS, corrected_counts
 from calibrant.estimation.results.estimates import CorrectedCounts
 from calibrant.exceptions import InputError
-from calibrant.io.roles import Columns, Role, open_table, read, read_table
+from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.metrics.periods import PERIODS, By, parse_date, period_of
 
 
@@ -94,7 +94,7 @@ def estimate(
     return structs.replace(found, command=command)
 
 
-def _check_chances(labels: Columns) -> None:
+def _check_chances(labels: FoundColumns) -> None:
     chance = labels.get("chance")
     if chance is not None and not chance.all():
         hint = "give the chance, above 0, with which it was chosen"
@@ -102,7 +102,7 @@ def _check_chances(labels: Columns) -> None:
         raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
 
 
-def _rows(labels: Columns, scored: Columns) -> Integers:
+def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
     """Where each labelled item is among those with scores; each item is there once."""
     place = {name: number for number, name in enumerate(scored.names["item"])}
     for row, name in enumerate(labels.names["item"]):
@@ -112,7 +112,7 @@ def _rows(labels: Columns, scored: Columns) -> Integers:
     return np.array([place[name] for name in labels.names["item"]], np.int64)
 
 
-def periods_of(table: Columns, by: By | None) -> Any:
+def periods_of(table: FoundColumns, by: By | None) -> Any:
     """The periods of a table's rows: those of its dates, or without `by` its own; None if it has none.
 
     Raises

@@ -216,7 +216,7 @@ def _place(table: Table, row: int) -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Columns:
+class FoundColumns:
     """Whole columns, checked.
 
     Attributes
@@ -270,7 +270,7 @@ class Columns:
         return error.at(file=file, row=row, column=column)
 
 
-def read(source: Any, roles: Iterable[Role]) -> Columns:
+def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
     """Read whole columns of a table.
 
     Parameters
@@ -297,7 +297,7 @@ def read(source: Any, roles: Iterable[Role]) -> Columns:
     return read_table(open_table(source), roles)
 
 
-def read_table(table: Table, roles: Iterable[Role]) -> Columns:
+def read_table(table: Table, roles: Iterable[Role]) -> FoundColumns:
     """Read whole columns of a table that is open; see `read`."""
     found = find(table, roles)
     codes = {part: Codes() for part in found}
@@ -323,12 +323,14 @@ def read_table(table: Table, roles: Iterable[Role]) -> Columns:
         if role.what == "name"
     }
     values = {part: np.concatenate(each) for part, each in parts.items()}
-    columns_found = Columns(table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names)
+    columns_found = FoundColumns(
+        table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names
+    )
     _check(columns_found)
     return columns_found
 
 
-def _check(found: Columns) -> None:
+def _check(found: FoundColumns) -> None:
     """Raise if no row is left, a name is an empty text, or a name that is there once is repeated."""
     for part, role in found.roles.items():
         if role.gaps and not len(found.rows):

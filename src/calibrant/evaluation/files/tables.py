@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._checks import Floats, Integers
 from calibrant.evaluation.ratings import Ratings
 from calibrant.exceptions import InputError
-from calibrant.io.roles import Columns, Role, open_table, read, read_table
+from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.io.tables import Table, listed
 
 __all__ = ["RatingTable", "ResultTable", "group_of_each", "rating_table", "read_ratings", "read_results"]
@@ -187,7 +187,7 @@ def read_results(
     return _results(read_table(table, roles), kind)
 
 
-def _results(found: Columns, kind: str) -> ResultTable:
+def _results(found: FoundColumns, kind: str) -> ResultTable:
     """Put the scores side by side, a row a system."""
     systems, units = found.names["system"], found.names[kind]
     key = found[kind]
@@ -241,7 +241,7 @@ def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str,
     raise InputError(message, hint, code=code, file=table.name)
 
 
-def group_of_each(found: Columns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
+def group_of_each(found: FoundColumns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
     """Return the code of the group (items,) that all rows of an item have; None if no column has groups.
 
     Parameters
