@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
+    from calibrant.recalibrate.calibrated import Calibrated
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
     from calibrant.verbs.planning import plan
@@ -56,6 +57,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CalibrantError",
+    "Calibrated",
     "FormatError",
     "InputError",
     "MissingExtraError",

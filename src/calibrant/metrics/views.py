@@ -90,7 +90,7 @@ def class_predictions(
     """
     prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"))
     names = _class_names(classes, prob.shape[1])
-    label = _class_indices(y_true, names, named=classes is not None)
+    label = class_indices(y_true, names, named=classes is not None)
     _checks.same_length("y_true", len(label), "y_prob", len(prob))
     # One column stands for the row here: weights and clusters are checked as for pairs.
     checked = _checks.pairs(
@@ -140,7 +140,14 @@ def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return names
 
 
-def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
+def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
+    """Return the position of each label among class names; integers are positions already.
+
+    Raises
+    ------
+    InputError
+        For a label that is none of the classes, and for integers that could be positions or names.
+    """
     array = _checks.one_dimensional(values, "y_true")
     if array.dtype.kind in "iu":
         if any(name.lstrip("-").isdigit() and name != str(index) for index, name in enumerate(names)):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from calibrant.recalibrate._renormalise import renormalise
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
     from calibrant.recalibrate.beta import Beta
+    from calibrant.recalibrate.calibrated import Calibrated
     from calibrant.recalibrate.changes import resampled_changes
     from calibrant.recalibrate.choosing import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beta",
     "BinaryRecalibrator",
+    "Calibrated",
     "HistogramBinning",
     "Isotonic",
     "LabelledScores",
