@@ -61,6 +61,7 @@ class Recalibrator(BaseEstimator, ABC):
     pair_count_: int
     score_range_: tuple[float, float]
     n_features_in_: int
+    classes_: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -152,7 +153,7 @@ class Recalibrator(BaseEstimator, ABC):
 
 
 class ArrayRecalibrator(TransformerMixin, Recalibrator):
-    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers and classifiers.
+    """Base of the recalibrators that need scores and labels alone: transformers and classifiers.
 
     ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
 
@@ -164,8 +165,6 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
 
     splits: ClassVar[bool] = False
     _estimator_type: ClassVar[str] = "classifier"  # of scikit-learn 1.5
-
-    classes_: NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -308,7 +307,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
 
     _one_label_is_enough: ClassVar[bool] = False
 
-    columns_: tuple[BinaryRecalibrator, ...]  # of K > 2 classes
+    columns_: tuple[BinaryRecalibrator, ...]  # of more than two classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -408,7 +407,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
         """
         self.check_fitted()
         column, shape = one_column(X)
-        if self.n_features_in_ > 2 or (len(shape) == 2 and shape[1] > 1):
+        if hasattr(self, "columns_") or (len(shape) == 2 and shape[1] > 1):
             return self._map_rows(column)
         score = _checks.scores(column, "X").astype(np.float64, copy=False)
         return self._map(score).reshape(shape)
@@ -480,7 +479,7 @@ class BinaryRecalibrator(ArrayRecalibrator):
 
     def _map_rows(self, X: ArrayLike) -> Floats:
         """Recalibrate checked rows (n, K)."""
-        width = max(self.n_features_in_, 2)
+        width = len(getattr(self, "columns_", (0, 1)))
         if np.ndim(X) != 2 or np.shape(X)[1] != width:
             message = f"X has shape {np.shape(X)}, and the map was fitted on {width} columns"
             raise InputError(message, "pass the scores of the same classes", code="shape")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,7 +39,8 @@ class Member(NamedTuple):
     recalibrator: Any
 
 
-class _Data(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Data:
     """What a fit was given: the items as they are, and checked columns beside them."""
 
     X: Any
@@ -119,7 +122,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = Calibrated(GaussianNB()).fit(X[:400], y[:400])
     >>> model.predict_proba(X[400:402]).round(2).tolist()
-    [[0.17, 0.83], [0.09, 0.91]]
+    [[0.99, 0.01], [0.01, 0.99]]
     """
 
     members_: list[Member]
@@ -297,7 +300,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             message = f"y has the class {new[0]!r}, which the estimator was not trained on"
             raise InputError(message, "leave its items out", code="class-unknown")
         self.classes_ = known
-        return data._replace(code=np.array([place[label] for label in met])[data.code])
+        return replace(data, code=np.array([place[label] for label in met])[data.code])
 
     def _checked(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
@@ -313,9 +316,11 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(message, "give one of them", code="parameter")
         (items,) = indexable(_without_column(X, self.clusters))
         label = _labels(y)
-        check_classification_targets(label)
+        if label.dtype.kind != "O":
+            check_classification_targets(label)
         _checks.same_length("y", len(label), "X", _count(items))
         codes, classes = _checks.cluster_codes(label, "y", hint="drop such items", code="missing-value")
+        check_classification_targets(label)
         weight = None
         if sample_weight is not None:
             weight = _checks.weights(sample_weight)
@@ -411,7 +416,9 @@ def _frame(X: Any, name: str) -> Any:
         return nw.from_native(X, eager_only=True)
     except TypeError:
         message = f"clusters is {name!r}, and X is a {type(X).__name__}, which has no columns"
-        raise InputError(message, "pass a dataframe, or the clusters to fit as groups", code="column") from None
+        raise InputError(
+            message, "pass a dataframe, or the clusters to fit as groups", code="column"
+        ) from None
 
 
 def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Integers, Integers]]:
@@ -426,7 +433,9 @@ def _folds(cv: Any, data: _Data, classes: NDArray[Any]) -> Iterable[tuple[Intege
         count = StratifiedGroupKFold(int(count))
     try:
         splitter = check_cv(count, data.code, classifier=True)
-        found = list(splitter.split(np.empty((len(data), 1)), data.code, data.cluster))
+        with warnings.catch_warnings():  # `_check_fold` tells whether it matters
+            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+            found = list(splitter.split(np.empty((len(data), 1)), data.code, data.cluster))
     except (TypeError, ValueError) as error:
         hint = "give another `cv`" if data.cluster is not None else "give another `cv`, or pass groups to fit"
         raise InputError(f"the items cannot be split: {error}".rstrip("."), hint, code="parameter") from error
@@ -461,7 +470,9 @@ def _check_fold(name: str, train: Integers, test: Integers, data: _Data, classes
         both = np.intersect1d(data.cluster[train], data.cluster[test])
         if len(both):
             message = f"{name} has items of one cluster in both parts ({len(both)} clusters in all)"
-            raise InputError(message, "give a splitter that knows groups, such as GroupKFold()", code="cluster")
+            raise InputError(
+                message, "give a splitter that knows groups, such as GroupKFold()", code="cluster"
+            )
     missing = np.setdiff1d(np.arange(len(classes)), data.code[train])
     if len(missing):
         message = f"{name} has no item of the class {classes[missing[0]]!s} to train on"
@@ -527,7 +538,7 @@ def _scores(estimator: Any, X: Any, classes: NDArray[Any]) -> Floats:
         message = f"the estimator's scores have shape {found.shape}, and there are {len(classes)} classes"
         raise InputError(message, "take an estimator with one score per class", code="shape")
     total = found.sum(axis=1, keepdims=True)
-    if (np.abs(total - 1) < SINGLE).all():
+    if len(classes) > 2 and _checks.SUM_TOLERANCE < np.abs(total - 1).max() < SINGLE:
         found = found / total
     return found
 
@@ -553,9 +564,7 @@ def _fitted_map(recalibrator: Recalibrator, scores: Floats, data: _Data, classes
         weight = None if data.weight is None else np.repeat(data.weight, count)
         unit = np.arange(len(code)) if data.cluster is None else data.cluster
         names = list(map(str, classes.tolist()))
-        return copy.fit(
-            scores.ravel(), label, _columns(scores), weight, np.repeat(unit, count), names=names
-        )
+        return copy.fit(scores.ravel(), label, _columns(scores), weight, np.repeat(unit, count), names=names)
     if isinstance(copy, BinaryRecalibrator):
         return copy.fit(scores[:, 1] if len(classes) == 2 else scores, code, data.weight, data.cluster)
     return copy.fit(scores, code, data.weight)
