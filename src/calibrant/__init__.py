@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
     from calibrant.recalibrate.calibrated import Calibrated
+    from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
     from calibrant.verbs.planning import plan
@@ -61,6 +62,7 @@ __all__ = [
     "FormatError",
     "InputError",
     "MissingExtraError",
+    "ReliabilityDisplay",
     "Tally",
     "__version__",
     "agree",

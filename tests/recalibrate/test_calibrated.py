@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def halves(rows: NDArray[Any]) -> list[Arrays]:
     return [(np.flatnonzero(rows % 2 == k), np.flatnonzero(rows % 2 != k)) for k in (0, 1)]
 
 
-class Recording(ClassifierMixin, BaseEstimator):
+class Recording(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Remembers the clusters, in its only column, that it was trained on and that it scored."""
 
     def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Recording:
@@ -284,7 +284,7 @@ FITTED = GaussianNB().fit(X, BINARY)
         ),
         (Calibrated(GaussianNB), BINARY, {}, "estimator is .*cannot be trained: pass a classifier"),
         (Calibrated(GaussianNB(), "sigmoid"), BINARY, {}, "recalibrator is 'sigmoid': give one of"),
-        (Calibrated(GaussianNB(), Isotonic), BINARY, {}, "which is none: pass one such as"),
+        (Calibrated(GaussianNB(), cast(Any, Isotonic)), BINARY, {}, "which is none: pass one such as"),
         (Calibrated(clusters="document"), BINARY, {}, "a ndarray, which has no columns"),
         (
             Calibrated(KNeighborsClassifier()),

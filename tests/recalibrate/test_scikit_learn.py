@@ -222,7 +222,7 @@ def test_a_row_that_all_maps_take_to_zero_stays_as_it_was() -> None:
         (
             np.full((4, 4), 0.25),
             ["a", "b", "a", "b"],
-            r"y has 2 different labels \(a, b\), and X has 4 columns",
+            r"y has 2 different labels \(a, b\), and there are 4 columns",
         ),
         (np.full((4, 2), 0.5), ["a", None, "a", "b"], r"y\[1\] is missing"),
         (np.full((4, 3), 1 / 3), [0, 1, 1, 0], "the class 2 against the rest: all 4 labels are 0"),

@@ -13,8 +13,7 @@ from calibrant._checks import Floats, Integers, as_array
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.metrics.views import class_predictions
-from calibrant.recalibrate.base import coded
+from calibrant.metrics.views import class_predictions, label_codes
 
 ROWS = 1 << 14  # items a piece of work
 
@@ -99,7 +98,7 @@ def items_of(
         As `logits_of`, and for labels or weights that are none.
     """
     logit, prob = logits_of(X, logits=logits, clip=clip)
-    code, labels = coded(y, prob.shape[1], classes)
+    code, labels = label_codes(y, prob.shape[1], classes)
     checked = class_predictions(code, prob, sample_weight=sample_weight)
     if len(checked) < len(prob):
         kept = as_array(sample_weight, "sample_weight") > 0

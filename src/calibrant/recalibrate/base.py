@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
@@ -16,7 +15,7 @@ from calibrant import _checks
 from calibrant._checks import Check, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
-from calibrant.metrics.views import class_indices, class_predictions
+from calibrant.metrics.views import class_predictions, label_codes
 from calibrant.records import plain
 
 Floats = NDArray[np.float64]
@@ -241,59 +240,6 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
         return labels
 
 
-def coded(
-    y: ArrayLike, count: int, classes: Sequence[str] | None = None
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the columns that labels stand for, and the label of each column.
-
-    Labels 0 to K - 1 are columns. Other labels, such as names, are the columns in sorted order, as
-    scikit-learn has them, unless ``classes`` names the columns.
-
-    Parameters
-    ----------
-    y
-        (n,) labels.
-    count
-        K, the number of columns.
-    classes
-        K names, if the columns are not in sorted order.
-
-    Returns
-    -------
-    codes : ndarray of int64
-        (n,) in 0..K - 1.
-    classes : ndarray
-        (K,) labels.
-
-    Raises
-    ------
-    InputError
-        If a label is missing, unknown, or not every column has one.
-
-    Examples
-    --------
-    >>> coded(["no", "yes", "no"], 2)[0].tolist(), coded([2, 0], 3)[1].tolist()
-    ([0, 1, 0], [0, 1, 2])
-    """
-    if classes is not None:
-        names = _checks.list_of_names(classes, "classes")
-        if len(names) != count:
-            message = f"classes has {len(names)} names and X has {count} columns"
-            raise InputError(message, "name one class per column", code="shape")
-        return class_indices(y, names, named=True), np.array(names)
-    codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
-    if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
-        return found.astype(np.int64)[codes], np.arange(count)
-    if len(found) != count:
-        some = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
-        raise InputError(
-            f"y has {len(found)} different labels ({some}), and X has {count} columns",
-            "pass one column per label, in sorted order, or labels 0 to K - 1",
-            code="class-unknown",
-        )
-    return codes, found
-
-
 class BinaryRecalibrator(ArrayRecalibrator):
     """Base of the recalibrators of one event: scores (n,) or (n, 1), labels 0 and 1.
 
@@ -445,14 +391,15 @@ class BinaryRecalibrator(ArrayRecalibrator):
         self.score_range_ = (low, high)
         self.n_features_in_ = 1
         self.classes_ = np.arange(2)
-        vars(self).pop("columns_", None)  # of a fit before
+        if hasattr(self, "columns_"):  # of a fit before
+            del self.columns_
         return self
 
     def _fit_rows(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, clusters: ArrayLike | None
     ) -> Self:
         """Learn one map of two classes, or one for each of more."""
-        code, labels = coded(y, np.shape(X)[1])
+        code, labels = label_codes(y, np.shape(X)[1])
         rows = class_predictions(
             code, X, sample_weight=sample_weight, clusters=clusters if self.splits else None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -149,7 +150,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -303,7 +304,7 @@ class Calibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return replace(data, code=np.array([place[label] for label in met])[data.code])
 
     def _checked(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None, groups: ArrayLike | None
     ) -> _Data:
         from sklearn.utils.multiclass import check_classification_targets
 
@@ -365,9 +366,7 @@ def _recalibrator(given: Recalibrator | str | None) -> Recalibrator:
         if given not in METHODS:
             message = f"recalibrator is {given!r}"
             raise InputError(message, f"give one of {', '.join(METHODS)}, or an estimator", code="parameter")
-        import calibrant.recalibrate
-
-        found: Recalibrator = getattr(calibrant.recalibrate, METHODS[given].estimator)()
+        found: Recalibrator = getattr(import_module("calibrant.recalibrate"), METHODS[given].estimator)()
         return found
     if not isinstance(given, ArrayRecalibrator | ClasswiseRecalibrator):
         message = f"recalibrator is {shown(given)}, which is none"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any
 
+from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
+from calibrant.records.fields import Library
 from calibrant.records.words import decimal, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
@@ -22,6 +25,10 @@ from calibrant.results.scores import (
     Resolution,
     Uncertainty,
 )
+
+if TYPE_CHECKING:
+    from calibrant import ReliabilityDisplay  # through the package, which is above all layers
+    from calibrant.results.drawing import Report
 
 DATA = "Data"
 
@@ -227,6 +234,18 @@ class Measurement(Record, frozen=True, kw_only=True):
             raise ValueError("a measurement that was read from JSON has no sums of its bins")
         return self.plotted
 
+    def plot(self, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+        """Draw the calibration curve on matplotlib axes, or on a new figure, which a notebook shows.
+
+        Raises
+        ------
+        ValueError
+            If the record was read from JSON, which does not contain the sums of its bins.
+        """
+        import calibrant
+
+        return calibrant.ReliabilityDisplay(self, name=name).plot(ax)
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the weights, the bias of CalibErr, and the noise floors beside their errors."""
         if self.weight_sum != self.n:
@@ -268,6 +287,7 @@ class Recipe(Record, frozen=True):
         str | None, setting("Command", "Command line that does it again; null if there is none.")
     ]
     notes: Annotated[tuple[str, ...], setting("Notes", "Rows of a log that were left out, and why.")] = ()
+    library: Annotated[Library | None, hidden()] = None
 
 
 class ClassMean(Record, frozen=True):
@@ -317,6 +337,49 @@ class Measured(Record, frozen=True):
     mean: Annotated[
         ClassMean | None, part("Mean", "Mean over classes; null unless each class was measured.")
     ] = None
+
+    def plot(self, ax: Any = None, *, view: str | None = None, name: str | None = None) -> ReliabilityDisplay:
+        """Draw the calibration curve of a view, the first if none is named; see `Measurement.plot`.
+
+        Raises
+        ------
+        InputError
+            If the view was not measured.
+        """
+        views = [each.view for each in self.views]
+        if view is not None and view not in views:
+            message = f"there is no view {view!r}"
+            raise InputError(message, f"name one of {', '.join(views)} (`view`)", code="view")
+        return (self.views[0] if view is None else self[view]).plot(ax, name=name)
+
+    def report(self, output: str | PathLike[str], *, title: str | None = None) -> Report:
+        """Write what was measured as one HTML page, without the smooth curves that `calibrant.report` adds.
+
+        Parameters
+        ----------
+        output
+            The file to write.
+        title
+            Title of the page.
+
+        Returns
+        -------
+        Report
+            The record that the page shows.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        import calibrant
+
+        found = calibrant.report(self)
+        calibrant.pages.write(output, calibrant.pages.page(found, title=title))
+        return found
+
+    def _library(self) -> Library | None:
+        return self.recipe.library
 
     def __getitem__(self, view: str) -> Measurement:
         for measurement in self.views:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant import __version__
 from calibrant._checks import Pairs
@@ -19,6 +19,7 @@ from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
+from calibrant.records.frames import library_of
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs import sources as held
@@ -78,7 +79,12 @@ class Columns:
 
 def measure(
     source: Any,
+    p: Any = None,
+    y: Any = None,
     *,
+    classes: Sequence[str] | None = None,
+    clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
     bin_count: int | None = None,
@@ -94,14 +100,27 @@ def measure(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> Measured:
-    """Measure the calibration of the predictions in a table, or of a tagger's for a query.
+    """Measure the calibration of predictions: of a table, of arrays, or of a fitted classifier.
+
+    ``measure(table)`` reads a file or a dataframe, ``measure(y, p)`` takes labels and probabilities, and
+    ``measure(model, X, y)`` a fitted classifier with items that it was not trained on.
 
     Parameters
     ----------
     source
         Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
         (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.structures.posterior.queries.Query`,
-        whose clusters are the units of intervals and tests.
+        whose clusters are the units of intervals and tests. With ``p``: (n,) labels, or a classifier.
+    p
+        (n,) probabilities of an event, (n, 2) of two classes or (n, K) of K classes: arrays, lists, columns
+        of a dataframe, tensors. Of a classifier: the n items.
+    y
+        (n,) labels of a classifier's items.
+    classes
+        Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or 0 to
+        K - 1, or the columns are in the sorted order of the labels, as scikit-learn has them.
+    clusters, sample_weight
+        (n,) clusters and weights, for ``p``; a table has columns of them.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
@@ -150,11 +169,30 @@ def measure(
     >>> found = measure(predictions("dated", "naive-bayes"))
     >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
     (6004, True)
+    >>> measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)["binary"].n
+    200
     """
+    source = _given(source, p, y, columns, classes=classes, clusters=clusters, sample_weight=sample_weight)
     settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
     asked = asked_names(view)
     sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
     return measured(sources, recipe, asked, settings, progress)
+
+
+def _given(source: Any, p: Any, y: Any, columns: Columns | None, **arrays: Any) -> Any:
+    """A table, or what is made of arrays."""
+    if p is None and y is None and not hasattr(source, "predict_proba"):
+        alone = [name for name, value in arrays.items() if value is not None]
+        if alone:
+            hint = "name a column of the table with columns=Columns(...), or pass labels and probabilities"
+            raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
+        return source
+    from calibrant.io.arrays import array_predictions
+
+    if columns is not None and columns != Columns():
+        message = "columns are named, and labels and probabilities are given"
+        raise InputError(message, "leave `columns` out", code="column")
+    return array_predictions(source, p, y, **arrays)
 
 
 def read(
@@ -196,6 +234,7 @@ def read(
         version=__version__,
         command=command,
         notes=() if predictions.log is None else tuple(predictions.log.notes),
+        library=library_of(source),
     )
     return sources, recipe
 

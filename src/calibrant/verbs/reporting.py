@@ -23,6 +23,7 @@ from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, view_notes
@@ -115,7 +116,8 @@ def report(
     ----------
     sources
         One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
-        of several models; ``tasks`` then shows each task by task.
+        of several models; ``tasks`` then shows each task by task. Or what `calibrant.measure` returned, which
+        is shown as it is, without the settings below.
     names
         What the report calls the models; file names without their endings if not given.
     model
@@ -155,6 +157,8 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    if isinstance(sources, Measured):
+        return Report((ReportedModel(names[0] if names else "model", sources),), command=command)
     sources = source_list(sources)
     model = _fitted(model, method, dev, columns, progress)
     for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
