@@ -8,7 +8,7 @@ Modules and names listed in ``__all__`` load on first use, so that ``import cali
 Examples
 --------
 >>> import calibrant
->>> calibrant.metrics.rms_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
+>>> calibrant.metrics.plug_in_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
 0.1767766952966369
 """
 

@@ -28,11 +28,11 @@ from calibrant.recalibrate import (
 from calibrant.recalibrate.methods import METHODS
 
 ESTIMATORS: list[BinaryRecalibrator] = [
-    HistogramBinning(bins=2),
-    HistogramBinning(bins=2, strategy="uniform"),
+    HistogramBinning(n_bins=2),
+    HistogramBinning(n_bins=2, strategy="uniform"),
     Isotonic(),
     Isotonic(between="steps"),
-    ScalingBinning(bins=1),
+    ScalingBinning(n_bins=1),
     Platt(smoothing=True),
 ]
 # A method without settings of its own here is checked with its defaults. `Temperature` takes rows as well.
@@ -47,14 +47,14 @@ ESTIMATORS += [
 NOT_APPLICABLE: dict[str, dict[str, str]] = {
     "every": {"check_array_api_input": "scores are NumPy arrays; skipped unless SCIPY_ARRAY_API is set"},
     "two labels": {"check_fit2d_1sample": "one pair has one label; the message says that both are needed"},
-    "HistogramBinning(bins=2)": {
+    "HistogramBinning(n_bins=2)": {
         "check_sample_weight_equivalence_on_dense_data": "cuts fall at rank floor(j n / bins) of n pairs, "
         "or its share of the weight: repeated pairs round it elsewhere"
     },
     "Beta()": {
         "check_fit2d_1feature": "its labels can be separated, where no estimate exists; the message says so"
     },
-    "ScalingBinning(bins=1)": {
+    "ScalingBinning(n_bins=1)": {
         "check_sample_weight_equivalence_on_dense_data": "which pairs the split takes is drawn pair by pair"
     },
 }
@@ -144,7 +144,7 @@ def test_a_recalibrator_works_in_a_pipeline_and_can_be_copied(estimator: BinaryR
 def test_parameters_are_read_and_set_by_name_to_any_depth() -> None:
     model = ScalingBinning(Isotonic())
     assert model.get_params()["scaler__between"] == "linear"
-    assert model.set_params(scaler__between="steps", bins=4).scaler == model.scaler
+    assert model.set_params(scaler__between="steps", n_bins=4).scaler == model.scaler
     assert model.bins == 4
     assert isinstance(model.scaler, Isotonic)
     assert model.scaler.between == "steps"

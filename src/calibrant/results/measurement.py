@@ -127,7 +127,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             short="error",
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         Quantity,
         number(
             "Its square, signed",
@@ -144,8 +144,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         CalibrationTest,
         part("Test of calibration", "Test of the hypothesis that the model is calibrated.", group=FAR),
     ]
-    rms_calibration_error: CalibErr
-    rms_calibration_error_warning: Annotated[
+    plug_in_calibration_error: CalibErr
+    plug_in_calibration_error_warning: Annotated[
         str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
     ] = None
     max_calibration_error: LargestGap
@@ -161,7 +161,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             short="ECE",
         ),
     ]
-    ece_bins: Annotated[int, setting("ECE bins", "Number of equal-width bins of the ECE.", headline=True)]
+    n_ece_bins: Annotated[int, setting("ECE bins", "Number of equal-width bins of the ECE.", headline=True)]
     ece_noise_floor: Annotated[
         NoiseFloor, part("ECE noise floor", "ECE of a calibrated model with these scores.", group=FAR)
     ]
@@ -186,7 +186,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     cox_slope: Annotated[Quantity, Slope]
     cox_intercept: Annotated[Quantity, Intercept]
     brier: Brier
-    calibration_mse: CalibrationMse
+    plug_in_squared_error: CalibrationMse
     brier_skill: BrierSkill
     log_loss: LogLoss
     log_loss_skill: LogLossSkill
@@ -255,9 +255,9 @@ class Measurement(Record, frozen=True, kw_only=True):
         elif self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
         error = self.calibration_error.estimate
-        below = error is not None and self.rms_calibration_error < error
+        below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
-        yield "rms_calibration_error", f"{bias}; {self.binning}"
+        yield "plug_in_calibration_error", f"{bias}; {self.binning}"
         for field, floor in (("ece", self.ece_noise_floor), ("smooth_ece", self.smooth_ece_noise_floor)):
             if floor is not None:
                 yield field, f"a calibrated model: below {decimal(floor.high)} in {percent(floor.level)}"
@@ -305,7 +305,7 @@ class ClassMean(Record, frozen=True):
             interval=False,
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         Quantity,
         number(
             "Its square, signed",
@@ -314,7 +314,7 @@ class ClassMean(Record, frozen=True):
             interval=False,
         ),
     ]
-    rms_calibration_error: Annotated[
+    plug_in_calibration_error: Annotated[
         float,
         number(
             "CalibErr (plug-in)",

@@ -87,8 +87,8 @@ def measure(
     sample_weight: ArrayLike | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -125,16 +125,16 @@ def measure(
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
         classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one view.
-    bin_size, bin_count
+    bin_size, n_bins
         Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
         given.
-    ece_bins
+    n_ece_bins
         Equal-width bins of the ECE.
     level
         Nominal coverage of every interval, between 0 and 1.
     interval
         ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
-        `calibrant.metrics.intervals.calibration_interval`.
+        `calibrant.metrics.intervals.calibration_error`.
     samples
         Draws of the last two.
     seed
@@ -173,7 +173,7 @@ def measure(
     200
     """
     source = _given(source, p, y, columns, classes=classes, clusters=clusters, sample_weight=sample_weight)
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
+    settings = Settings(bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth)
     asked = asked_names(view)
     sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
     return measured(sources, recipe, asked, settings, progress)
@@ -272,15 +272,22 @@ def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequenc
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Average the errors of the classes: signed, then the root."""
     classes = [each for each in measurements if each.view.startswith(CLASS)]
-    signed = [each.debiased_mse.estimate for each in classes]
+    signed = [each.debiased_squared_error.estimate for each in classes]
     known = [each for each in signed if each is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
-    reason = next((each.debiased_mse.reason for each in classes if each.debiased_mse.estimate is None), None)
+    reason = next(
+        (
+            each.debiased_squared_error.reason
+            for each in classes
+            if each.debiased_squared_error.estimate is None
+        ),
+        None,
+    )
     return ClassMean(
         classes=len(classes),
-        debiased_mse=Quantity(debiased, reason=reason),
+        debiased_squared_error=Quantity(debiased, reason=reason),
         calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
-        rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
+        plug_in_calibration_error=(sum(each.plug_in_squared_error for each in classes) / len(classes)) ** 0.5,
         ece=sum(each.ece for each in classes) / len(classes),
     )
 

@@ -94,8 +94,8 @@ def report(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -132,7 +132,7 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
-    view, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
@@ -175,7 +175,7 @@ def report(
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
         raise InputError(message, "name each apart from the others (`names`)", code="parameter")
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
+    settings = Settings(bin_size, n_bins, n_ece_bins, level, interval, samples, seed)
     asked = asked_names(view)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
