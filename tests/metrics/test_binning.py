@@ -235,8 +235,8 @@ def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
     assert default_bin_size(n) == size
 
 
-def test_size_and_count_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="either size or count"):
+def test_size_and_number_exclude_each_other() -> None:
+    with pytest.raises(InputError, match="either size or n_bins"):
         adaptive_bins([0, 1], [0.1, 0.2], size=1, n_bins=1)
 
 

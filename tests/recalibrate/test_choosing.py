@@ -155,7 +155,7 @@ def test_every_number_of_groups_and_bins_is_a_candidate() -> None:
     found = frequency_candidates(HistogramBinning(), COUNTS, groups=(1, 2), n_bins=(5, 10))
     assert list(found) == ["G=1, bins=5", "G=1, bins=10", "G=2, bins=5", "G=2, bins=10"]
     assert isinstance(found["G=1, bins=5"], Shared)
-    assert found["G=2, bins=10"].get_params()["estimator__bins"] == 10
+    assert found["G=2, bins=10"].get_params()["estimator__n_bins"] == 10
     assert list(frequency_candidates(Isotonic(), COUNTS, groups=(1, 2))) == ["G=1", "G=2"]
     assert len(frequency_candidates(HistogramBinning(), COUNTS, groups=(1,))) == 4
 

@@ -145,7 +145,7 @@ def test_parameters_are_read_and_set_by_name_to_any_depth() -> None:
     model = ScalingBinning(Isotonic())
     assert model.get_params()["scaler__between"] == "linear"
     assert model.set_params(scaler__between="steps", n_bins=4).scaler == model.scaler
-    assert model.bins == 4
+    assert model.n_bins == 4
     assert isinstance(model.scaler, Isotonic)
     assert model.scaler.between == "steps"
 

@@ -232,10 +232,14 @@ def calibration_error(
     samples: int | None = None,
     seed: Seed = 0,
 ) -> ErrorInterval:
-    """Confidence interval for the RMS calibration error, sqrt(E[(q - p_q)^2]).
+    """Estimate the calibration error, sqrt(E[(q - p_q)^2]), without the bias of noise, and its interval.
 
-    ``inverted``, the default, holds every theta that a test does not reject: those with
-    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. T is the debiased squared error, V2 its variance if
+    The estimate is sqrt(max(0, T)), where T is `debiased_squared_error`: the headline of every output. It
+    differs from `plug_in_calibration_error`, which is raised by the noise of its bins, and lowered where gaps
+    of opposite sign cancel within them.
+
+    ``inverted``, the default interval, holds every theta that a test does not reject: those with
+    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. V2 is the variance of T if
     the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
     ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
     error, which then has no upper limit.

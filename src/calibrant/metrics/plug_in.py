@@ -133,8 +133,7 @@ def plug_in_calibration_error(
 
     This is the papers' CalibErr (Algorithm 1), a plug-in that depends on the bins. Noise biases it upward: it
     is about ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model. Wide bins bias it downward:
-    gaps of opposite sign cancel within a bin. `calibration_error` has less of
-    both biases.
+    gaps of opposite sign cancel within a bin. `calibration_error` corrects for noise and has narrow bins.
 
     Parameters
     ----------

@@ -19,7 +19,6 @@ from calibrant.io.predictions import Engine, Form, Gold
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
-from calibrant.records.frames import library_of
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs import sources as held
@@ -36,6 +35,7 @@ from calibrant.verbs.sources import (
 
 if TYPE_CHECKING:
     from calibrant.io.log_rows import Normalise
+    from calibrant.records.fields import Library
 
 QUERY = "a query"
 
@@ -234,9 +234,18 @@ def read(
         version=__version__,
         command=command,
         notes=() if predictions.log is None else tuple(predictions.log.notes),
-        library=library_of(source),
+        library=_library(source),
     )
     return sources, recipe
+
+
+def _library(source: Any) -> Library | None:
+    """Library of a dataframe; None for a file."""
+    if isinstance(source, (str, os.PathLike)):
+        return None
+    from calibrant.records.frames import library_of
+
+    return library_of(source)
 
 
 def check_model(predictions: Predictions) -> None:
