@@ -365,7 +365,7 @@ def test_bins_and_groups_are_chosen_as_by_hand(group: str) -> None:
     wanted: Any = candidates[choice.chosen]
     assert made.estimator.n_bins == wanted.estimator.n_bins
     assert len(made.parts_) == len(getattr(wanted, "groups", ["all"]))
-    assert f"{made.estimator.bins} bins: the best of {len(candidates)}" in model.notes[0]
+    assert f"{made.estimator.n_bins} bins: the best of {len(candidates)}" in model.notes[0]
     assert "140 clusters" in model.notes[0]
 
 

@@ -1,8 +1,9 @@
 """Mend probabilities: maps from scores to better ones, fitted on labelled pairs or their tally.
 
-Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``, ``predict_proba(X)``,
-``get_params``, ``clone``. Those of one event also fit from a `Tally`, and all turn into plain values and back.
-`Calibrated` wraps a classifier and fits a map to scores of items that it was not trained on.
+Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``,
+``predict_proba(X)``, ``get_params``, ``clone``. Those of one event also fit from a `Tally`, and all turn into
+plain values and back. `Calibrated` wraps a classifier and fits a map to scores of items that it was not
+trained on.
 """
 
 from __future__ import annotations
