@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from calibrant import InputError, measure
-from calibrant.verbs import Columns
+from calibrant.io import Columns
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300)

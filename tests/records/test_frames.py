@@ -27,10 +27,11 @@ def test_a_record_becomes_a_dataframe_of_the_library_that_was_measured(library: 
 )
 def test_a_table_of_a_name_has_the_rows_of_its_csv(library: Library, kind: type) -> None:
     found = measure(COLUMNS["label"], COLUMNS["score"], n_bins=2)
-    frame = found.to_frame("bins", library=library)
+    frame: Any = found.to_frame("bins", library=library)
+    rows: Any = frame
     assert isinstance(frame, kind)
-    assert list(pl.DataFrame(frame).columns) == found.to_csv("bins").splitlines()[0].split(",")
-    assert pl.DataFrame(frame)["n"].to_list() == [120, 120]
+    assert list(pl.DataFrame(rows).columns) == found.to_csv("bins").splitlines()[0].split(",")
+    assert pl.DataFrame(rows)["n"].to_list() == [120, 120]
 
 
 def test_a_column_of_texts_and_numbers_is_one_of_texts() -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant import _checks
 from calibrant.exceptions import InputError
 from calibrant.io.frames import FrameTable
-from calibrant.io.predictions import Predictions, predictions_of
+from calibrant.io.predictions import Columns, Predictions, predictions_of
 from calibrant.metrics.views import class_predictions, label_codes
 
 ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
@@ -151,4 +151,4 @@ def _table(
 
     extra = {"weight": weight, "cluster": cluster}
     columns |= {name: values for name, values in extra.items() if values is not None}
-    return predictions_of(FrameTable(pa.table(columns), "the arrays"))
+    return predictions_of(FrameTable(pa.table(columns), "the arrays"), Columns())
