@@ -26,7 +26,7 @@ def test_a_display_draws_on_the_caller_s_axes() -> None:
     assert len(display.measurement.bins) == 4
     points = next(each for each in ax.collections if each.get_gid() == "points-0")
     expected = [(each.score, each.frequency.estimate) for each in display.measurement.bins]
-    np.testing.assert_allclose(np.asarray(points.get_offsets()), expected)
+    np.testing.assert_allclose(np.asarray(points.get_offsets()), np.array(expected, float))
 
 
 def test_a_second_display_on_the_same_axes_has_the_next_color_and_one_legend() -> None:
