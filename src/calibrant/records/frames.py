@@ -6,7 +6,7 @@ import sys
 from typing import Any, get_args
 
 from calibrant._checks import one_of
-from calibrant.exceptions import InputError
+from calibrant.exceptions import MissingExtraError
 from calibrant.records.fields import Library
 from calibrant.records.formats import Table
 
@@ -37,7 +37,9 @@ def frame_of(table: Table, library: Library) -> Any:
     Raises
     ------
     InputError
-        If the library is unknown or not installed.
+        If the library is unknown.
+    MissingExtraError
+        If the library is not installed.
     """
     import narwhals as nw
 
@@ -49,7 +51,7 @@ def frame_of(table: Table, library: Library) -> Any:
             {name: _of_one_type(values) for name, values in columns.items()}, backend=library
         ).to_native()
     except ImportError as error:
-        raise InputError(f"{library} is not installed", f"pip install {library}", code="extra") from error
+        raise MissingExtraError(f"a dataframe of {library}", f"pip install {library}") from error
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
