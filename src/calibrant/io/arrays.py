@@ -55,8 +55,8 @@ def array_predictions(
 
     Examples
     --------
-    >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label
-    array([0, 1])
+    >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label.tolist()
+    [0, 1]
     """
     if hasattr(source, "predict_proba") or hasattr(source, "fit"):
         labels, score, classes = _scored(source, p, y, classes)

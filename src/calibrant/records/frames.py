@@ -51,7 +51,9 @@ def frame_of(table: Table, library: Library) -> Any:
             {name: _of_one_type(values) for name, values in columns.items()}, backend=library
         ).to_native()
     except ImportError as error:
-        raise MissingExtraError(f"a dataframe of {library}", f"pip install {library}") from error
+        raise MissingExtraError(
+            f"a dataframe of {library} needs {library}", f"pip install {library}"
+        ) from error
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
