@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_a_record_of_json_has_nothing_to_draw() -> None:
 
 def test_a_measurement_writes_its_page(tmp_path: Path) -> None:
     found = measure(Y, P)
-    record = found.report(tmp_path / "page.html", title="Mine")
+    record: Any = found.report(tmp_path / "page.html", title="Mine")
     assert record.models[0].measured is found
     assert "<title>Mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="cannot write"):

@@ -28,7 +28,6 @@ from calibrant.results.scores import (
 
 if TYPE_CHECKING:
     from calibrant import ReliabilityDisplay  # through the package, which is above all layers
-    from calibrant.results.drawing import Report
 
 DATA = "Data"
 
@@ -352,7 +351,7 @@ class Measured(Record, frozen=True):
             raise InputError(message, f"name one of {', '.join(views)} (`view`)", code="view")
         return (self.views[0] if view is None else self[view]).plot(ax, name=name)
 
-    def report(self, output: str | PathLike[str], *, title: str | None = None) -> Report:
+    def report(self, output: str | PathLike[str], *, title: str | None = None) -> Record:
         """Write what was measured as one HTML page, without the smooth curves that `calibrant.report` adds.
 
         Parameters
@@ -364,8 +363,8 @@ class Measured(Record, frozen=True):
 
         Returns
         -------
-        Report
-            The record that the page shows.
+        Record
+            What the page shows, a `calibrant.results.Report`.
 
         Raises
         ------
