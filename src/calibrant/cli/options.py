@@ -244,8 +244,10 @@ MEASURING = (
     click.option(
         "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
     ),
-    click.option("--bin-count", type=int, help="Number of plotted bins, instead of their size."),
-    click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
+    click.option("--n-bins", type=int, help="Number of plotted bins, instead of their size."),
+    click.option(
+        "--n-ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
+    ),
     LEVEL,
     click.option(
         "--interval",
