@@ -105,7 +105,11 @@ class CommandGroup(click.Group):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else, 130 or 143 stopped."""
+        """Run a command line and exit.
+
+        The code is 0 if all is well, 2 for wrong usage or input, 3 if a condition of ``--fail-if`` is met,
+        130 or 143 if the command was stopped, and 1 for anything else.
+        """
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
