@@ -102,8 +102,8 @@ _PRINTING = (
         "fail_if",
         multiple=True,
         metavar="CONDITION",
-        help="Exit with code 3 if a number meets the condition, such as 'calibration_error.low > 0.05'. Names "
-        "are those of --json. An undefined number meets it, unless 'if defined' follows. May be repeated.",
+        help="Exit with code 3 if a number meets the condition, such as 'calibration_error.low > 0.05'. "
+        "Names are those of --json. An undefined number meets it, unless 'if defined' follows. May be repeated.",
     ),
 )
 
