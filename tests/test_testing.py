@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ def test_calibrated_scores_pass() -> None:
 
 
 def test_scores_that_are_shown_to_be_off_fail_with_estimate_interval_and_verdict() -> None:
-    found = measure({"label": drawn(2000, off=0.1)[0], "score": drawn(2000, off=0.1)[1]})["binary"]
+    found = measure(pa.table(dict(zip(("label", "score"), drawn(2000, off=0.1), strict=True))))["binary"]
     error = found.calibration_error
     said = (
         rf"binary: the calibration error is {error.estimate:.4f} \[{error.low:.4f}, {error.high:.4f}\] "
@@ -55,7 +56,7 @@ def test_a_matrix_is_measured_by_its_top_class_or_the_views_named() -> None:
     label = np.array([random.choice(3, p=row) for row in prob])
     assert_calibrated(label, prob)
     sharp = prob**3 / (prob**3).sum(1, keepdims=True)
-    with pytest.raises(AssertionError, match="^top: "):
+    with pytest.raises(AssertionError, match=r"^top: "):
         assert_calibrated(label, sharp)
     with pytest.raises(AssertionError) as failed:
         assert_calibrated(label, sharp, view="classwise", max_error=0.02)
@@ -72,7 +73,7 @@ def test_tables_and_measurements_are_taken_too(kind: str, tmp_path: Path) -> Non
     table = tmp_path / "off.csv"
     rows = [f"{s},{y}" for s, y in zip(score, label, strict=True)]
     table.write_text("\n".join(["score,label", *rows, ""]), encoding="utf-8")
-    sources: dict[str, Any] = {"path": table, "columns": {"score": score, "label": label}}
+    sources: dict[str, Any] = {"path": table, "columns": pa.table({"score": score, "label": label})}
     sources["measured"] = measure(table)
     sources["measurement"] = sources["measured"]["binary"]
     with pytest.raises(AssertionError, match=r"binary: .* above 0.05"):

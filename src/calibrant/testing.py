@@ -33,7 +33,7 @@ def assert_calibrated(
 
     By default, the assertion fails only if the data show an error above ``max_error``: the interval's lower
     end is above it. On few data, where the interval is wide, the assertion therefore passes. With ``strict``,
-    it fails unless the data show an error of at most ``max_error``: the interval's upper end must not be above
+    it fails unless the data show an error of at most ``max_error``: the interval's upper end must not exceed
     it. On few data, such an assertion fails. Without an interval, both fail.
 
     Parameters
@@ -67,7 +67,7 @@ def assert_calibrated(
     Examples
     --------
     >>> from calibrant.synthetic import sample
-    >>> drawn = sample(2000, seed=1)
+    >>> drawn = sample(2000, a=1, b=1, seed=1)
     >>> assert_calibrated(drawn.label, drawn.score)
     >>> assert_calibrated(drawn.label, drawn.score**2)
     Traceback (most recent call last):

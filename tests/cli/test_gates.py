@@ -190,7 +190,7 @@ class Tables(Record, frozen=True):
 def test_a_number_in_two_tables_needs_the_name_of_one() -> None:
     one, other = Row("a", Quantity(0.5)), Row("b", Quantity(None, reason="no data"))
     found = Tables((one,), (one, other))
-    with pytest.raises(ValueError, match="in several tables; say which: first.share or second.share"):
+    with pytest.raises(ValueError, match=r"in several tables; say which: first.share or second.share"):
         failure(found, condition_of("share > 0"))
     assert failure(found, condition_of("first.share > 0")) == "first.share > 0 (a: 0.5)"
     assert (

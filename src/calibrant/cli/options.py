@@ -103,7 +103,7 @@ _PRINTING = (
         multiple=True,
         metavar="CONDITION",
         help="Exit with code 3 if a number meets the condition, such as 'calibration_error.low > 0.05'. "
-        "Names are those of --json. An undefined number meets it, unless 'if defined' follows. May be repeated.",
+        "Names: those of --json. An undefined number meets it, unless 'if defined' follows; may be repeated.",
     ),
 )
 
