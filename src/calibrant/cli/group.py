@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from calibrant import __version__
+from calibrant.exceptions import CalibrantError
 
 DEBUG = "CALIBRANT_DEBUG"
 
@@ -90,11 +91,25 @@ class CommandGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing."""
+        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing.
+
+        An error about a parameter then names the option that sets it.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise click.Abort from None
+        except CalibrantError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            name, is_, told = error.message.partition(" is ")
+            if error.code == "parameter" and is_ and command is not None:
+                options = {option_of(str(each.name)) for each in command.params} & {
+                    name for each in command.params for name in each.opts
+                }
+                error.message = (
+                    f"{option_of(name)} is {told}" if option_of(name) in options else error.message
+                )
+            raise
 
     def main(
         self,

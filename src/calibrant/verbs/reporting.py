@@ -55,10 +55,11 @@ def by_model(
 
 
 def is_log(path: Any) -> bool:
-    """Whether a path is a log."""
+    """Whether a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
+    from calibrant.io.table_formats import parquet_parts
 
-    return recognise_log(path) is not None
+    return parquet_parts(path) is None and recognise_log(path) is not None
 
 
 def task_errors(
@@ -288,7 +289,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
-        hint = "" if mended.resampled else "; give the dev set (`dev`) to include it"
+        hint = "" if mended.resampled else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 

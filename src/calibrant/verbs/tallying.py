@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 from uuid import uuid4
@@ -155,7 +156,8 @@ def tally_by(
         return inside
     slices = Slices(())
     if names:
-        predictions, slices = sliced(predictions, names)
+        with _bands_of(names):
+            predictions, slices = sliced(predictions, names)
     if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
     items = view == "pooled" and not predictions.clustered and classes is None
@@ -185,6 +187,18 @@ def tally_by(
         )
     keys = slices.keys() if classes is None else classes.keys(slices.keys() if names else [()])
     return _by_slice(whole, keys, units, predictions)
+
+
+@contextmanager
+def _bands_of(names: Sequence[str]) -> Iterator[None]:
+    """Say in errors about values that are no numbers why they have to be."""
+    try:
+        yield
+    except InputError as error:
+        if error.code == "column-type" and any(name.startswith(f"{error.column}:") for name in names):
+            error.message += ", so the column is not cut into bands"
+            error.hint = f"slice by its values: {error.column}"
+        raise
 
 
 class _ClassSlices:
@@ -282,8 +296,9 @@ def _by_slice(
 def one_view(view: str | None, predictions: Predictions) -> str:
     """Return the one view to tally; None stands for the binary one of a table without classes."""
     if view is None and predictions.has_classes:
-        hint = "give top, class:NAME or pooled"
-        raise InputError("a tally is of one view", hint, code="view", file=predictions.name)
+        hint = "name one (`view`): class:NAME, pooled, or top, where the classes of an item are known"
+        message = "a table with classes has several views, and one is needed"
+        raise InputError(message, hint, code="view", file=predictions.name)
     name = asked_views(None if view is None else [view], predictions)[0]
     if name == "classwise":
         raise InputError("a tally is of one view", "give class:NAME", code="view", file=predictions.name)
