@@ -102,13 +102,9 @@ class CommandGroup(click.Group):
         except CalibrantError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             name, is_, told = error.message.partition(" is ")
-            if error.code == "parameter" and is_ and command is not None:
-                options = {option_of(str(each.name)) for each in command.params} & {
-                    name for each in command.params for name in each.opts
-                }
-                error.message = (
-                    f"{option_of(name)} is {told}" if option_of(name) in options else error.message
-                )
+            options = {name for each in command.params for name in each.opts} if command is not None else ()
+            if error.code == "parameter" and is_ and option_of(name) in options:
+                error.message = f"{option_of(name)} is {told}"
             raise
 
     def main(

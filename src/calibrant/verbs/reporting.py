@@ -245,7 +245,7 @@ def _before_and_after(
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else (columns or Columns()).open(dev)
-    if grouping.group is not None or has_groups(saved):
+    if grouping.group is not None or (has_groups(saved) and saved.kind == "classes"):
         grouped, resampled = changes_by_group(
             tables[0], saved, again, grouping, level=level, seed=seed, progress=progress
         )
@@ -253,6 +253,8 @@ def _before_and_after(
         resampled = refitted(
             saved, again, tables[0], class_mean=False, level=level, seed=seed, progress=progress
         )
+    elif has_groups(saved):
+        notes = [*notes, "Groups of classes are shown of long tables only."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
