@@ -206,7 +206,8 @@ def failure(record: Record, condition: Condition) -> str | None:
 
 def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Found]:
     """The numbers at a path; of a record that is None, those that records of its kind can have."""
-    kind = kind if record is None else type(record)
+    if record is not None:
+        kind = _kind_of(record)
     found = [
         each
         for field in fields_of(kind)
@@ -292,9 +293,13 @@ def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[tuple[str
         yield from (((str(key),), each) for key, each in value.items())
         return
     for number, each in enumerate(value, 1):
-        names = [field for field in fields_of(type(each)) if field.role == "name"]
+        names = [field for field in fields_of(_kind_of(each)) if field.role == "name"]
         told = tuple(worded(getattr(each, field.name), "seed") for field in names)
         yield told or (f"{number}",), each
+
+
+def _kind_of(record: msgspec.Struct) -> type[msgspec.Struct]:
+    return type(record)
 
 
 def _row_names(record: Record) -> Iterator[str]:
