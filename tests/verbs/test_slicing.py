@@ -299,7 +299,7 @@ def test_what_has_no_other_columns_is_refused(tmp_path: Path) -> None:
         tally_by(tmp_path / "a.npz", "topic", view="top")
     with pytest.raises(InputError, match="no class 'z'"):
         tally_by(pa.table(wide()), "topic", view="class:z")
-    with pytest.raises(InputError, match="a tally is of one view"):
+    with pytest.raises(InputError, match="a table with classes has several views"):
         tally_by(pa.table(wide()), "topic")
 
 
