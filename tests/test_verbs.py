@@ -471,7 +471,7 @@ def test_rows_without_names_are_not_taken_for_rows_of_another_table() -> None:
 def test_a_tally_is_of_one_view() -> None:
     wide = pa.table(wide_columns(4)[0])
     for view in (None, "classwise"):
-        with pytest.raises(InputError, match="a tally is of one view"):
+        with pytest.raises(InputError, match=r"a tally is of one view|several views, and one is needed"):
             tally(wide, view=view)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         results,
         structures,
         synthetic,
+        testing,
         verbs,
     )
     from calibrant.estimation.verbs import estimate
@@ -95,6 +96,7 @@ __all__ = [
     "structures",
     "synthetic",
     "tally",
+    "testing",
     "verbs",
 ]
 

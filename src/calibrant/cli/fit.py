@@ -132,9 +132,8 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
-    lines = (
-        *("", f"Wrote {output}", "", "Next, on other data than it was fitted on"),
-        f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after",
-        f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores",
-    )
-    printing.show(found, lambda: [*found.to_text().splitlines(), *lines])
+    steps = [f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after"]
+    if not predictions.endswith(".npz"):  # an archive is not rewritten
+        steps += [f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores"]
+    head = ("", f"Wrote {output}", "", "Next, on other data than it was fitted on")
+    printing.show(found, lambda: [*found.to_text().splitlines(), *head, *steps])

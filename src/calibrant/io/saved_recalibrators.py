@@ -194,7 +194,9 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal digits; of a folder, of its files' names and digests.
+    """SHA-256 of a file's bytes, as hexadecimal digits; of several files, of their names and digests.
+
+    Several files are those of a folder, or those that fit a pattern of Parquet files.
 
     Examples
     --------
@@ -203,9 +205,16 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     ...     file_digest(file.name)[:12]
     'e3b0c44298fc'
     """
+    files: dict[str, Path] | None = None
     if os.path.isdir(path):
-        files = sorted(each for each in Path(path).rglob("*") if each.is_file())
-        parts = [f"{each.relative_to(path).as_posix()}\0{file_digest(each)}\n" for each in files]
+        found = sorted(each for each in Path(path).rglob("*") if each.is_file())
+        files = {each.relative_to(path).as_posix(): each for each in found}
+    elif not os.path.exists(path):
+        from calibrant.io.table_formats import parquet_parts
+
+        files = {each.as_posix(): each for each in parquet_parts(path) or ()} or None
+    if files is not None:
+        parts = [f"{name}\0{file_digest(each)}\n" for name, each in files.items()]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

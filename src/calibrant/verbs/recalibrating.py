@@ -359,7 +359,7 @@ def apply(
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     named = columns or Columns()
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
-    change = Mending(saved, table)
+    change = Mending(saved, table, every_row=True)
 
     def report(rows: int) -> None:
         if progress is not None:

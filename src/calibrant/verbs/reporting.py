@@ -57,10 +57,11 @@ def by_model(
 
 
 def is_log(path: Any) -> bool:
-    """Whether a path is a log."""
+    """Whether a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
+    from calibrant.io.table_formats import parquet_parts
 
-    return recognise_log(path) is not None
+    return parquet_parts(path) is None and recognise_log(path) is not None
 
 
 def task_errors(
@@ -246,10 +247,12 @@ def _before_and_after(
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
-    if grouping.group is not None or has_groups(saved):
+    if grouping.group is not None or (has_groups(saved) and saved.kind == "classes"):
         grouped, resampled = changes_by_group(tables[0], saved, again, grouping, progress)
     elif again is not None:
         resampled = refitted(saved, again, tables[0], (), grouping, progress)
+    elif has_groups(saved):
+        notes = [*notes, "Groups of classes are shown of long tables only."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
@@ -286,7 +289,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
-        hint = "" if mended.resampled else "; give the dev set (`dev`) to include it"
+        hint = "" if mended.resampled else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 
