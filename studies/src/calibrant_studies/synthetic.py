@@ -187,10 +187,13 @@ def _bin_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Fi
     )
     ratios = np.log([row["ratio"] for row in tables["spreads"] if row["scores"] == scores])
     half = T_VALUE * float(ratios.std(ddof=1)) / len(ratios) ** 0.5
+    value, low, high = (float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half))
     yield Finding(
         f"{scores}/unpredictable",
         f"{scores}: standard deviation of a step, uncalibrated over calibrated",
-        *(float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half)),
+        value,
+        low,
+        high,
         "much more unpredictable",
         note=f"geometric mean over {len(ratios)} samples of {PAIRS:,} pairs for each condition",
         claim=above(2),
