@@ -33,6 +33,7 @@ PUBLIC_MODULES = {
     "calibrant.outputs": "Outputs of commands",
     "calibrant.plots": "Plots",
     "calibrant.pages": "Pages",
+    "calibrant.testing": "Assertions for test suites",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",
@@ -143,6 +144,7 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
+        "3 a condition of --fail-if that is met, "
         "130 or 143 a command that SIGINT (Ctrl-C) or SIGTERM ended, 1 anything else.",
     ]
     width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
