@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, one_of, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.binning import adaptive, default_bin_size, uniform
+from calibrant.metrics.binning import adaptive, display, uniform
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
@@ -113,7 +113,7 @@ def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | No
     one_of(binning, ("adaptive", "uniform"), "binning")
     if binning == "adaptive":
         if bin_size is None and bin_count is None:
-            bin_size = default_bin_size(len(source))
+            return display(source)
         return adaptive(source, size=bin_size, count=bin_count)
     if bin_size is not None:
         raise InputError(
@@ -148,7 +148,8 @@ def rms_calibration_error(
     binning
         ``"adaptive"`` (equal counts, ties shared in proportion) or ``"uniform"`` (equal widths).
     bin_size
-        Pairs a bin (adaptive only); None takes ``min(5000, max(200, n // 20))``.
+        Pairs per bin (adaptive only); if neither this nor ``bin_count`` is given, the bins are those of
+        `calibrant.metrics.binning.display`, as `calibrant.measure` has them.
     bin_count
         Number of bins instead of ``bin_size``; for equal widths 15 if None.
 
