@@ -9,7 +9,7 @@ from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.pages import Page, page
-from calibrant.pages.text import number
+from calibrant.pages.text import direction_verdict, number
 from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.verbs import report
@@ -68,8 +68,34 @@ def test_one_class_alone_is_shown_with_what_is_undefined(label: int) -> None:
 
 def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> None:
     sharp, calibrated = two_page.sections[0].cards
-    assert "too extreme: too near 0 and 1." in sharp.direction
+    assert "overconfident: too near 0 and 1." in sharp.direction
     assert calibrated.direction == ""
+
+
+@pytest.mark.parametrize(
+    ("large", "sentence"),
+    [
+        ((0.031, 0.02, 0.04), "On the whole its scores are 3.1 points too low."),
+        ((-0.0003, -0.0004, -0.0002), "On the whole its scores are 0.03 points too high."),
+        ((0.002, -0.001, 0.005), "neither too high nor too low, as far as these data show."),
+        ((1e-17, 1e-18, 2e-17), "On the whole its scores are neither too high nor too low."),
+    ],
+)
+def test_scores_are_not_called_zero_points_too_low(
+    two: Report, large: tuple[float, float, float], sentence: str
+) -> None:
+    off = structs.replace(two.models[0].measured.views[0], calibration_in_the_large=Quantity(*large))
+    assert sentence in direction_verdict(off)
+    assert " 0.0 points" not in direction_verdict(off)
+
+
+def test_a_page_about_a_recalibrator_has_a_title_that_reads_well(two: Report) -> None:
+    models = tuple(
+        structs.replace(model, name=name) for model, name in zip(two.models, ("before", "after"), strict=True)
+    )
+    recalibrated = structs.replace(two, models=models, recalibrator="platt.json", differences=())
+    assert page(recalibrated).title == "Before and after recalibration"
+    assert page(structs.replace(recalibrated, recalibrator=None)).title == "Calibration of before and after"
 
 
 @pytest.mark.parametrize(

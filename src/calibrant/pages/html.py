@@ -107,7 +107,9 @@ def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
 
 
 def _script() -> Markup:
-    return Markup(resources.files("calibrant.pages").joinpath("templates/search.js").read_text(encoding="utf-8"))
+    return Markup(
+        resources.files("calibrant.pages").joinpath("templates/search.js").read_text(encoding="utf-8")
+    )
 
 
 def _hash(script: str) -> str:

@@ -137,7 +137,9 @@ def direction_verdict(measurement: Measurement) -> str:
         elif large.low > 0:
             sentences.append(f"On the whole its scores are {points(large.estimate)} points too low.")
         else:
-            sentences.append("On the whole its scores are neither too high nor too low, as far as these data show.")
+            sentences.append(
+                "On the whole its scores are neither too high nor too low, as far as these data show."
+            )
     if slope.low is not None and slope.high is not None:
         if slope.high < 1:
             sentences.append("They are overconfident: too near 0 and 1.")
