@@ -26,7 +26,7 @@ def test_the_headline_is_the_debiased_error_with_its_interval(one: Report, one_p
 def test_the_plug_in_stands_beside_it_with_its_bins(one: Report, one_page: Page) -> None:
     card = one_page.sections[0].cards[0]
     assert card.plug_in == f"{one.models[0].measured['binary'].rms_calibration_error:.4f}"
-    assert card.bins == "10 adaptive bins of 200 pairs"
+    assert card.bins == "14 bins of equal information"
 
 
 def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page) -> None:
@@ -170,7 +170,7 @@ def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
     lines = dict(recipe)
     assert name == "sharp"
     assert (lines["Rows"], lines["Views"], lines["Level"]) == ("2,000", "binary", "95 %")
-    assert (lines["Bins used"], lines["Bins"], lines["Pairs per bin"]) == ("10", "adaptive", "200")
+    assert (lines["Bins used"], lines["Bins"]) == ("14", "information")
     assert (lines["Seed"], lines["ECE bins"], lines["Interval method"]) == ("0", "15", "inverted")
     assert one_page.command == "calibrant report first.csv second.csv -o 'a <report>.html'"
 
@@ -178,7 +178,7 @@ def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
 def test_classes_stand_in_a_table_and_the_top_label_in_a_section(class_page: Page) -> None:
     assert [section.view for section in class_page.sections] == ["top"]
     assert class_page.classes is not None
-    assert [name for name, _ in class_page.classes.rows] == ["NOUN", "<b>VERB</b>", "$x$"]
+    assert [name for name, _ in class_page.classes.rows] == ["$x$", "NOUN", "<b>VERB</b>"]  # by error
 
 
 def test_models_of_different_classes_have_no_table_of_classes() -> None:

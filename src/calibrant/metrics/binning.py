@@ -163,6 +163,8 @@ def display_cuts(source: Source) -> Cuts:
     """
     n = len(source) if isinstance(source, Pairs) else source.total_n
     size = min(n, _display_size(n))
+    if size < LARGEST_SHOWN:
+        size = n // (n // size)  # so that the last bin, which has the rest, is hardly larger
     scores = grid()
     mass = _mass_on_grid(source)[scores.order]
     middle = (scores.low + scores.high)[scores.order] / 2

@@ -3,9 +3,10 @@
 The curve is the local linear regression of the labels on the scores, with the kernel and the bandwidth of
 the smooth calibration error (Blasiok & Nakkiran 2023), which is wide for a model that is far off. For a model
 that is nearly calibrated that bandwidth is so small that the curve would follow the noise of single pairs: it
-is at least 0.3 m^(-1/5), where m = 4 sum(q (1 - q)) counts pairs by their information. A local mean of the residuals would carry those of other scores along: labels that are all 0 would draw a rising
-curve. A line through the window does not, and keeps a calibrated model on the diagonal (Fan 1992). The band
-resamples pairs (or whole clusters) a grid cell at a time, so that it costs by the tally and not by n.
+is at least 0.3 m^(-1/5), where m = 4 sum(q (1 - q)) counts pairs by their information. A local mean of the
+residuals would carry those of other scores along: labels that are all 0 would draw a rising curve. A line
+through the window does not, and keeps a calibrated model on the diagonal (Fan 1992). The band resamples pairs
+(or whole clusters) a grid cell at a time, so that it costs by the tally and not by n.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from calibrant import plots
 from calibrant.metrics.binning import CROWDED
 from calibrant.pages.sections import ClassTable, Section
 from calibrant.plots.style import figure_of, score_names
+from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
-from calibrant.results.measurement import Measurement
 
 OVERLAID = 3  # more curves on one axes hide one another
 MOST_CLASSES = 60  # more lines make a figure taller than a page
@@ -105,7 +105,8 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
 
 def _log_odds(section: Section, prefix: str) -> list[Picture]:
     """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
-    if not any(_crowded(m) for m in section.measurements):
+    spread = [drawing.equal_width for drawing in section.drawings] or [m.sums for m in section.measurements]
+    if not any(_crowded(bins) for bins in spread):
         return []
     score, frequency = score_names(section.view)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
@@ -117,9 +118,9 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     return [Picture(svg, "On axes of log-odds", LOG_ODDS_CAPTION)]
 
 
-def _crowded(m: Measurement) -> bool:
-    near = (m.sums.score < CROWDED) | (m.sums.score > 1 - CROWDED)
-    return bool(m.sums.share[near].sum() > 0.5)
+def _crowded(bins: Bins) -> bool:
+    near = (bins.score < CROWDED) | (bins.score > 1 - CROWDED)
+    return bool(bins.share[near].sum() > 0.5)
 
 
 def _smooth(section: Section, prefix: str) -> list[Picture]:

@@ -1,6 +1,7 @@
 """A page as HTML: templates with autoescape on, one inline style sheet, and no request.
 
-The only script is the one that searches a long table of classes; the content-security policy allows it by its hash.
+The only script is the one that searches a long table of classes; the content-security policy allows it by
+its hash.
 """
 
 from __future__ import annotations
