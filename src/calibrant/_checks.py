@@ -91,7 +91,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     >>> as_array([1, 0], "y_true"), as_array(["1", 1], "clusters")
     (array([1, 0]), array(['1', 1], dtype=object))
     """
-    if np.ma.is_masked(values):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(values):
         raise InputError(f"{name} has masked values", "drop those rows", code="missing-value")
     try:
         if hasattr(values, "detach") and hasattr(values, "is_floating_point"):

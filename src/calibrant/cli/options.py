@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from calibrant.io import Columns
     from calibrant.records import Printed
-    from calibrant.verbs import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -248,7 +248,9 @@ MEASURING = (
         "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information where "
         "scores crowd near 0 or 1]",
     ),
-    click.option("--bin-count", type=int, help="Number of plotted bins of equal counts, instead of their size."),
+    click.option(
+        "--bin-count", type=int, help="Number of plotted bins of equal counts, instead of their size."
+    ),
     click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
     LEVEL,
     click.option(
@@ -298,7 +300,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def columns_of(options: dict[str, Any]) -> Columns:
     """Take the names of columns out of parsed options."""
-    from calibrant.verbs import Columns
+    from calibrant.io import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     engine = options.pop("engine", "kernel")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+FEW = 1000  # texts that are compared in Python
 ZERO_ONE = {
     "0": False, "0.0": False, "false": False, "False": False, "FALSE": False,
     "1": True, "1.0": True, "true": True, "True": True, "TRUE": True,
@@ -245,12 +246,13 @@ class Codes:
 def _plain(values: pa.Array) -> pa.Array:
     """The same values without views, runs and extension types, with which Arrow computes little."""
     import pyarrow as pa
-    from pyarrow import compute
 
     kind = values.type
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(values.storage)
     if pa.types.is_run_end_encoded(kind):
+        from pyarrow import compute
+
         return _plain(compute.run_end_decode(values))
     if pa.types.is_dictionary(kind) and _plain_type(kind.value_type) != kind.value_type:
         return pa.DictionaryArray.from_arrays(
@@ -287,22 +289,34 @@ def distinct(values: pa.Array) -> tuple[list[Any], Integers]:
 def dictionary(values: pa.Array) -> pa.DictionaryArray:
     """Encode values so that the dictionary holds what occurs, in order of appearance, and nothing else."""
     import pyarrow as pa
-    from pyarrow import compute
 
     if not pa.types.is_dictionary(values.type):
         return values.dictionary_encode()
     names = values.dictionary
     small = 0 < len(names) <= len(values) and not values.null_count and not names.null_count
-    if not small or compute.count_distinct(names).as_py() < len(names):
+    if not small or not _are_distinct(names):
         return values.cast(values.type.value_type).dictionary_encode()
     # Only the names are looked at, not those of every row.
     index = as_numpy(values.indices)
     first = np.full(len(names), len(index))
     first[index[::-1]] = np.arange(len(index))[::-1]  # of equal indices the last assignment stays
     order = np.argsort(first)[: np.count_nonzero(first < len(index))]
+    if np.array_equal(order, np.arange(len(names))):
+        return values
     place = np.zeros(len(names), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return pa.DictionaryArray.from_arrays(as_arrow(place[index]), names.take(as_arrow(order)))
+
+
+def _are_distinct(names: pa.Array) -> bool:
+    """Whether no value comes twice; Arrow's functions take longer to load than a few texts to compare."""
+    import pyarrow as pa
+
+    if len(names) <= FEW and (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
+        return len(set(names.to_pylist())) == len(names)
+    from pyarrow import compute
+
+    return bool(compute.count_distinct(names).as_py() == len(names))
 
 
 def as_numpy(values: pa.Array) -> NDArray[Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial, reduce
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,14 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.frames import FrameTable
 from calibrant.io.readers import TableReader, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,7 +63,7 @@ def engine_sources(
     for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
-    frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
+    frame = None if reader is None else getattr(reader.table, "lazy", None)
     if reader is None or frame is None or reader.columns.score is None or "top" in views:
         return None
     if exact and predictions.weighted:
@@ -636,6 +637,8 @@ def _tallied(
         return [ViewSource("binary", Tally.from_batches(stream, threads=threads), threads)]
     parts: dict[str, TallyParts] = {}
     first_row = 0
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         for batch in batches:
             for view in expanded(views, predictions.classes):
