@@ -245,8 +245,8 @@ MEASURING = (
         "--bin-size",
         type=int,
         help="Pairs per plotted bin, in bins of equal counts; 5000 is the papers' choice.  [default: bins "
-        "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information where "
-        "scores crowd near 0 or 1]",
+        "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information "
+        "where scores crowd near 0 or 1]",
     ),
     click.option(
         "--bin-count", type=int, help="Number of plotted bins of equal counts, instead of their size."
