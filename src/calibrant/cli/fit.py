@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 ROWS = [name for name, method in METHODS.items() if method.maps != "scores"]
 ONLY_ROWS = [name for name in ROWS if METHODS[name].maps == "rows"]
-BINNED = with_setting("bins")
+BINNED = with_setting("n_bins")
 
 
 def own_settings(function: Function) -> Function:
@@ -98,11 +98,11 @@ def _fits_again(source: str, columns: Columns) -> bool:
     help="Scores that a class must have at least for a map of its own.  [default: 200]",
 )
 @click.option(
-    "--bins",
+    "--n-bins",
     callback=number_or_auto,
     metavar="B|auto",
     help=f"Bins of {' and '.join(BINNED)}; auto chooses by cross-validation.  "
-    f"[default: {' and '.join(str(METHODS[name].bins) for name in BINNED)}]",
+    f"[default: {' and '.join(str(METHODS[name].n_bins) for name in BINNED)}]",
 )
 @own_settings
 @click.option(

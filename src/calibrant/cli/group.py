@@ -213,8 +213,8 @@ def option_of(parameter: str) -> str:
 
     Examples
     --------
-    >>> option_of("bin_count")
-    '--bin-count'
+    >>> option_of("n_bins")
+    '--n-bins'
     """
     return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
 

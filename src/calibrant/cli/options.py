@@ -248,10 +248,10 @@ MEASURING = (
         "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information "
         "where scores crowd near 0 or 1]",
     ),
+    click.option("--n-bins", type=int, help="Number of plotted bins of equal counts, instead of their size."),
     click.option(
-        "--bin-count", type=int, help="Number of plotted bins of equal counts, instead of their size."
+        "--n-ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
     ),
-    click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
     LEVEL,
     click.option(
         "--interval",

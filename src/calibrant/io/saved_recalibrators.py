@@ -216,18 +216,17 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
     from calibrant import __version__
 
     model.check_fitted()
-    group, classes, kind = _grouping(model), getattr(model, "classes_", ()), "binary"
+    group, kind = _grouping(model), "binary"
     if group is not None:
         kind = "classes"
     elif model.n_features_in_ > 1:
         kind = "wide"
-        classes = getattr(model, "classes", None) or range(model.n_features_in_)
     return SavedRecalibrator(
         model,
         _method(model),
         group,
         cast(TableKind, kind),
-        tuple(str(name) for name in classes),
+        _class_names(model),
         pairs=model.pair_count_,
         version=__version__,
     )
@@ -245,6 +244,12 @@ def _grouping(model: Recalibrator) -> str | None:
     return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
 
 
+def _class_names(model: Recalibrator) -> tuple[str, ...]:
+    """Names of the classes that an estimator tells apart; those of one event are none."""
+    several = _grouping(model) is not None or model.n_features_in_ > 1
+    return tuple(str(name) for name in model.classes_) if several else ()
+
+
 def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) -> str | None:
     """Path of the first value that does not go with the estimator, if there is one."""
     recalibrator = model.recalibrator
@@ -252,7 +257,7 @@ def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) ->
     sound = {
         "$.kind": _fits_kind(model),
         "$.method": model.method == _method(recalibrator),
-        "$.classes": set(getattr(recalibrator, "classes_", ())) <= classes
+        "$.classes": set(_class_names(recalibrator)) <= classes
         and len(classes) == len(model.classes)
         and bool(classes) == (model.kind != "binary"),
         "$.fitted_on.pairs": model.pairs == recalibrator.pair_count_,

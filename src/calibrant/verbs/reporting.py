@@ -23,6 +23,7 @@ from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
@@ -95,8 +96,8 @@ def report(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -118,7 +119,8 @@ def report(
     ----------
     sources
         One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
-        of several models; ``tasks`` then shows each task by task.
+        of several models; ``tasks`` then shows each task by task. Or what `calibrant.measure` returned, which
+        is shown as it is, without the settings below.
     names
         What the report calls the models; file names without their endings if not given.
     model
@@ -133,7 +135,7 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
-    view, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
@@ -160,8 +162,10 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    if isinstance(sources, Measured):
+        return Report((ReportedModel(names[0] if names else "model", sources),), command=command)
     settings = Settings(
-        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, exact=exact
+        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
     run = Run(threads, progress, command)
     sources = source_list(sources)
