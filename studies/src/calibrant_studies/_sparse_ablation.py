@@ -1,4 +1,4 @@
-"""The departures of the sparse study's paper's code from its text, on the study's own taggers: alone and together."""
+"""Departures of the authors' code from their text, on the sparse study's own taggers: alone and together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from calibrant_studies._sparse_measure import change_row
 from calibrant_studies._sparse_rules import (
     CODE,
     DEPARTURES,
-    MEASURES,
     TEXT,
     Part,
     groups,
@@ -28,15 +27,15 @@ SPLITS = 20  # random halves of scaling binning
 SHOWN = ("SMCE", "GMCE 1", f"GMCE {GROUPS}")
 SPLIT = "scaling binning"
 RULES = {"text": TEXT, **{name: frozenset({name}) for name in DEPARTURES}, "code": CODE}
-# Departures that change the scores, with the technique that each is about; the others change what is measured.
+# Departures that change the scores, with the technique that each is about; others change what is measured.
 OF_MAPS = {"ordered halves": SPLIT, "test means": SPLIT, "repeated bins": "histogram binning"}
 
 
 def rule_rows(tagset: Tagset) -> list[Row]:
     """Plug-in errors by the text's rules, with each departure alone, and by the code's rules.
 
-    Where the halves of scaling binning are random, an error is the median over `SPLITS` draws, and ``low`` and
-    ``high`` are the middle 95 % of them.
+    Where the halves of scaling binning are random, an error is the median over `SPLITS` draws, and ``low``
+    and ``high`` are the middle 95 % of them.
     """
     rows: list[Row] = []
     for name, departures in RULES.items():
@@ -73,12 +72,22 @@ def effect_rows(tagset: Tagset) -> list[Row]:
             text, code = (
                 recalibrated(dev, test, technique, sharing, departures) for departures in (TEXT, {departure})
             )
-            name = {"tagger": tagset.title, "technique": technique, "sharing": sharing, "departure": departure}
+            name = {
+                "tagger": tagset.title,
+                "technique": technique,
+                "sharing": sharing,
+                "departure": departure,
+            }
             rows += [name | row for row in _changes(tagset, test, text, code)]
     for technique in ("scaling binning", "histogram binning"):
         for sharing in PAPER_SHARING:
             after[technique, sharing] = recalibrated(dev, test, technique, sharing, OF_MAPS)
-        name = {"tagger": tagset.title, "technique": technique, "sharing": "SCW - TFG", "departure": "all maps"}
+        name = {
+            "tagger": tagset.title,
+            "technique": technique,
+            "sharing": "SCW - TFG",
+            "departure": "all maps",
+        }
         both = (after[technique, sharing] for sharing in PAPER_SHARING)
         rows += [name | row for row in _changes(tagset, test, *both)]
     return rows

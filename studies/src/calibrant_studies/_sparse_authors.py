@@ -1,4 +1,4 @@
-"""What the authors of the sparse study's paper publish: results, tag counts, labels, and scores where they are at hand."""
+"""Files of the sparse paper's authors: results, tag counts, labels, and scores where they are at hand."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from calibrant_studies.datasets._folders import required
 TASKS = {"CCG": "ccg", "LSR": "lsr"}
 FOLDER, SCORES = "tfg-authors", "tfg-scores"
 SPLITS = ("dev", "test")
+COUNTED = ("tag_indexes", "training_tag_frequencies")
 NAMES = {
     "isotonic_scaling_binning": "scaling binning",
     "isotonic_regression": "isotonic regression",
@@ -49,7 +50,7 @@ def sources(data: Path) -> list[Path]:
     """Files that the study reads: those of the catalogue, and scores that are at hand."""
     always = [
         *(f"{task}_{sharing.lower()}_5_groups.csv" for task in TASKS.values() for sharing in PAPER_SHARING),
-        *(f"{task}-{part}.json" for task in TASKS.values() for part in ("tag_indexes", "training_tag_frequencies")),
+        *(f"{task}-{part}.json" for task in TASKS.values() for part in COUNTED),
         *(f"ccg-{split}_labels.pt" for split in SPLITS),
     ]
     there = [
@@ -95,7 +96,8 @@ def _published(path: Path) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        missing = [name for columns in COLUMNS.values() for name in columns if name not in (rows.fieldnames or ())]
+        wanted = [name for columns in COLUMNS.values() for name in columns]
+        missing = [name for name in ("technique", *wanted) if name not in (rows.fieldnames or ())]
         if missing:
             raise FormatError(f"there is no column {missing[0]!r}", AGAIN, code="column", file=str(path))
         for number, row in enumerate(rows, 1):
@@ -104,9 +106,7 @@ def _published(path: Path) -> dict[str, dict[str, float]]:
             if technique is None:
                 what = f"{row['technique']!r} is no technique of the paper"
                 raise FormatError(what, AGAIN, code="file-row", **place, column="technique")
-            found[technique] = {}
-            for name in (name for columns in COLUMNS.values() for name in columns):
-                found[technique][name] = _error(row[name], name, place)
+            found[technique] = {name: _error(row[name], name, place) for name in wanted}
     lacking = [name for name in NAMES.values() if name not in found]
     if lacking:
         raise FormatError(f"there is no row of {lacking[0]}", AGAIN, code="file-row", file=str(path))
@@ -125,10 +125,7 @@ def _error(text: str | None, column: str, place: Mapping[str, Any]) -> float:
 
 def tag_counts(data: Path, task: str) -> tuple[list[str | None], dict[str, int]]:
     """Tags by column of the scores (None for a column without a tag), and how often training has each."""
-    index, counts = (
-        _integers(required(data, f"{FOLDER}/{task}-{part}.json"))
-        for part in ("tag_indexes", "training_tag_frequencies")
-    )
+    index, counts = (_integers(required(data, f"{FOLDER}/{task}-{part}.json")) for part in COUNTED)
     path = str(data / FOLDER / f"{task}-tag_indexes.json")
     places = set(index.values())
     if len(places) != len(index) or max(places) >= 10 * len(index) or not counts.keys() <= index.keys():
@@ -159,7 +156,9 @@ def labels(path: Path, tags: int) -> Integers:
             raise FormatError(what, AGAIN, code="file-row", file=str(path))
         return found.argmax(axis=1)
     if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= tags:
-        raise FormatError(f"a label is no integer from 0 to {tags - 1}", AGAIN, code="file-row", file=str(path))
+        raise FormatError(
+            f"a label is no integer from 0 to {tags - 1}", AGAIN, code="file-row", file=str(path)
+        )
     return found.astype(np.int64)
 
 

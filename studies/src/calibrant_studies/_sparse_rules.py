@@ -1,7 +1,7 @@
-"""Table 1 of the sparse study's paper by the rules of the authors' public code, each departure from their text by name.
+"""Table 1 of the sparse paper by the rules of the authors' code: its departures from their text by name.
 
-The code was read, not copied: what is here was written anew, and is held by tests to the numbers that the code
-gives on simulated scores.
+These rules were written anew, without their code; tests hold them to the numbers that the code gives on
+simulated scores.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from calibrant_studies.arrays import Floats, Integers
 # Where the authors' code departs from their text: the name of each departure, and what the code does.
 DEPARTURES: Mapping[str, str] = {
     "group edges": "a group closes once its share exceeds 1/G, in the text once it reaches 1/G",
-    "ordered halves": "scaling binning fits its scaler to the first half of dev and bins the second; for one shared "
-    "map the halves follow the order of the groups",
+    "ordered halves": "scaling binning fits its scaler to the first half of dev and bins the second; for one "
+    "shared map the halves follow the order of the groups",
     "test means": "scaling binning returns means of the scores that are being recalibrated",
     "repeated bins": "histogram binning recalibrates a score again if its new value is in a later bin",
     "open end": "the last bin ends below 1, so that scores of exactly 1 are in no bin",
@@ -163,7 +163,7 @@ def _histogram(dev: Part, score: NDArray[np.floating], top: float, *, again: boo
 
 
 def lowest(score: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the lower edges of ten bins: 0, and the scores at every tenth of the ranks; NaN is the largest."""
+    """Return the lower edges of ten bins: 0, and the scores at every tenth of the ranks, NaN last."""
     size = len(score) / BINS
     lower: NDArray[np.floating] = np.sort(score)[[int(place * size) for place in range(BINS)]]
     lower[0] = 0.0
@@ -179,11 +179,14 @@ def in_bins(score: NDArray[np.floating], lower: NDArray[np.floating], top: float
 
 
 def _means(score: NDArray[np.floating], value: NDArray[np.generic], place: Integers) -> Floats:
-    """Mean value per bin; NaN where there is none."""
+    """Mean value per bin; a bin without scores has that of the next."""
     kept = place >= 0
     n = np.bincount(place[kept], minlength=BINS)
     total = np.bincount(place[kept], value[kept].astype(np.float64), minlength=BINS)
-    return np.divide(total, n, out=np.full(BINS, np.nan), where=n > 0)
+    used = np.flatnonzero(n)
+    following = used[np.minimum(np.searchsorted(used, np.arange(BINS)), len(used) - 1)]
+    mean: Floats = total[following] / n[following]
+    return mean
 
 
 def plug_in(score: NDArray[np.floating], label: NDArray[np.uint8], departures: Collection[str]) -> float:

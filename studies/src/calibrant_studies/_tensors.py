@@ -1,7 +1,7 @@
 """Files that PyTorch's ``torch.save`` writes, read without unpickling: one tensor, nothing else.
 
-Such a file is a zip archive. Its ``data.pkl`` is a pickle, a program that Python would run; here its opcodes are
-only listed, those that a single tensor needs are followed on a stack of plain values, and any other is refused.
+Such a file is a zip archive. Its ``data.pkl`` is a pickle, a program that Python would run. Here its opcodes
+are only listed: those that one tensor needs are followed on a stack of plain values, any other is refused.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def _parts(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, zipfile.
     others = sorted(found.keys() - {PICKLE, STORAGE} - NOTES)
     if others:
         raise _refused(name, f"it contains {others[0]!r}, which no single tensor has", code="file-kind")
-    if any(info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in infos):
+    if any(
+        info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size for info in infos
+    ):
         raise _refused(name, "its members are compressed, which PyTorch never does")
     if sum(info.file_size for info in infos) > size:
         raise _refused(name, "its members overlap")
@@ -160,7 +162,9 @@ def _followed(pickled: bytes, name: str) -> Any:
             stack.append(("call", stack.pop(), arguments))
         else:
             what = f"{kind} {value}" if isinstance(value, str) else kind
-            raise _refused(name, f"its description contains {what[:80]!r}, which no tensor needs", "file-kind")
+            raise _refused(
+                name, f"its description contains {what[:80]!r}, which no tensor needs", "file-kind"
+            )
     raise truncated(name)
 
 
