@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError
+from calibrant.io.origin import reading
 from calibrant.metrics.groups import THRESHOLD
 from calibrant_studies._base import Row
 from calibrant_studies._sparse_maps import PAPER_SHARING
@@ -30,7 +30,9 @@ NAMES = {
     "isotonic_regression": "isotonic regression",
     "histogram_binning": "histogram binning",
 }
+LARGEST_SCORE = 1.0001  # in single precision a softmax can exceed 1 by rounding
 SAME = 1e-6  # errors that differ by more are not those of the same rules
+COUNTS = ("numel", "num_scores")
 Columns = tuple[str, str, str]
 COLUMNS: Mapping[str, Columns] = {
     "SMCE": ("collective_pre", "collective_post", "numel"),
@@ -81,7 +83,7 @@ def results(data: Path) -> list[Row]:
     for title, task in TASKS.items():
         for sharing in PAPER_SHARING:
             path = required(data, f"{FOLDER}/{task}_{sharing.lower()}_5_groups.csv")
-            for technique, found in _published(path).items():
+            for technique, found in read_published(path).items():
                 name = {"task": title, "technique": technique, "sharing": sharing}
                 for measure, columns in COLUMNS.items():
                     before, after, n = (found[column] for column in columns)
@@ -91,10 +93,10 @@ def results(data: Path) -> list[Row]:
     return rows
 
 
-def _published(path: Path) -> dict[str, dict[str, float]]:
-    """One row per technique, with its numbers by column."""
+def read_published(path: Path) -> dict[str, dict[str, float]]:
+    """Read a table of results: one row per technique, its numbers by column."""
     found: dict[str, dict[str, float]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
+    with reading(str(path)), path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         wanted = [name for columns in COLUMNS.values() for name in columns]
         missing = [name for name in ("technique", *wanted) if name not in (rows.fieldnames or ())]
@@ -103,8 +105,8 @@ def _published(path: Path) -> dict[str, dict[str, float]]:
         for number, row in enumerate(rows, 1):
             place: dict[str, Any] = {"file": str(path), "row": number}
             technique = NAMES.get(row["technique"] or "")
-            if technique is None:
-                what = f"{row['technique']!r} is no technique of the paper"
+            if technique is None or technique in found:
+                what = f"{row['technique']!r} is no technique of the paper, or there twice"
                 raise FormatError(what, AGAIN, code="file-row", **place, column="technique")
             found[technique] = {name: _error(row[name], name, place) for name in wanted}
     lacking = [name for name in NAMES.values() if name not in found]
@@ -117,15 +119,17 @@ def _error(text: str | None, column: str, place: Mapping[str, Any]) -> float:
     try:
         value = float(text or "")
     except ValueError:
-        value = np.nan
-    if not 0 < value < np.inf:
-        raise FormatError(f"{text!r} is no positive number", AGAIN, code="file-row", **place, column=column)
+        value = float("nan")
+    count = column.endswith(COUNTS)
+    if not 0 < value < np.inf or (count and not value.is_integer()):
+        what = f"{text!r} is no positive {'whole ' if count else ''}number"
+        raise FormatError(what, AGAIN, code="file-row", **place, column=column)
     return value
 
 
 def tag_counts(data: Path, task: str) -> tuple[list[str | None], dict[str, int]]:
     """Tags by column of the scores (None for a column without a tag), and how often training has each."""
-    index, counts = (_integers(required(data, f"{FOLDER}/{task}-{part}.json")) for part in COUNTED)
+    index, counts = (read_integers(required(data, f"{FOLDER}/{task}-{part}.json")) for part in COUNTED)
     path = str(data / FOLDER / f"{task}-tag_indexes.json")
     places = set(index.values())
     if len(places) != len(index) or max(places) >= 10 * len(index) or not counts.keys() <= index.keys():
@@ -137,7 +141,8 @@ def tag_counts(data: Path, task: str) -> tuple[list[str | None], dict[str, int]]
     return tags, counts
 
 
-def _integers(path: Path) -> dict[str, int]:
+def read_integers(path: Path) -> dict[str, int]:
+    """Read an object of whole numbers, such as tag counts."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -151,10 +156,11 @@ def labels(path: Path, tags: int) -> Integers:
     """Read the column of each token's gold tag, from codes or from rows of zeros and one one."""
     found = read_tensor(path)
     if found.ndim == 2:
-        if found.shape[1] > tags or found.min() < 0 or (found.sum(axis=1) != 1).any():
+        ones = found == 1
+        if found.shape[1] > tags or not (ones | (found == 0)).all() or (ones.sum(axis=1) != 1).any():
             what = "a row is not zeros and one one, or there are more columns than tags"
             raise FormatError(what, AGAIN, code="file-row", file=str(path))
-        return found.argmax(axis=1)
+        return ones.argmax(axis=1)
     if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= tags:
         raise FormatError(
             f"a label is no integer from 0 to {tags - 1}", AGAIN, code="file-row", file=str(path)
@@ -166,18 +172,19 @@ def scores(data: Path, task: str) -> tuple[Scores, Scores]:
     """Read the scores of dev and test that reach the threshold, in single precision as they are."""
     count = len(tag_counts(data, task)[0])
     dev, test = (
-        _scores(score, labels(label, count), count)
+        read_scores(score, labels(label, count), count)
         for score, label in zip(_score_files(data, task), _label_files(data, task), strict=True)
     )
     return dev, test
 
 
-def _scores(path: Path, gold: Integers, tags: int) -> Scores:
-    found: NDArray[Any] = read_tensor(path)
+def read_scores(path: Path, gold: Integers, tags: int) -> Scores:
+    """Read the scores that reach the threshold, against each token's gold tag."""
+    found = read_tensor(path)
     if found.ndim != 2 or len(found) != len(gold) or found.shape[1] > tags or found.dtype.kind != "f":
         what = f"the scores have shape {found.shape} for {len(gold):,} labels of {tags} tags"
         raise FormatError(what, AGAIN, code="shape", file=str(path))
-    if not (found.min() >= 0 and found.max() <= 1.0001):  # NaN is neither
+    if not ((found >= 0) & (found <= LARGEST_SCORE)).all():  # NaN is neither
         raise FormatError("a score is outside [0, 1]", AGAIN, code="file-row", file=str(path))
     token, code = np.nonzero(found >= found.dtype.type(THRESHOLD))
     label = (gold[token] == code).astype(np.uint8)
