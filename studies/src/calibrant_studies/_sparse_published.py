@@ -175,7 +175,7 @@ def _results(rows: Sequence[Row], task: str) -> list[Row]:
 
 def _group(row: Row) -> Row:
     known = row["share"] is not None
-    shares = f"[{100 * row['lowest share']:.3f} %, {100 * row['highest share']:.2f} %]" if known else "–"
+    shares = f"[{100 * row['lowest share']:.3f} %, {100 * row['highest share']:.3f} %]" if known else "–"
     return {
         "task": row["task"],
         "group": row["group"] or "in none",

@@ -78,7 +78,10 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
     assert needed_by("monitoring") == needed_by("sentiment")
     for name in NAMES:
         files = {f"{name}/{file.name}" for file in data_set(name).files}
-        read = {path.relative_to(data).as_posix() for path in reads["tagging"] + reads["coreference"] + reads["sparse"]}
+        read = {
+            path.relative_to(data).as_posix()
+            for path in reads["tagging"] + reads["coreference"] + reads["sparse"]
+        }
         assert {path for path in read if path.startswith(f"{name}/")} <= files
 
 
