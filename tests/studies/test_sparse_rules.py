@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from calibrant.metrics.binning import adaptive
 from calibrant.metrics.calibration_error import rms_calibration_error_of
 from calibrant.recalibrate import HistogramBinning, Isotonic
 from calibrant_studies import _sparse_rules as rules
+from calibrant_studies._base import Row
 from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES
 from calibrant_studies._sparse_scores import GROUPS, Scores
 from tests.studies.simulated_tags import TAGS, counts, simulated
@@ -20,7 +22,7 @@ COUNTS = {str(place): count for place, count in enumerate(counts())}
 Both = tuple[Scores, Scores]
 
 
-def above(found: tuple[NDArray[np.float32], NDArray[np.int64]]) -> Scores:
+def above(found: tuple[NDArray[Any], NDArray[Any]]) -> Scores:
     score, gold = found
     token, code = np.nonzero(score >= np.float32(0.01))
     label = (gold[token] == code).astype(np.uint8)
@@ -38,7 +40,7 @@ def part(score: list[float], label: list[int]) -> rules.Part:
     return rules.Part(np.array(score), np.array(label, np.uint8), np.zeros(n, np.int64), np.arange(n))
 
 
-def by_key(scores: Both, departures: frozenset[str]) -> dict[tuple[str, ...], rules.Row]:
+def by_key(scores: Both, departures: frozenset[str]) -> dict[tuple[str, ...], Row]:
     found = rules.table(scores, [str(place) for place in range(TAGS)], COUNTS, departures)
     return {(row["technique"], row["sharing"], row["measure"]): row for row in found}
 

@@ -139,7 +139,7 @@ def _followed(pickled: bytes, name: str) -> Any:
         if kind in SKIPPED:
             continue
         if kind == "STOP":
-            if place + 1 != len(pickled) or len(stack) != 1 or marks:
+            if (place or 0) + 1 != len(pickled) or len(stack) != 1 or marks:
                 raise _refused(name, "its description does not end with the tensor", code="file-kind")
             return stack.pop()
         if kind == "MARK":
