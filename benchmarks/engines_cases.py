@@ -38,11 +38,12 @@ def engine_read(folder: str, parts: int, **_: Any) -> Call:
 
 def engine_kernel(folder: str, parts: int, threads: int) -> Call:
     from calibrant.io._parts import PartsTable
-    from calibrant.io.predictions import predictions_of
+    from calibrant.io.predictions import Columns, predictions_of
     from calibrant.verbs import tally
 
     def run() -> list[Any]:
-        return digest(tally(predictions_of(PartsTable(_files(folder, parts), folder)), threads=threads))
+        table = predictions_of(PartsTable(_files(folder, parts), folder), Columns())
+        return digest(tally(table, threads=threads))
 
     return run
 

@@ -57,6 +57,14 @@ nw/tale 0 0 He PRP * - - - Bob * (1)|(3)
 nw/tale 1 0 Yes UH * - - - - * -
 #end document
 """
+ONTONOTES = """\
+#begin document (nw/tale); part 000
+nw/tale 0 0 The DT (TOP(S(NP* - - - Ann (PERSON* * (1
+nw/tale 0 1 king NN *) king - - Ann *) * 1)
+nw/tale 0 2 left VBD (VP*))) leave 01 1 Ann * (V*) -
+
+#end document
+"""
 NOVEL = "#begin document (emma); part 0\nemma\t0\t0\tEmma\t(1)\nemma\t0\t1\tslept\t_\n#end document\n"
 POSTERIORS = """\
 {"doc": "d1", "mentions": [[0, 0, 1], [1, 0, 1]], "antecedents": [[1], [0.25, 0.75]]}
@@ -173,6 +181,7 @@ def tagged() -> Iterator[bytes]:
     """A word and its tags a line; and the other small lists that commands take."""
     yield TAGGED.encode()
     yield TAGGED.replace("\t", " ").encode()
+    yield ONTONOTES.encode()
     yield gzip.compress(TAGGED.encode())
     yield b"document\ttest_fold\nemma\t0\nulysses\t1\n"
     yield b"q1\tA\nq2\tB\n"
@@ -182,7 +191,7 @@ def tagged() -> Iterator[bytes]:
 
 def coreference() -> Iterator[bytes]:
     """Columns of CoNLL-2012 and of LitBank, trees, distributions over antecedents."""
-    yield from (COLUMNS.encode(), NOVEL.encode(), TREE.encode(), POSTERIORS.encode())
+    yield from (COLUMNS.encode(), ONTONOTES.encode(), NOVEL.encode(), TREE.encode(), POSTERIORS.encode())
     yield gzip.compress(POSTERIORS.encode())
 
 

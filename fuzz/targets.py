@@ -151,7 +151,7 @@ def predictions(path: Path) -> None:
     """A table in each of its forms."""
     for form in (None, "long", "wide"):
         with suppress(CalibrantError):
-            found = files.open_predictions(path, form=form)
+            found = files.open_predictions(path, files.Columns(form=form))
             found.read(items=found.has_items)
 
 

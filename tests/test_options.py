@@ -15,8 +15,8 @@ from calibrant import events, structures
 from calibrant.cli import main, schema
 from calibrant.cli.group import OPTIONS, option_of
 from calibrant.exceptions import InputError
+from calibrant.io import Columns
 from calibrant.recalibrate.methods import SETTINGS
-from calibrant.verbs.measuring import Columns
 
 Run = Callable[..., Any]
 CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply")

@@ -16,7 +16,7 @@ from pyarrow import parquet as pq
 
 from calibrant.data import predictions
 from calibrant.exceptions import InputError
-from calibrant.io import open_predictions
+from calibrant.io import Columns, open_predictions
 from calibrant.metrics.binning import adaptive_bins
 from calibrant.metrics.calibration_error import rms_calibration_error
 from calibrant.metrics.debiased import debiased_squared_error
@@ -24,7 +24,7 @@ from calibrant.metrics.multiplicity import adjusted_p_values
 from calibrant.pages import page
 from calibrant.results.drawing import bin_limits
 from calibrant.results.measurement import Measured, Measurement
-from calibrant.verbs import Columns, measure, plan, report, tally
+from calibrant.verbs import measure, plan, report, tally
 from calibrant.verbs.reporting import model_names
 from calibrant.verbs.sources import asked_views, expanded
 

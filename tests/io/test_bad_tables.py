@@ -14,7 +14,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import open_predictions
+from calibrant.io import Columns, open_predictions
 
 TEXT = [
     ("a.csv", "score,label\n0.1,0\nnan,1\n", "row 2, column score: nan is not a probability"),
@@ -256,7 +256,7 @@ def test_python_objects_in_an_archive_are_refused(tmp_path: Path) -> None:
 def test_arrays_of_an_archive_cannot_be_renamed(tmp_path: Path) -> None:
     save(tmp_path, GOOD)
     with pytest.raises(InputError, match="score cannot be renamed here"):
-        open_predictions(tmp_path / "a.npz", score="probs")
+        open_predictions(tmp_path / "a.npz", Columns(score="probs"))
 
 
 def test_a_column_that_is_named_must_be_there() -> None:
@@ -264,7 +264,7 @@ def test_a_column_that_is_named_must_be_there() -> None:
     for part in ("score", "label", "cluster", "weight", "item"):
         renamed: dict[str, Any] = {part: "x"}
         with pytest.raises(InputError, match=f"no column 'x': name it with `{part}`"):
-            open_predictions(table, **renamed)
+            open_predictions(table, Columns(**renamed))
 
 
 def test_rows_of_a_dataframe_count_from_zero() -> None:

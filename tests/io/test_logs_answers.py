@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io import Columns, open_predictions
 from calibrant.io import _log_text as log_text
-from calibrant.io import open_predictions
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 
 LOGS = Path(__file__).resolve().parents[1] / "archives" / "logs" / "inspect_ai-0.3.285"
@@ -262,7 +262,7 @@ def test_completions_and_batches_say_the_same(tmp_path: Path) -> None:
 def test_right_answers_can_come_from_a_table(tmp_path: Path) -> None:
     path = lines_of(tmp_path, [chat("A", FIRST, id="q1"), chat(" B", SECOND, id="q2")])
     (tmp_path / "gold.tsv").write_text("q1\tB\nq2\tA\n")
-    assert open_predictions(path, gold=tmp_path / "gold.tsv").read().label.tolist() == [
+    assert open_predictions(path, Columns(gold=tmp_path / "gold.tsv")).read().label.tolist() == [
         False,
         True,
         True,

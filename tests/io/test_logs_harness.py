@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import open_predictions
+from calibrant.io import Columns, open_predictions
 from calibrant.io.logs import NoOptionsError, open_log, recognise_log
 from calibrant.io.tables import Kind
 
@@ -261,16 +261,16 @@ def test_normalising_is_refused_for_tables(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("score,label\n0.1,0\n")
     with pytest.raises(InputError, match="normalise and gold are for logs"):
-        open_predictions(path, normalise="bytes")
+        open_predictions(path, Columns(normalise="bytes"))
 
 
 def test_a_wide_table_needs_items_of_as_many_options() -> None:
-    wide = open_predictions(samples("quiz_colours")[0], form="wide").read()
+    wide = open_predictions(samples("quiz_colours")[0], Columns(form="wide")).read()
     assert wide.score.shape == (8, 4)
     with pytest.raises(InputError, match="item quiz_times/1: it has 4 scores and the items before have 3"):
-        open_predictions(samples("quiz_times")[0], form="wide").read()
+        open_predictions(samples("quiz_times")[0], Columns(form="wide")).read()
 
 
 def test_models_side_by_side_are_not_read_as_one() -> None:
     with pytest.raises(InputError, match="logs of 2 models: toy/large, toy/small: name the folder of one"):
-        open_predictions(LOGS, form="wide")
+        open_predictions(LOGS, Columns(form="wide"))

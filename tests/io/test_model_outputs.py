@@ -14,7 +14,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import open_predictions
+from calibrant.io import Columns, open_predictions
 
 SAVED = Path(__file__).resolve().parents[1] / "archives" / "logs" / "datasets-5.2.0"
 
@@ -153,7 +153,7 @@ TOKENS = [("the", "the", 0.9)] * 6 + [
 
 def test_a_token_is_right_if_it_is_the_reference_and_grouped_by_the_references(tmp_path: Path) -> None:
     rows = [{"token": a, "reference": b, "logprob": math.log(p), "document": 1} for a, b, p in TOKENS]
-    found = open_predictions(tokens(tmp_path, rows), cluster="document")
+    found = open_predictions(tokens(tmp_path, rows), Columns(cluster="document"))
     batch = found.read()
     assert batch.score == pytest.approx([p for *_, p in TOKENS])
     assert batch.label.tolist() == [a == b for a, b, _ in TOKENS]

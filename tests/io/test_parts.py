@@ -11,8 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from calibrant.exceptions import InputError
-from calibrant.io import open_predictions
-from calibrant.verbs import Columns, measure, sources, tally
+from calibrant.io import Columns, open_predictions
+from calibrant.verbs import measure, sources, tally
 
 NAMES = ("a", "b")
 
@@ -86,7 +86,7 @@ def test_files_that_disagree_are_both_named(folder: Path, columns: Any, words: s
     parquet.write_table(empty, folder / "later" / "9.parquet")
     for engine in ("kernel", "duckdb"):
         with pytest.raises(InputError, match=words) as caught:
-            Columns(engine=engine).open(folder)
+            open_predictions(folder, Columns(engine=engine))
         assert caught.value.code == code
 
 

@@ -20,7 +20,7 @@ from pyarrow import ipc
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import open_predictions
+from calibrant.io import Columns, open_predictions
 
 LONG: dict[str, list[Any]] = {
     "score": [0.1, 0.9, 0.5, 0.0],
@@ -172,9 +172,8 @@ def test_logits_become_probabilities() -> None:
 
 def test_columns_may_have_other_names() -> None:
     table = pa.table({"prob": [0.1, 0.2], "gold": [0, 1], "doc": [5, 5], "w": [1.0, 3.0], "tag": ["x", "y"]})
-    predictions = open_predictions(
-        table, score="prob", label="gold", cluster="doc", weight="w", class_column="tag"
-    )
+    named = Columns(score="prob", label="gold", cluster="doc", weight="w", class_column="tag")
+    predictions = open_predictions(table, named)
     batch = predictions.read()
     assert predictions.clustered
     assert predictions.weighted
@@ -261,4 +260,4 @@ def test_the_column_of_labels_is_nothing_else(role: str) -> None:
     table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})
     named: dict[str, Any] = {role: "label"}
     with pytest.raises(InputError, match=r"column 'label' is taken for .*label"):
-        open_predictions(table, **named)
+        open_predictions(table, Columns(**named))

@@ -179,7 +179,7 @@ def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path, one_page: Page
 def test_a_failure_leaves_the_old_report(
     tmp_path: Path, one_page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(**parts: object) -> str:
+    def fail(*_: object) -> str:
         raise MemoryError
 
     path = tmp_path / "report.html"

@@ -50,7 +50,7 @@ def tagset() -> Tagset:
     parts = [posterior(sentences, seed) for seed, sentences in enumerate((300, 150, 150))]
     texts = [text(part, 1.7, seed) for seed, part in enumerate(parts)]
     dev, test = (scores_of(part, found) for part, found in zip(parts[1:], texts[1:], strict=True))
-    return Tagset("hmm", tuple(TAGS), tag_counts(texts[0]), dev, test, 600, 0.5, (0.8, 0.7, 0.9))
+    return Tagset("hmm", tuple(TAGS), tag_counts(texts[0]), dev, test, 600, (0.5, 0.4, 0.6), (0.8, 0.7, 0.9))
 
 
 @pytest.fixture(scope="module")

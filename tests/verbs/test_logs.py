@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import InputError
+from calibrant.io import Columns
 from calibrant.io.logs import open_log
 from calibrant.pages import page
 from calibrant.verbs import fit, measure, report, tally
-from calibrant.verbs.measuring import Columns
 
 DATE = "2026-01-02T03-04-05.678901"
 HOSTILE = "<script>alert('x')</script>"

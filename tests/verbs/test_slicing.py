@@ -16,10 +16,10 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from calibrant.exceptions import InputError
-from calibrant.io import slice_columns
+from calibrant.io import Columns, slice_columns
 from calibrant.metrics.slices import slice_errors
 from calibrant.metrics.tally import Tally
-from calibrant.verbs import Columns, slice_tables, slices, tally_by
+from calibrant.verbs import slice_tables, slices, tally_by
 
 COUNTS = ("low", "high", "n", "positives")
 SUMS = ("weight", "weight_positives", "offset", "offset2", "offset_positive")

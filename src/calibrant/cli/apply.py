@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -31,23 +31,15 @@ from calibrant.cli.progress import ProgressLine
 )
 @click.option("--form", type=click.Choice(["long", "wide"]), help="Form of PRED, where its columns fit both.")
 @printing
-def command(
-    model: str,
-    predictions: str,
-    output: str,
-    score: str | None,
-    class_column: str | None,
-    form: Literal["long", "wide"] | None,
-    printing: Printing,
-) -> None:
+def command(model: str, predictions: str, output: str, printing: Printing, **columns: Any) -> None:
     """Mend the scores in PRED with a MODEL that calibrant fit has saved; all other columns stay.
 
     PRED needs no labels. It is read and written in pieces, whatever its size.
     """
-    from calibrant.verbs import Columns, apply
+    from calibrant.io import Columns
+    from calibrant.verbs import apply
 
-    columns: Any = Columns(form=form, score=score, class_column=class_column)
     with ProgressLine() as progress:
-        found = apply(model, predictions, output, columns=columns, progress=progress)
+        found = apply(model, predictions, output, columns=Columns(**columns), progress=progress)
     lines = ("", "Next", f"  calibrant measure {shlex.quote(output)}    if it has labels")
     printing.show(found, lambda: [*found.to_text().splitlines(), *lines])

@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.recalibrate.methods import METHODS, SETTINGS, Setting, with_setting
 
 if TYPE_CHECKING:
-    from calibrant.verbs import Columns
+    from calibrant.io import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 ROWS = [name for name, method in METHODS.items() if method.maps != "scores"]
@@ -46,10 +46,12 @@ def number_or_auto(ctx: click.Context, param: click.Parameter, value: str | None
 
 def _fits_again(source: str, columns: Columns) -> bool:
     """Tell if maps can be fitted to resamples of a table: it is long, without weights, and not a pipe."""
+    from calibrant.io import open_predictions
+
     if source == "-" or Path(source).is_fifo():
         return False
     try:
-        table = columns.open(source)
+        table = open_predictions(source, columns)
     except InputError:  # a tally
         return False
     return table.form == "long" and not table.weighted

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from calibrant.io import Columns
     from calibrant.records import Printed
-    from calibrant.verbs import Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -294,7 +294,7 @@ def settings_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def columns_of(options: dict[str, Any]) -> Columns:
     """Take the names of columns out of parsed options."""
-    from calibrant.verbs import Columns
+    from calibrant.io import Columns
 
     names = ("form", "score", "label", "class_column", "cluster", "item", "weight", "normalise", "gold")
     engine = options.pop("engine", "kernel")

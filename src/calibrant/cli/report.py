@@ -8,7 +8,7 @@ import click
 
 from calibrant.cli.options import Printing, measuring, printing, settings_of
 from calibrant.cli.progress import ProgressLine
-from calibrant.recalibrate.methods import METHODS, Name
+from calibrant.recalibrate.methods import METHODS
 
 
 @click.command(
@@ -60,12 +60,6 @@ def command(
     predictions: tuple[str, ...],
     output: str,
     names: tuple[str, ...],
-    model: str | None,
-    dev: str | None,
-    method: Name | None,
-    group: str | None,
-    groups: int | None,
-    counts: str | None,
     title: str | None,
     printing: Printing,
     **options: Any,
@@ -82,21 +76,10 @@ def command(
     from calibrant.pages.report_page import check_page
     from calibrant.verbs import report
 
-    keep_sources(output, *predictions, model, dev, group, counts)
+    keep_sources(output, *predictions, *(options[name] for name in ("model", "dev", "group", "counts")))
     check_page(output)
     with ProgressLine() as progress:
-        found = report(
-            predictions,
-            names=names or None,
-            model=model,
-            method=method,
-            dev=dev,
-            group=group,
-            groups=groups,
-            counts=counts,
-            progress=progress,
-            **settings_of(options),
-        )
+        found = report(predictions, names=names or None, progress=progress, **settings_of(options))
         progress("drawing")
         made = page(found, title=title)
         write(output, made)

@@ -9,7 +9,7 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.io.class_table import read_class_table
     from calibrant.io.logs import LogKind, NoOptionsError, open_log, recognise_log
-    from calibrant.io.predictions import Predictions, open_predictions
+    from calibrant.io.predictions import Columns, Predictions, open_predictions
     from calibrant.io.readers import Batch
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator, save_recalibrator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Batch",
+    "Columns",
     "LogKind",
     "NoOptionsError",
     "PredictionWriter",

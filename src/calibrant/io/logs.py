@@ -13,7 +13,7 @@ from calibrant.io._log_table import LogTable
 from calibrant.io._logs_harness import NoOptionsError
 from calibrant.io.log_formats import KNOWN, LogKind, recognise_log
 from calibrant.io.log_rows import Normalise, View
-from calibrant.io.predictions import Predictions, predictions_of
+from calibrant.io.predictions import Columns, Predictions, predictions_of
 
 __all__ = ["LogKind", "NoOptionsError", "open_log", "recognise_log"]
 
@@ -79,4 +79,4 @@ def open_log(
         raise FormatError(message, f"known are {KNOWN}", code="log", file=os.fspath(path))
     table = LogTable(path, kind, view=view, normalise=normalise, gold=gold)
     table = table if model is None else table.of_model(model)
-    return predictions_of(table, log=table if view == "options" else None)
+    return predictions_of(table, Columns(), log=table if view == "options" else None)

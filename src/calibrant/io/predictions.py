@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -144,18 +143,10 @@ class Predictions:
         """
         from calibrant.io._items import ItemReader
 
-        return Predictions(
-            ItemReader(self.name, self._reader),
-            name=self.name,
-            form="wide",
-            rows=None,
-            threshold=self.threshold,
-            classes=None,
-            clustered=self.clustered,
-            weighted=self.weighted,
-            has_classes=True,
-            has_items=True,
-        )
+        new = self.through(lambda reader: ItemReader(self.name, reader), self.name)
+        new.form, new.rows, new._classes = "wide", None, None
+        new.has_classes = new.has_items = True
+        return new
 
     def of_model(self, model: str) -> Predictions:
         """Return the part of a log that is of one model."""
@@ -179,20 +170,54 @@ class Predictions:
         return joined(list(self.batches(items=items)))
 
 
-def open_predictions(
-    source: Any,
-    *,
-    form: Form | None = None,
-    score: str | None = None,
-    label: str | None = None,
-    class_column: str | None = None,
-    cluster: str | None = None,
-    item: str | None = None,
-    weight: str | None = None,
-    normalise: Normalise = "none",
-    gold: Gold = None,
-    engine: Engine = "kernel",
-) -> Predictions:
+@dataclass(frozen=True)
+class Columns:
+    """How to read a table of predictions: names of columns that are called otherwise, and what else there is.
+
+    Attributes
+    ----------
+    form
+        ``long`` or ``wide``; needed only when the columns fit both.
+    score, label, class_column, cluster, item, weight
+        Names of columns that are called otherwise. A column named here must be there.
+    normalise, gold
+        For logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
+        tab and the answer.
+    engine
+        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, which then sums them; by default they are
+        read in batches.
+
+    Examples
+    --------
+    >>> Columns(score="p", cluster="document").score
+    'p'
+    """
+
+    form: Form | None = None
+    score: str | None = None
+    label: str | None = None
+    class_column: str | None = None
+    cluster: str | None = None
+    item: str | None = None
+    weight: str | None = None
+    normalise: Normalise = "none"
+    gold: Gold = None
+    engine: Engine = "kernel"
+
+    @property
+    def named(self) -> dict[str, str | None]:
+        """The names of columns by what they are for."""
+        return {
+            "score": self.score,
+            "label": self.label,
+            "class": self.class_column,
+            "cluster": self.cluster,
+            "item": self.item,
+            "weight": self.weight,
+        }
+
+
+def open_predictions(source: Any, columns: Columns | None = None) -> Predictions:
     """Open a prediction table: a file, or a dataframe of any library that Narwhals reads.
 
     A *long* table has ``score`` in [0, 1] and ``label`` in {0, 1}, and may have ``class``,
@@ -206,17 +231,10 @@ def open_predictions(
     source
         Path of a ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.arrow`` or ``.npz`` file (text
         also as ``.gz``), a folder or a pattern (``parts/*.parquet``) of Parquet files with the same columns,
-        ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`).
-    form
-        ``long`` or ``wide``; needed only when the columns fit both.
-    score, label, class_column, cluster, item, weight
-        Names of columns that are called otherwise. A column named here must be there.
-    engine
-        ``duckdb`` opens Parquet files as a lazy frame of DuckDB, which then sums them; by default they are
-        read in batches.
-    normalise, gold
-        Of logs, as `calibrant.io.logs.open_log` has them; ``gold`` may be a file of lines with a name, a
-        tab and the answer.
+        ``-`` for standard input, a frame, lazy or not, or a log (`calibrant.io.logs`). `Predictions`, which
+        are open already, stay as they are.
+    columns
+        How to read it, where that is not the usual way.
 
     Returns
     -------
@@ -233,20 +251,21 @@ def open_predictions(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})
-    >>> open_predictions(table).read().score
+    >>> table = pa.table({"p": [0.2, 0.9], "label": [0, 1]})
+    >>> open_predictions(table, Columns(score="p")).read().score
     array([0.2, 0.9])
     """
-    named = {"class": class_column, "cluster": cluster, "item": item, "weight": weight}
+    if isinstance(source, Predictions):
+        return source
+    columns = columns or Columns()
     table: Table
     if isinstance(source, (str, os.PathLike)):
         parts = parquet_parts(source)
-        if parts is not None or engine != "kernel":
-            table = _files(source, parts, engine)
-            return predictions_of(table, form=form, score=score, label=label, named=named)
-        log = _log(source, normalise, gold)
+        if parts is not None or columns.engine != "kernel":
+            return predictions_of(_files(source, parts, columns.engine), columns)
+        log = _log(source, columns.normalise, columns.gold)
         if log is not None:
-            return predictions_of(log, form=form, score=score, label=label, named=named, log=log)
+            return predictions_of(log, columns, log=log)
         from calibrant.io.table_formats import FORMATS, locate
 
         if Path(source, "state.json").is_file():
@@ -256,8 +275,12 @@ def open_predictions(
         origin = locate(source)
         of_file = FORMATS[origin.format]
         if of_file.reader is None:
-            return _archive(origin, {"score": score, "label": label, **named})
-        if origin.path is not None and origin.format in ("arrow", "parquet") and not (score or label):
+            return _archive(origin, columns.named)
+        if (
+            origin.path is not None
+            and origin.format in ("arrow", "parquet")
+            and not (columns.score or columns.label)
+        ):
             from calibrant.io._list_tables import open_lists
 
             lists = open_lists(origin.path)
@@ -268,10 +291,10 @@ def open_predictions(
         from calibrant.io.frames import FrameTable
 
         table = FrameTable(source)
-    if normalise != "none" or gold is not None:
+    if columns.normalise != "none" or columns.gold is not None:
         message = "normalise and gold are for logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
-    return predictions_of(table, form=form, score=score, label=label, named=named)
+    return predictions_of(table, columns)
 
 
 def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engine: Engine) -> Table:
@@ -295,18 +318,10 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
     return FrameTable(relation_of(files), name)
 
 
-def predictions_of(
-    table: Table,
-    *,
-    form: Form | None = None,
-    score: str | None = None,
-    label: str | None = None,
-    named: Mapping[str, str | None] | None = None,
-    log: LogTable | None = None,
-) -> Predictions:
+def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
     """Predictions from a table that is open; of a log its table is given as ``log`` as well."""
-    names = dict(named or dict.fromkeys(("class", "cluster", "item", "weight")))
-    columns, wide = resolve(table, None if log is not None else form, score, label or "label", names)
+    names, form = asked.named, None if log is not None else asked.form
+    columns, wide = resolve(table, form, names.pop("score"), names.pop("label") or "label", names)
     threshold = threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
     least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
@@ -325,19 +340,15 @@ def predictions_of(
     )
     if log is None:
         return found
-    if form == "wide":
+    if asked.form == "wide":
         log.check_one_model()
         side_by_side = found.by_item()
         next(side_by_side.batches())  # names the classes
         return side_by_side
     found.log = log
-    found._again = partial(_of_log, score=score, label=label, named=named)
+    found._again = lambda log: predictions_of(log, asked, log=log)
     found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))
     return found
-
-
-def _of_log(log: LogTable, **settings: Any) -> Predictions:
-    return predictions_of(log, log=log, **settings)
 
 
 def _log(path: str | os.PathLike[str], normalise: Normalise, gold: Gold) -> LogTable | None:

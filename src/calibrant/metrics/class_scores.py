@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -247,6 +247,12 @@ class Recipe:
     method: Method = "inverted"
     level: float = 0.95
     seed: Seed = 0
+
+    @classmethod
+    def of(cls, bin_count: int, method: Method, level: float, seed: Seed) -> Recipe:
+        """Check what a user gave."""
+        _checks.one_of(method, get_args(Method), "method")
+        return cls(_checks.positive_integer(bin_count, "bin_count"), method, proportion(level, "level"), seed)
 
 
 def residuals_of(

@@ -7,13 +7,12 @@ a threshold are left out, since nearly all scores of a tagger are close to 0 and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import get_args
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._checks import one_of, positive_integer, proportion, shown
+from calibrant._checks import positive_integer, shown
 from calibrant.exceptions import InputError
 from calibrant.metrics.class_scores import (
     NO_SCORE,
@@ -140,11 +139,6 @@ def _count(tag: object, count: object) -> int:
     return int(count)
 
 
-def _recipe(bin_count: int, method: Method, level: float, seed: Seed) -> Recipe:
-    one_of(method, get_args(Method), "method")
-    return Recipe(positive_integer(bin_count, "bin_count"), method, proportion(level, "level"), seed)
-
-
 def marginal_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
@@ -217,7 +211,7 @@ def marginal_calibration_error(
     >>> round(error.calibration_error, 4), error.classes
     (0.1414, 2)
     """
-    recipe = _recipe(bin_count, method, level, seed)
+    recipe = Recipe.of(bin_count, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     scores, left_out = given.scores(y_prob).with_at_least(positive_integer(min_scores, "min_scores"))
     return error_of(scores, recipe, "mce", left_out=left_out)
@@ -254,7 +248,7 @@ def shared_calibration_error(
     >>> round(error.calibration_error, 4), error.n
     (0.1414, 200)
     """
-    recipe = _recipe(bin_count, method, level, seed)
+    recipe = Recipe.of(bin_count, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     return error_of(given.scores(y_prob), recipe, "smce")
 
@@ -296,7 +290,7 @@ def grouped_calibration_errors(
     >>> [round(error.calibration_error, 4) for error in errors]
     [0.0, 0.2]
     """
-    recipe = _recipe(bin_count, method, level, seed)
+    recipe = Recipe.of(bin_count, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     parts = given.scores(y_prob).by_group(groups)
     return tuple(error_of(part, recipe, "gmce", name) for name, part in parts.items())
@@ -358,13 +352,20 @@ def calibration_changes(
     >>> [(each.before.measure, each.before.group, each.relative_change.estimate) for each in changes]
     [('mce', None, -1.0), ('smce', None, -1.0), ('gmce', '1', None), ('gmce', '2', -1.0)]
     """
-    recipe = _recipe(bin_count, "inverted", level, seed)
+    recipe = Recipe.of(bin_count, "inverted", level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     least = positive_integer(min_scores, "min_scores")
     first = subjects(given.scores(y_prob_before), groups, least, class_mean=class_mean)
     second = subjects(
         given.scores(y_prob_after, reference=y_prob_before), groups, least, class_mean=class_mean
     )
+    return changes_between(first, second, recipe)
+
+
+def changes_between(
+    first: Sequence[Subject], second: Sequence[Subject], recipe: Recipe
+) -> tuple[MarginalChange, ...]:
+    """Return the change of each error of the same scores before and after."""
     return tuple(_change(before, after, recipe) for before, after in zip(first, second, strict=True))
 
 

@@ -13,7 +13,7 @@ from calibrant.pages import text
 from calibrant.pages.figures import Kind, Picture, class_picture, pictures
 from calibrant.pages.group_figures import group_pictures
 from calibrant.pages.groups import group_part
-from calibrant.pages.sections import ClassTable, Lines, Section, TaskTable
+from calibrant.pages.sections import ClassTable, Lines, Section
 from calibrant.records import fields_of, words
 from calibrant.results.groups import GroupedChanges
 from calibrant.results.measurement import Measurement
@@ -29,18 +29,9 @@ LEFT_OUT = {
 
 
 def render(
-    *,
-    title: str,
-    sections: Sequence[Section],
-    classes: ClassTable | None,
-    recipes: Sequence[tuple[str, Lines]],
-    command: str | None,
-    version: str,
-    notes: Sequence[str],
-    tasks: TaskTable | None = None,
-    groups: GroupedChanges | None = None,
+    page: object, sections: Sequence[Section], classes: ClassTable | None, groups: GroupedChanges | None
 ) -> str:
-    """Return a page as one HTML document."""
+    """Return the page of a report, with figures of its sections, classes and groups, as one HTML document."""
     kinds = _kinds(sections)
     figures = [
         {
@@ -54,17 +45,10 @@ def render(
         _environment()
         .get_template("page.html")
         .render(
-            title=title,
-            sections=sections,
+            page=page,
             figures=figures,
-            classes=classes,
             left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
             class_figures=[] if drawn is None else [_safe(drawn)],
-            recipes=recipes,
-            command=command,
-            version=version,
-            notes=notes,
-            tasks=tasks,
             groups=None if groups is None else group_part(groups),
             group_figures=[] if groups is None else _all_safe(group_pictures({"after": groups}, "all")),
         )

@@ -129,17 +129,7 @@ class Page:
         """Return the page as one self-contained HTML document."""
         from calibrant.pages.html import render
 
-        return render(
-            title=self.title,
-            sections=self.sections,
-            classes=self.classes,
-            recipes=self.recipes,
-            command=self.command,
-            version=self.version,
-            notes=self.report.notes,
-            tasks=self.tasks,
-            groups=self.report.groups,
-        )
+        return render(self, self.sections, self.classes, self.report.groups)
 
 
 def page(report: Report, *, title: str | None = None) -> Page:

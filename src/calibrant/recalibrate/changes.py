@@ -8,11 +8,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from calibrant._checks import Floats, sample_count
+from calibrant._checks import Floats, positive_integer, sample_count
 from calibrant.exceptions import InputError
 from calibrant.metrics.class_scores import Arguments, Recipe, Subject, error_of, subjects
 from calibrant.metrics.classes import Groups
-from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, calibration_changes
+from calibrant.metrics.groups import BIN_COUNT, THRESHOLD, changes_between
 from calibrant.metrics.tails import FEW_CLUSTERS, quantile, two_sided_p_value
 from calibrant.progress import Progress
 from calibrant.recalibrate.labelled import (
@@ -111,33 +111,20 @@ def resampled_changes(
         raise InputError("one of dev and test has no classes", "pass them for both", code="parameter")
     if len(groups) and not whole.has_classes:
         raise InputError("one event has no groups of classes", "leave groups out", code="parameter")
-    class_mean = class_mean and whole.has_classes
-    setting = _Setting(whole, groups, threshold, bin_count, min_scores, class_mean)
-    given = calibration_changes(
-        whole.label,
-        whole.score,
-        setting.after(some.fit(recalibrator)),
-        whole.code,
-        groups,
-        names=whole.names,
-        clusters=whole.cluster,
-        threshold=threshold,
-        bin_count=bin_count,
-        min_scores=min_scores,
-        class_mean=class_mean,
-        level=level,
-        seed=seed,
-    )
-    fitted_to_all = setting.subjects(setting.after(some.fit(recalibrator)))
+    recipe = Recipe.of(bin_count, "inverted", level, seed)
+    least = positive_integer(min_scores, "min_scores")
+    setting = _Setting(whole, groups, threshold, recipe, least, class_mean and whole.has_classes)
+    before, after = setting.subjects(whole.score), setting.subjects(setting.after(some.fit(recalibrator)))
+    given = changes_between(before, after, recipe)
     found: list[Floats] = []
     for done, fitted in enumerate(some.refits(recalibrator, draws, generator(seed)), 1):
         if progress is not None:
             progress("resampling", done, draws)
         if fitted is not None:
-            found.append(setting.errors(fitted, fitted_to_all))
+            found.append(setting.errors(fitted, after))
     return tuple(
         _record(change, one, np.array([errors[i] for errors in found]), draws, some, seed)
-        for i, (change, one) in enumerate(zip(given, setting.subjects(whole.score), strict=True))
+        for i, (change, one) in enumerate(zip(given, before, strict=True))
     )
 
 
@@ -147,7 +134,7 @@ class _Setting(NamedTuple):
     test: Rows
     groups: Groups
     threshold: float
-    bin_count: int
+    recipe: Recipe
     min_scores: int
     class_mean: bool
 
@@ -173,7 +160,7 @@ class _Setting(NamedTuple):
         found = self.subjects(self.after(fitted))
         return np.array(
             [
-                (*one.squares(self.bin_count), _distance(one, other))
+                (*one.squares(self.recipe.bin_count), _distance(one, other))
                 for one, other in zip(found, reference, strict=True)
             ]
         )

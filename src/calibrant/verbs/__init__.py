@@ -9,7 +9,7 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.verbs.figures import plot, save_figure
     from calibrant.verbs.grouping import group_changes
-    from calibrant.verbs.measuring import Columns, measure
+    from calibrant.verbs.measuring import measure
     from calibrant.verbs.planning import plan
     from calibrant.verbs.recalibrating import apply, fit
     from calibrant.verbs.reporting import report
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from calibrant.verbs.tallying_files import tally_files
 
 __all__ = [
-    "Columns",
     "apply",
     "fit",
     "group_changes",

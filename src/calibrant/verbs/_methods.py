@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +14,25 @@ from calibrant.exceptions import InputError
 from calibrant.io.class_table import read_class_table
 from calibrant.metrics.groups import by_frequency
 from calibrant.metrics.tally import Tally
-from calibrant.recalibrate.methods import METHODS, with_setting
+from calibrant.recalibrate.methods import DRAWS, METHODS, with_setting
+from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled
 
 SHARED, PER_CLASS, FREQUENCY = "shared", "class", "frequency"
 FEW_GROUPS = 5  # by frequency, if not said otherwise: the paper's choice
 MOST_DIGITS = 18  # of a count
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Which groups of classes are measured, and how; the defaults are those of `group_changes`."""
+
+    group: str | Mapping[str, str] | None = None
+    groups: int | None = None
+    counts: Mapping[str, int] | str | os.PathLike[str] | None = None
+    draws: int = DRAWS
+    level: float = 0.95
+    seed: Seed = 0
 
 
 def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: Any) -> Any:

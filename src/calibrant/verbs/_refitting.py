@@ -14,11 +14,10 @@ from calibrant.progress import Progress
 from calibrant.recalibrate import LabelledScores, resampled_changes
 from calibrant.recalibrate.changes import with_map_error
 from calibrant.recalibrate.labelled import effective_clusters
-from calibrant.recalibrate.methods import DRAWS
 from calibrant.results.groups import MAPS, ResampledChange
 from calibrant.results.intervals import ErrorDifference
-from calibrant.seeds import Seed
 from calibrant.verbs._class_parts import Labelled, labelled_scores
+from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import kind_of
 
 CALLED = {"smce": "all scores", "mce": "mean of the classes"}
@@ -28,12 +27,8 @@ def refitted(
     model: SavedRecalibrator,
     dev: Predictions,
     test: Predictions,
-    groups: Groups = (),
-    *,
-    class_mean: bool = True,
-    draws: int = DRAWS,
-    level: float,
-    seed: Seed,
+    groups: Groups,
+    settings: Grouping,
     progress: Progress | None,
 ) -> tuple[ResampledChange, ...]:
     """Changes on test by maps that are fitted to resamples of dev, as the model was to its data.
@@ -50,19 +45,17 @@ def refitted(
     if kind_of(dev) != model.kind:
         message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind_of(dev)]}"
         raise InputError(message, "give the table that it was fitted on (`dev`)", code="view", file=dev.name)
-    least = model.threshold or 0.0
     recalibrator: Any = model.recalibrator  # copies of it are fitted
-    both = [_scores(table, model.threshold, progress) for table in (dev, test)]
     return resampled_changes(
         recalibrator,
-        both[0],
-        both[1],
+        _scores(dev, model.threshold, progress),
+        _scores(test, model.threshold, progress),
         groups,
-        threshold=least,
-        class_mean=class_mean,
-        draws=draws,
-        level=level,
-        seed=seed,
+        threshold=model.threshold or 0.0,
+        class_mean=False,
+        draws=settings.draws,
+        level=settings.level,
+        seed=settings.seed,
         progress=progress,
     )
 

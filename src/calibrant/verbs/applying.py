@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Batch, Predictions
+from calibrant.io import Batch, Columns, Predictions, open_predictions
 from calibrant.io.predictions import listed
 from calibrant.io.readers import Reader
 from calibrant.io.saved import tally_view
@@ -25,7 +25,6 @@ from calibrant.io.saved_recalibrators import (
     load_recalibrator,
 )
 from calibrant.metrics.tally import Tally
-from calibrant.verbs.measuring import Columns
 from calibrant.verbs.sources import Rows, ViewSource
 
 Floats = NDArray[np.float64]
@@ -222,7 +221,7 @@ def before_and_after(
         raise InputError(message, hint, code="parameter")
     called = "a recalibrator" if isinstance(model, SavedRecalibrator) else os.fspath(model)
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
-    before = (columns or Columns()).open(sources[0])
+    before = open_predictions(sources[0], columns)
     how = saved.method if saved.group is None else f"{saved.method}, {saved.group}"
     fitted = "" if saved.source is None else f" on {saved.source}"
     notes = [f"After: the scores as {called} maps them ({how}; fitted{fitted})."]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, load_recalibrator
 from calibrant.metrics.classes import Groups, named_groups
 from calibrant.metrics.groups import by_frequency, calibration_changes, with_verdicts
@@ -25,13 +25,13 @@ from calibrant.verbs._class_parts import Labelled, labelled_scores
 from calibrant.verbs._methods import (
     FEW_GROUPS,
     FREQUENCY,
+    Grouping,
     class_counts,
     counts_of,
     members_of,
     named_groups_of,
 )
 from calibrant.verbs.applying import Mending
-from calibrant.verbs.measuring import Columns
 
 
 def group_changes(
@@ -104,26 +104,10 @@ def group_changes(
     [(7, 0.54), (42, 0.46)]
     """
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
-    named = columns or Columns()
-    table, again = named.open(source), None if dev is None else named.open(dev)
-    return changes_by_group(
-        table,
-        saved,
-        again,
-        Grouping(group, groups, counts),
-        draws=draws,
-        level=level,
-        seed=seed,
-        progress=progress,
-    )[0]
-
-
-class Grouping(NamedTuple):
-    """Which groups of classes are measured."""
-
-    group: str | Mapping[str, str] | None = None
-    groups: int | None = None
-    counts: Mapping[str, int] | str | os.PathLike[str] | None = None
+    table = open_predictions(source, columns)
+    again = None if dev is None else open_predictions(dev, columns)
+    grouping = Grouping(group, groups, counts, draws, level, seed)
+    return changes_by_group(table, saved, again, grouping, progress)[0]
 
 
 def changes_by_group(
@@ -131,10 +115,6 @@ def changes_by_group(
     saved: SavedRecalibrator,
     dev: Predictions | None,
     grouping: Grouping,
-    *,
-    draws: int = DRAWS,
-    level: float,
-    seed: Seed,
     progress: Progress | None,
 ) -> tuple[GroupedChanges, tuple[ResampledChange, ...]]:
     """Return what `group_changes` does, and the changes behind it if dev was resampled."""
@@ -152,17 +132,7 @@ def changes_by_group(
     if dev is not None:
         from calibrant.verbs._refitting import refitted  # it loads scikit-learn
 
-        resampled = refitted(
-            saved,
-            dev,
-            table,
-            members,
-            class_mean=False,
-            draws=draws,
-            level=level,
-            seed=seed,
-            progress=progress,
-        )
+        resampled = refitted(saved, dev, table, members, grouping, progress)
         changes = tuple(each.change for each in resampled)
     else:
         changes = calibration_changes(
@@ -176,8 +146,8 @@ def changes_by_group(
             clusters=found.unit,
             threshold=saved.threshold or table.threshold or 0.0,
             class_mean=False,
-            level=level,
-            seed=seed,
+            level=grouping.level,
+            seed=grouping.seed,
         )
     whole, *parts = with_verdicts(changes)
     total = max(1, sum(known.values()))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import replace as struct_replace
 
+from calibrant import __version__
 from calibrant._checks import positive_integer, proportion, sample_count
+from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
 from calibrant.metrics.calibration_error import plug_in_errors
@@ -20,11 +22,12 @@ from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibrat
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
+from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.results.bins import BinIntervals, Bins
 from calibrant.results.errors import Estimate
 from calibrant.results.intervals import ErrorInterval
-from calibrant.results.measurement import Bin, Binning, Measurement
+from calibrant.results.measurement import Bin, Binning, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs.sources import ViewSource
 
@@ -42,8 +45,9 @@ DROPPED = "scores below the threshold were dropped"
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured and how; the defaults are those of `calibrant.verbs.measure`."""
+    """What is measured and how; the defaults are those of `calibrant.verbs.measure`. Bad ones raise."""
 
+    views: Sequence[str] | None = None
     bin_size: int | None = None
     bin_count: int | None = None
     ece_bins: int = 15
@@ -52,9 +56,9 @@ class Settings:
     samples: int | None = None
     seed: Seed = 0
     smooth: bool = False
+    exact: bool = False
 
-    def check(self) -> None:
-        """Raise if a setting is out of range."""
+    def __post_init__(self) -> None:
         proportion(self.level, "level")
         if positive_integer(self.ece_bins, "ece_bins") > MOST_ECE_BINS:
             message = f"ece_bins is {self.ece_bins}"
@@ -72,6 +76,28 @@ class Settings:
         if self.interval not in ("inverted", "sampling", "bootstrap"):
             hint = "give inverted, sampling or bootstrap"
             raise InputError(f"interval is {self.interval!r}", hint, code="parameter")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What changes no number: how many threads work, who is told of the progress, and what was typed."""
+
+    threads: int | None = None
+    progress: Progress | None = None
+    command: str | None = None
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    def say(self, stage: str, done: int = 0, whole: int | None = None) -> None:
+        """Report progress."""
+        if self.progress is not None:
+            self.progress(stage, done, whole)
+
+    def recipe(self, file: str, form: str, rows: int, **known: Any) -> Recipe:
+        """Return how a measurement was made, ``known`` being other fields of `Recipe`."""
+        known = {"classes": None, "threshold": None, **known}
+        return Recipe(file, form, rows, version=__version__, command=self.command, **known)
 
 
 def measurement_of(

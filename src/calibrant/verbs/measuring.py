@@ -5,24 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import __version__
 from calibrant._checks import Pairs
-from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions, open_predictions
-from calibrant.io.predictions import Engine, Form, Gold
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.results.measurement import ClassMean, Measured, Measurement, Recipe
 from calibrant.seeds import Seed
 from calibrant.verbs import sources as held
-from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
+from calibrant.verbs.measurement import IntervalMethod, Run, Settings, bins_of, measurement_of
 from calibrant.verbs.sources import (
     CLASS,
     Rows,
@@ -33,47 +30,7 @@ from calibrant.verbs.sources import (
     view_sources,
 )
 
-if TYPE_CHECKING:
-    from calibrant.io.log_rows import Normalise
-
 QUERY = "a query"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How to read a table: names of columns that `calibrant.io.open_predictions` expects otherwise.
-
-    ``normalise`` and ``gold`` are for logs, ``engine`` for Parquet files, as it has them.
-    """
-
-    form: Form | None = None
-    score: str | None = None
-    label: str | None = None
-    class_column: str | None = None
-    cluster: str | None = None
-    item: str | None = None
-    weight: str | None = None
-    normalise: Normalise = "none"
-    gold: Gold = None
-    engine: Engine = "kernel"
-
-    def open(self, source: Any) -> Predictions:
-        """Open a table with these names; one that is open already stays as it is."""
-        if isinstance(source, Predictions):
-            return source
-        return open_predictions(
-            source,
-            form=self.form,
-            score=self.score,
-            label=self.label,
-            class_column=self.class_column,
-            cluster=self.cluster,
-            item=self.item,
-            weight=self.weight,
-            normalise=self.normalise,
-            gold=self.gold,
-            engine=self.engine,
-        )
 
 
 def measure(
@@ -151,53 +108,44 @@ def measure(
     >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
     (6004, True)
     """
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
-    asked = asked_names(view)
-    sources, recipe = read(source, asked, settings, exact, columns, threads, progress, command)
-    return measured(sources, recipe, asked, settings, progress)
+    settings = Settings(
+        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact
+    )
+    run = Run(threads, progress, command)
+    return measured(*read(source, settings, run, columns), settings, run)
 
 
 def read(
-    source: Any,
-    asked: Sequence[str] | None,
-    settings: Settings,
-    exact: bool,
-    columns: Columns | None,
-    threads: int | None,
-    progress: Progress | None,
-    command: str | None,
-    *,
-    items: bool = False,
+    source: Any, settings: Settings, run: Run, columns: Columns | None = None, *, items: bool = False
 ) -> tuple[list[ViewSource], Recipe]:
-    """Check the settings, read the table, and return a source for each view and the recipe."""
-    settings.check()
-    check_threads(threads)
+    """Read a table, and return a source for each view and the recipe."""
+    asked, exact, threads = settings.views, settings.exact, run.threads
     if isinstance(source, PairStream):
         _check_view(source.view, QUERY, "query", asked, columns)
-        recipe = Recipe(QUERY, "query", len(source), None, source.threshold, __version__, command)
+        recipe = run.recipe(QUERY, "query", len(source), threshold=source.threshold)
         return [stream_source(source, exact=exact, threads=threads)], recipe
     tally = _tally(source, asked)
     if tally is not None:
         name, view, found = tally
-        _check_tally(found, name, view, asked, exact, columns)
-        return [ViewSource(view, found, threads)], _recipe_of(found, name, command)
-    predictions = (columns or Columns()).open(source)
+        _check_view(view, name, "tally", asked, columns)
+        if exact and found.kind != "exact":
+            message = "the scores were summed on a fixed grid, so there are no exact bins"
+            raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
+        return [ViewSource(view, found, threads)], run.recipe(name, "tally", found.total_n)
+    predictions = open_predictions(source, columns)
     check_model(predictions)
     views = asked_views(asked, predictions)
     sources, rows = view_sources(
-        predictions, views, exact=exact, items=items, threads=threads, progress=progress
+        predictions, views, exact=exact, items=items, threads=threads, progress=run.progress
     )
-    recipe = Recipe(
-        file=predictions.name,
-        form=predictions.form,
-        rows=rows if predictions.rows is None else predictions.rows,
+    return sources, run.recipe(
+        predictions.name,
+        predictions.form,
+        rows if predictions.rows is None else predictions.rows,
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
-        version=__version__,
-        command=command,
         notes=() if predictions.log is None else tuple(predictions.log.notes),
     )
-    return sources, recipe
 
 
 def check_model(predictions: Predictions) -> None:
@@ -206,21 +154,14 @@ def check_model(predictions: Predictions) -> None:
         predictions.log.check_one_model()
 
 
-def measured(
-    sources: Sequence[ViewSource],
-    recipe: Recipe,
-    asked: Sequence[str] | None,
-    settings: Settings,
-    progress: Progress | None = None,
-) -> Measured:
+def measured(sources: Sequence[ViewSource], recipe: Recipe, settings: Settings, run: Run) -> Measured:
     """Measure each view; with ``classwise`` among those asked for (or by default), also the mean."""
     measurements = []
     for done, each in enumerate(sources):
-        if progress is not None:
-            progress("measuring", done, len(sources))
+        run.say("measuring", done, len(sources))
         bins = bins_of(each, settings, several=len(sources) > 1)
         measurements.append(measurement_of(each, settings, *bins, partial=recipe.threshold is not None))
-    return together(recipe, measurements, asked)
+    return together(recipe, measurements, settings.views)
 
 
 def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequence[str] | None) -> Measured:
@@ -258,16 +199,6 @@ def _tally(source: Any, asked: Sequence[str] | None) -> tuple[str, str, Tally] |
     return None if view is None else (os.fspath(source), view, load_tally(source))
 
 
-def _check_tally(
-    tally: Tally, name: str, view: str, asked: Sequence[str] | None, exact: bool, columns: Columns | None
-) -> None:
-    """Raise where something is asked for that only the table could give."""
-    _check_view(view, name, "tally", asked, columns)
-    if exact and tally.kind != "exact":
-        message = "the scores were summed on a fixed grid, so there are no exact bins"
-        raise InputError(message, "measure the predictions themselves", code="parameter", file=name)
-
-
 def _check_view(
     view: str, name: str, kind: str, asked: Sequence[str] | None, columns: Columns | None
 ) -> None:
@@ -278,10 +209,6 @@ def _check_view(
     if columns is not None and columns != Columns():
         message = f"a {kind} has no columns to name"
         raise InputError(message, "leave their names out", code="column", file=name)
-
-
-def _recipe_of(tally: Tally, name: str, command: str | None) -> Recipe:
-    return Recipe(name, "tally", tally.total_n, None, None, __version__, command)
 
 
 class PairBatch(Protocol):

@@ -8,9 +8,9 @@ import msgspec
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
+from calibrant.io import Columns, open_predictions
 from calibrant.metrics.planning import labels_needed
 from calibrant.results.intervals import LabelPlan
-from calibrant.verbs.measuring import Columns
 from calibrant.verbs.sources import asked_views, view_sources
 
 LEFT_OUT = (
@@ -58,7 +58,7 @@ def plan(
     >>> found.labels > 1000
     True
     """
-    scores, clustered = (None, False) if pilot is None else _scores(pilot, view, columns or Columns())
+    scores, clustered = (None, False) if pilot is None else _scores(pilot, view, columns)
     found = labels_needed(
         error=error,
         difference=difference,
@@ -74,11 +74,11 @@ def plan(
     return found
 
 
-def _scores(pilot: Any, view: str | None, columns: Columns) -> tuple[Any, bool]:
+def _scores(pilot: Any, view: str | None, columns: Columns | None) -> tuple[Any, bool]:
     """The scores of a pilot, and whether its pairs come in clusters."""
     if view == "classwise":
         raise InputError("one view is planned for", "give binary, top, class:NAME or pooled", code="view")
-    predictions = columns.open(pilot)
+    predictions = open_predictions(pilot, columns)
     views = asked_views(None if view is None else [view], predictions)[:1]
     source = view_sources(predictions, views)[0][0].source
     if not isinstance(source, Pairs):

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant import __version__
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions, load_tally
+from calibrant.io import Columns, Predictions, load_tally, open_predictions
 from calibrant.io.predictions import listed
 from calibrant.io.rewriting import open_scores
 from calibrant.io.saved import tally_view
@@ -38,7 +38,7 @@ from calibrant.verbs._methods import (
     named_groups_of,
 )
 from calibrant.verbs.applying import Mending, kind_of, of_file
-from calibrant.verbs.measuring import Columns, check_model
+from calibrant.verbs.measuring import check_model
 
 POINTS = 1001
 EQUAL = "all scores are equal, so that the map is constant: it tells the share of positives and no more"
@@ -245,7 +245,7 @@ def fit(
     kept = _kept_tally(source)
     if kept is not None:
         return _of_tally(alone, kept, method, bins, called, os.fspath(source), command)
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     check_model(predictions)
     kind = kind_of(predictions)
     joint = kind == "wide" and METHODS[method].maps != "scores"

@@ -12,7 +12,7 @@ import msgspec
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.saved_recalibrators import SavedRecalibrator, file_digest
 from calibrant.metrics.curve import smooth_curve_of
 from calibrant.metrics.multiplicity import adjusted_p_values
@@ -24,11 +24,12 @@ from calibrant.results.drawing import Drawing, ModelDifference, Report, Reported
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
 from calibrant.seeds import Seed
+from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
 from calibrant.verbs.comparing import difference_of, view_notes
-from calibrant.verbs.grouping import Grouping, changes_by_group, has_groups
-from calibrant.verbs.measurement import IntervalMethod, Settings, bins_of, measurement_of
-from calibrant.verbs.measuring import Columns, read, together
+from calibrant.verbs.grouping import changes_by_group, has_groups
+from calibrant.verbs.measurement import IntervalMethod, Run, Settings, bins_of, measurement_of
+from calibrant.verbs.measuring import read, together
 from calibrant.verbs.sources import CLASS, ViewSource, asked_names
 from calibrant.verbs.tallying import tally_by
 
@@ -43,7 +44,7 @@ def by_model(
     models: list[str] = []
     for source in sources:
         path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
-        opened = (columns or Columns()).open(source) if path and is_log(source) else None
+        opened = open_predictions(source, columns) if path and is_log(source) else None
         if opened is None or opened.log is None:
             found.append(source)
             continue
@@ -155,6 +156,10 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    settings = Settings(
+        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, exact=exact
+    )
+    run = Run(threads, progress, command)
     sources = source_list(sources)
     model = _fitted(model, method, dev, columns, progress)
     for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
@@ -164,26 +169,21 @@ def report(
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
     else:
-        grouping = Grouping(group, groups, counts)
-        mended = _before_and_after(sources, names, model, dev, grouping, columns, level, seed, progress)
+        grouping = Grouping(group, groups, counts, level=level, seed=seed)
+        mended = _before_and_after(sources, names, model, dev, grouping, columns, progress)
     sources, names = mended.sources, mended.names
     called = list(names) if names is not None else model_names(sources)
     if len(called) != len(sources) or len(set(called)) < len(called):
         message = f"{len(sources)} models have the names {', '.join(called)}"
         raise InputError(message, "name each apart from the others (`names`)", code="parameter")
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed)
-    asked = asked_names(view)
     models: list[ReportedModel] = []
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
-        found, recipe = read(
-            source, asked, settings, exact, columns, threads, progress, command, items=len(sources) > 1
-        )
+        found, recipe = read(source, settings, run, columns, items=len(sources) > 1)
         measurements, drawings = [], []
         drawn = drawn_views([each.view for each in found])
         for done, each in enumerate(found):
-            if progress is not None:
-                progress(f"measuring {name}", done, len(found))
+            run.say(f"measuring {name}", done, len(found))
             special = replace(settings, smooth=each.view in drawn)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
@@ -191,11 +191,11 @@ def report(
             if each.view in drawn:
                 curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
                 drawings.append(Drawing(each.view, widths, consistency_bars(bins, level=level), curve))
-        models.append(ReportedModel(name, together(recipe, measurements, asked), tuple(drawings)))
+        models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
         read_sources.append(found)
     if model is not None:
         read_sources = [[by_row(each) for each in found] for found in read_sources]
-    differences, unpaired = _differences(called, read_sources, level, seed, mended)
+    differences, unpaired = _differences(called, read_sources, settings, mended)
     notes = (
         _map_notes(mended, differences)
         + view_notes(called, [[each.view for each in found] for found in read_sources])
@@ -233,8 +233,6 @@ def _before_and_after(
     dev: Any,
     grouping: Grouping,
     columns: Columns | None,
-    level: float,
-    seed: Seed,
     progress: Progress | None,
 ) -> _Mended:
     """One table before and after recalibration."""
@@ -243,15 +241,11 @@ def _before_and_after(
     tables, saved, called, notes = before_and_after(sources, model, columns)
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
-    again = None if dev is None else (columns or Columns()).open(dev)
+    again = None if dev is None else open_predictions(dev, columns)
     if grouping.group is not None or has_groups(saved):
-        grouped, resampled = changes_by_group(
-            tables[0], saved, again, grouping, level=level, seed=seed, progress=progress
-        )
+        grouped, resampled = changes_by_group(tables[0], saved, again, grouping, progress)
     elif again is not None:
-        resampled = refitted(
-            saved, again, tables[0], class_mean=False, level=level, seed=seed, progress=progress
-        )
+        resampled = refitted(saved, again, tables[0], (), grouping, progress)
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
@@ -322,8 +316,7 @@ def drawn_views(views: Sequence[str]) -> list[str]:
 def _differences(
     names: Sequence[str],
     sources: Sequence[Sequence[ViewSource]],
-    level: float,
-    seed: Seed,
+    settings: Settings,
     mended: _Mended,
 ) -> tuple[tuple[ModelDifference, ...], list[str]]:
     found, notes = [], []
@@ -333,7 +326,7 @@ def _differences(
             for one in sources[first]:
                 if one.view not in others or one.view.startswith(CLASS):
                     continue
-                difference = difference_of(one, others[one.view], level=level, seed=seed)
+                difference = difference_of(one, others[one.view], level=settings.level, seed=settings.seed)
                 if isinstance(difference, str):
                     both = f"{names[first]} and {names[second]}"
                     notes.append(f"No difference of {both} ({one.view}): {difference}.")

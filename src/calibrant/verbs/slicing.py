@@ -9,12 +9,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
 from calibrant.progress import Progress
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
-from calibrant.verbs.measuring import Columns
 from calibrant.verbs.tallying import tally_by
 
 
@@ -64,7 +63,7 @@ def slices(
     >>> [(row.slice, row.n, row.error.found) for row in found.slices]
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     view = _default(predictions) if view is None else view
     names = [by] if isinstance(by, str) else by
     tallies = tally_by(predictions, names, view=view, threads=threads, progress=progress)
@@ -125,7 +124,7 @@ def slice_tables(
         raise InputError("a figure is of one way to slice", hint, code="parameter")
     if output is not None:
         figure_kind(output)
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     found = SliceTables(tuple(slices(predictions, way, **settings) for way in ways), command)
     if output is not None:
         from calibrant.plots import slice_intervals

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.slice_columns import JointCodes, Keys
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
-from calibrant.verbs.measuring import Columns, check_model
+from calibrant.verbs.measuring import check_model
 from calibrant.verbs.sources import (
     CLASS,
     TallyParts,
@@ -82,7 +82,7 @@ def tally(
     (['a', 'b'], 3)
     """
     check_threads(threads)
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     check_model(predictions)
     views = [one_view(view, predictions)]
     found = view_sources(predictions, views, whole=exact, collected=0, threads=threads, progress=progress)[0][
@@ -139,7 +139,7 @@ def tally_by(
     names = [by] if isinstance(by, str) else by
     if not is_list(names) or not len(names) or not all(isinstance(name, str) for name in names):
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     view = one_view(view, predictions)
     if view == "top" and predictions.log is not None:
         predictions = predictions.of_top_labels()

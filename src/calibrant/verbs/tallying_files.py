@@ -13,10 +13,10 @@ from pathlib import Path
 
 from calibrant._checks import is_list
 from calibrant.exceptions import InputError
+from calibrant.io import Columns
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
 from calibrant.verbs.executors import workers_of
-from calibrant.verbs.measuring import Columns
 from calibrant.verbs.tallying import tally
 
 

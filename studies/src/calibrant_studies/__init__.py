@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrant.exceptions import InputError
 from calibrant.lazy import lazily
@@ -35,7 +35,7 @@ NAMES = (
 )
 
 
-def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Study:
+def run(name: str, *, data: Path | None = None, seed: int | None = None, **options: Any) -> Study:
     """Run a study.
 
     Parameters
@@ -46,6 +46,8 @@ def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Stud
         Folder of real data. None: what ships with the package.
     seed
         None: the study's own, fixed seed.
+    options
+        Parameters that this study alone has, such as ``cells`` of coverage or ``ontonotes`` of coreference.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def run(name: str, *, data: Path | None = None, seed: int | None = None) -> Stud
     calibrant.exceptions.InputError: there is no study 'sentimental': the studies are agreement, ...
     """
     module = _module(name)
-    found: Study = module.run(data=data, seed=module.SEED if seed is None else seed)
+    found: Study = module.run(data=data, seed=module.SEED if seed is None else seed, **options)
     return found
 
 
@@ -85,7 +87,7 @@ def figures(study: Study) -> dict[str, Figure]:
     >>> sorted(figures(run("sentiment")))
     ['curves-100k', 'curves-dated', 'sizes']
     """
-    drawn: dict[str, Figure] = _module(study.name).figures(study)
+    drawn: dict[str, Figure] = _module(study.name.partition("-")[0]).figures(study)
     return drawn
 
 

@@ -24,12 +24,12 @@ from calibrant.records import Column, Record, Table, name, setting
 from calibrant.records import number as numeric
 from calibrant.records.formats import interval_heading
 from calibrant_studies._tables import table_of
+from calibrant_studies._verdicts import Claim, Verdict, judge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Verdict = Literal["agrees", "differs", "not comparable"]
 Row = dict[str, Any]
 KINDS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
 HERE = "Here"
@@ -37,7 +37,11 @@ TABLE = re.compile(r"(<!-- table: (?P<key>[\w-]+) -->\n).*?(<!-- end -->)", re.D
 
 
 class Finding(Record, frozen=True):
-    """One number of a study, beside the paper's."""
+    """One number of a study, beside the paper's.
+
+    A finding with a claim gets its verdict by the one rule for all studies, `judge`. The only verdict that
+    can be given is ``not comparable``.
+    """
 
     name: Annotated[str, name("Name", "Name of the finding, unique in its study.")]
     text: Annotated[str, name("Number", "Name of the number for a reader.")]
@@ -58,6 +62,18 @@ class Finding(Record, frozen=True):
         setting("Verdict", "Whether they agree; null where the paper has nothing to compare with."),
     ] = None
     note: Annotated[str, setting("Note", "Kind of the interval, or reason for the verdict.")] = ""
+    claim: Annotated[
+        Claim | None,
+        Meta(description="Values for which the paper is right; null where no verdict follows from one."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.claim is not None:
+            msgspec.structs.force_setattr(self, "verdict", judge(self.claim, self.low, self.high))
+        elif self.verdict not in (None, "not comparable"):
+            raise ValueError(
+                f"the verdict {self.verdict!r} of {self.name!r} needs a claim that it follows from"
+            )
 
 
 class Study(Record, frozen=True, kw_only=True):
@@ -211,12 +227,18 @@ def number(value: Any) -> str:
 
 def _findings_table(findings: Sequence[Row]) -> str:
     rows = []
+    claims = any(finding["claim"] for finding in findings)
     for finding in findings:
         here = number(finding["value"])
         if finding["low"] is not None:
-            here += f" [{number(finding['low'])}, {number(finding['high'])}]"
-        row = {"number": finding["text"], "paper": number(finding["paper"]), "here": here}
-        rows.append({**row, "verdict": number(finding["verdict"]), "note": finding["note"]})
+            kind = type(finding["value"])  # a count has whole ends
+            low, high = (number(kind(end)) for end in (finding["low"], finding["high"]))
+            here += f" [{low}, {high}]" if finding["low"] < finding["high"] else " (exact)"
+        row = {"number": finding["text"], "paper": number(finding["paper"])}
+        if claims:
+            row["agrees if"] = str(Claim(**finding["claim"])) if finding["claim"] else "–"
+        row |= {"here": here, "verdict": number(finding["verdict"]), "note": finding["note"]}
+        rows.append(row)
     return markdown(rows)
 
 

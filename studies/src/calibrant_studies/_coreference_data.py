@@ -13,6 +13,7 @@ from calibrant.structures.models.coreference import FeatureSet
 from calibrant.structures.models.mentions import detect_mentions, mention_recall
 from calibrant_studies._base import Row
 from calibrant_studies.datasets._folders import required
+from calibrant_studies.licensed import ontonotes_documents
 
 FILES = {
     "gum": "ud-english-gum/en_gum-ud-{}.conllu.gz",
@@ -20,7 +21,7 @@ FILES = {
 }
 FOLDS = "litbank-coref/folds.tsv"
 SPLITS = ("train", "dev", "test")
-TITLE = {"gum": "GUM", "litbank": "LitBank"}
+TITLE = {"gum": "GUM", "litbank": "LitBank", "ontonotes": "OntoNotes"}
 PIPELINE = "en_ud_ewt_gum"
 FOLD_COUNT = 10
 Documents = list[Document]
@@ -33,7 +34,7 @@ class Texts:
     Attributes
     ----------
     corpus
-        ``gum`` or ``litbank``.
+        ``gum``, ``litbank`` or ``ontonotes``.
     mentions
         ``gold`` or ``detected``.
     trees
@@ -72,6 +73,17 @@ def read(data: Path, corpus: str) -> Texts:
     return Texts(corpus, "gold", "none", "surface", split, split)
 
 
+def read_ontonotes(folder: Path) -> Texts:
+    """Read CoNLL-2011 or CoNLL-2012, with gold mentions, and trees from the constituents.
+
+    The paper measures on the development section. It takes the place of the test set, and the test section
+    that of dev, on which penalties are chosen.
+    """
+    found = ontonotes_documents(folder)
+    split = {"train": found["train"], "dev": found["test"], "test": found["dev"]}
+    return Texts("ontonotes", "gold", "gold", "syntax", split, split)
+
+
 def parsed(texts: Texts, pipeline: Path) -> Texts:
     """The same with predicted trees."""
     from calibrant.structures.models.parsing import parse
@@ -83,7 +95,9 @@ def parsed(texts: Texts, pipeline: Path) -> Texts:
 def detected(texts: Texts) -> Texts:
     """The same with the mentions that are found in its trees."""
     split = {
-        part: [_with_detected(document, possessive_endings=texts.corpus == "gum") for document in documents]
+        part: [
+            _with_detected(document, possessive_endings=texts.corpus != "litbank") for document in documents
+        ]
         for part, documents in texts.split.items()
     }
     return replace(texts, mentions="detected", split=split)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from calibrant_studies._base import Finding, Row, Verdict
+from calibrant_studies._base import Finding, Row
 from calibrant_studies._coreference_scores import HEADLINE
+from calibrant_studies._verdicts import Claim, below
 
 BAR_F1 = 8.0  # points above the rules
 BAR_RECALL = 0.9
@@ -35,7 +36,7 @@ def _rows(tables: Tables, key: str, **wanted: Any) -> list[Row]:
 
 
 def _f1(name: str, tables: Tables) -> Iterator[Finding]:
-    trees = "gold" if name == "GUM" else "none"
+    trees = "none" if name == "LitBank" else "gold"
     for singletons, words in (("yes", ""), ("no", ", without singletons")):
         wanted = {"set": name, "mentions": "gold", "trees": trees, "singletons": singletons}
         for row in _rows(tables, "f1", **wanted, model=HEADLINE):
@@ -78,12 +79,11 @@ def _pairs(name: str, tables: Tables) -> Iterator[Finding]:
         if not row["query"].startswith(("all pairs", "pairs from")) or row["trees"] == "predicted":
             continue
         paper: str | None = None
-        verdict: Verdict | None = None
+        claim: Claim | None = None
         note = f"debiased; plug-in {row['plug-in']:.4f} with b = {row['b']:,}; {row['documents']} documents"
         if row["query"] == "all pairs":
             paper = "below 1 % (404 documents, 4.3 million pairs, CoNLL-2011 dev, 1,000 samples)"
-            verdict = "agrees" if row["plug-in"] < PAPER_ERROR else "differs"
-            note += "; verdict by the plug-in, as in the paper"
+            claim = below(PAPER_ERROR)
         yield Finding(
             f"{name}/{row['query'].replace(' ', '-')}/error",
             f"{name}, {row['query']} ({row['pairs']:,}): calibration error of exact probabilities",
@@ -91,8 +91,8 @@ def _pairs(name: str, tables: Tables) -> Iterator[Finding]:
             row["low"],
             row["high"],
             paper,
-            verdict,
-            note,
+            note=note,
+            claim=claim,
         )
 
 
@@ -101,7 +101,6 @@ def _direction(name: str, tables: Tables) -> Iterator[Finding]:
         gap = row["gap from 0.5"]
         if gap is None or row["trees"] == "predicted":
             continue
-        settled = row["gap, high"] is not None and (row["gap, high"] < 0 or row["gap, low"] > 0)
         yield Finding(
             f"{name}/gap",
             f"{name}, pairs from 0.5: frequency minus mean score",
@@ -109,9 +108,8 @@ def _direction(name: str, tables: Tables) -> Iterator[Finding]:
             row["gap, low"],
             row["gap, high"],
             "slightly overconfident on middle to high values",
-            "agrees" if gap < 0 and row["slope"] < 1 else "differs",
-            ("" if settled else "not settled: the interval holds 0; ")
-            + f"Cox slope {row['slope']:.2f}; agrees if both are on the side of overconfidence",
+            note=f"Cox slope {row['slope']:.2f}; below 1 is overconfident",
+            claim=below(0),
         )
 
 

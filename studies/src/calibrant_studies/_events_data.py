@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from calibrant.events import default_lexicon
 from calibrant.events.files.store import EventStore
 from calibrant.events.verbs.extraction import extract_events
+from calibrant.exceptions import InputError
 from calibrant.io.atomic import writing
 from calibrant.metrics.periods import By
 from calibrant.structures.verbs.coreference_training import train_coreference
 from calibrant_studies._coreference_data import FILES as COREFERENCE_FILES
 from calibrant_studies.datasets._folders import required
+from calibrant_studies.licensed import news_articles, world_news
 
 MODEL = "gum.model"
 SAMPLES = 100
@@ -49,6 +53,29 @@ CORPORA = (
     Corpus("current-events", "Current events", "year"),
     Corpus("reuters-21578", "Reuters", "month"),
 )
+
+
+NYT = Corpus("nyt", "New York Times", "quarter")  # the paper's corpus, for those who have a licence
+
+
+def write_world_news(corpus: Path, folder: Path) -> int:
+    """Write the world news of the New York Times as JSON lines where `Corpus.file` finds them.
+
+    Returns the number of articles. A file that is there is kept.
+    """
+    file = folder / NYT.name / "documents.jsonl.gz"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with writing(file) as out:
+            for article in world_news(news_articles(corpus), default_lexicon()):
+                out.write(f"{article.line()}\n".encode())
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        count = sum(1 for _ in lines)
+    if count == 0:
+        file.unlink()
+        message = f"{corpus} has no article about world news that names a country"
+        raise InputError(message, "give the folder `data` of the corpus", code="empty")
+    return count
 
 
 @dataclass(frozen=True)
@@ -88,22 +115,23 @@ def trained_model(data: Path, folder: Path) -> Path:
     return file
 
 
-def extractions(data: Path, pipeline: Path, folder: Path) -> Iterator[Extracted]:
+def extractions(
+    files: Mapping[Corpus, Path], pipeline: Path, model: Path, folder: Path
+) -> Iterator[Extracted]:
     """Extract from each corpus by each rules, or take what is there."""
-    model = trained_model(data, folder)
-    for corpus in CORPORA:
+    for corpus, file in files.items():
         for rules in RULES:
-            yield _extracted(corpus, rules, data, pipeline, model, folder)
+            yield _extracted(corpus, rules, file, pipeline, model, folder)
 
 
 def _extracted(
-    corpus: Corpus, rules: str, data: Path, pipeline: Path, model: Path, folder: Path
+    corpus: Corpus, rules: str, file: Path, pipeline: Path, model: Path, folder: Path
 ) -> Extracted:
     """Extract, or finish what was begun; the time of earlier runs stands beside the store."""
     place = folder / store_name(corpus.name, rules)
     before = seconds_of(place)
     found = extract_events(
-        corpus.file(data),
+        file,
         place,
         coref=model,
         parser=pipeline,

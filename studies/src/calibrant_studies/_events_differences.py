@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from calibrant.estimation.counts import compare_counts, joint_probabilities
 from calibrant.estimation.results.propagation import Exceedance
 from calibrant_studies._base import Row
+from calibrant_studies._counts_checks import interval_of_share
 from calibrant_studies._events_numbers import ENOUGH, LEVEL, Counted
 from calibrant_studies.arrays import Floats
 
@@ -153,7 +154,8 @@ def difference_tables(counted: Counted) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"differences": [], "not-real": [], "real": []}
     for kind in KINDS:
         of_kind = [each for each in found if each.kind == kind]
-        tables["differences"].append({**counted.name, "kind": kind, **_summary(of_kind)})
+        summary = _summary(of_kind, counted.calendar.counts.sample_count)
+        tables["differences"].append({**counted.name, "kind": kind, **summary})
         doubtful = sorted((each for each in of_kind if not each.is_real), key=_by_size)
         real = sorted((each for each in of_kind if each.is_real), key=_by_size)
         tables["not-real"] += _rows(counted, doubtful[:SHOWN])
@@ -167,11 +169,15 @@ def _by_size(each: Difference) -> tuple[int, float, str, str]:
     return -each.shown, each.compared.greater, each.first.name, each.second.name
 
 
-def _summary(found: Sequence[Difference]) -> Row:
+def _summary(found: Sequence[Difference], samples: int) -> Row:
+    doubtful = [each.compared.greater for each in found if not each.is_real]
     return {
         "shown by 1-best": len(found),
         "real": sum(each.is_real for each in found),
-        "not real": sum(not each.is_real for each in found),
+        "not real": len(doubtful),
+        "not real beyond sampling": sum(
+            interval_of_share(greater, samples)[1] < (1 + LEVEL) / 2 for greater in doubtful
+        ),
         "by 1 or 2": sum(each.shown <= 2 for each in found),
         "mean has the other sign": sum((each.compared.difference.estimate or 0.0) < 0 for each in found),
         "largest not real": max((each.shown for each in found if not each.is_real), default=None),

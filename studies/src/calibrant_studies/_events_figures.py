@@ -10,7 +10,7 @@ from calibrant.events.plots import event_series
 from calibrant.events.results.events import EventCount, EventTable
 from calibrant.records import Quantity
 from calibrant_studies._base import Row, Study
-from calibrant_studies._events_data import CORPORA, SAMPLES
+from calibrant_studies._events_data import CORPORA, NYT, SAMPLES
 from calibrant_studies._events_numbers import LEVEL, MOST
 
 COLUMNS = 4
@@ -21,8 +21,10 @@ def draw(study: Study) -> dict[str, Figure]:
     """A figure a corpus, one of rates, and one by the paper's rules."""
     series = study.tables["series"]
     found = {}
-    for corpus in CORPORA:
+    for corpus in (*CORPORA, NYT):
         rows = [row for row in series if row["corpus"] == corpus.title and row["rules"] == "default"]
+        if not rows:
+            continue
         table = _table(rows, corpus.by, named=False)
         found[corpus.name] = event_series(table, columns=COLUMNS, most=MOST)
         if corpus.name == RATES:

@@ -208,12 +208,16 @@ def fewer_rows(counted: Counted) -> list[Row]:
     moved = np.array([few[cell].sum() - chance[cell].sum() for cell in cells])
     noise = np.array([_variance(chance[cell], size).sum() * share for cell in cells])
     ends = np.array([np.subtract(_interval(few[cell]), _interval(chance[cell])) for cell in cells])
+    square = float((moved**2).mean())
+    half = 1.96 * float((moved**2).std()) / max(1, len(cells)) ** 0.5
     rows.append(
         {
             **counted.name,
             "of": "a country and period",
             "numbers": len(cells),
-            "rms difference": float(np.sqrt((moved**2).mean())),
+            "rms difference": square**0.5,
+            "rms, low": max(0.0, square - half) ** 0.5,
+            "rms, high": (square + half) ** 0.5,
             "expected": float(np.sqrt(noise.mean())),
             "largest": float(np.abs(moved).max(initial=0)),
             "same interval": float((ends == 0).all(axis=1).mean()),

@@ -211,7 +211,7 @@ def doubtful_rows(stores: Mapping[str, EventStore]) -> list[Row]:
     """The documents that were read because the model doubts, with what the stores say of them."""
     rows = []
     for each in DOUBTFUL:
-        document = stores[each.corpus].document(each.id)
+        document = stores[each.corpus].document(each.id) if each.corpus in stores else None
         if document is None:
             continue
         count = next(one for one in document.counts if one.country == each.country)
@@ -235,6 +235,8 @@ def sure_rows(stores: Mapping[str, EventStore]) -> list[Row]:
     """How many of the documents that the model is sure of are right, to a reader."""
     rows = []
     for corpus, size in DRAWN.items():
+        if corpus not in stores:
+            continue
         drawn = drawn_sure(stores[corpus], size)
         wrong = {(each.id, each.country): each.why for each in WRONG if each.corpus == corpus}
         whys = [wrong[one] for one in drawn if one in wrong]

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from calibrant_studies._base import Finding, Row, Verdict
+from calibrant_studies._base import Finding, Row
 from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES
 from calibrant_studies._sparse_scores import GROUPS, Tagset
 from calibrant_studies._tagging_compare import holm
+from calibrant_studies._verdicts import above, apart, below, between
 
 LEVEL = 0.05
 RAREST = f"GMCE {GROUPS}"
@@ -60,24 +61,19 @@ def find(tagsets: Sequence[Tagset], tables: Mapping[str, list[Row]]) -> Iterator
         yield from _directions(tagset, own["groups"])
 
 
-def _verdict(holds: bool) -> Verdict:
-    return "agrees" if holds else "differs"
-
-
 def _about(tagset: Tagset) -> Iterator[Finding]:
     paper = "0.811 on dev (LSR)" if tagset.kind == "lextag" else "0.961 on dev (CCG)"
     note = "another tagger; normal interval by sentence"
     text = f"{tagset.title}: accuracy on test"
     yield Finding(f"{tagset.kind}/accuracy", text, *tagset.accuracy, paper, "not comparable", note)
     text = f"{tagset.title}: share of all scores below 0.0001"
-    share = tagset.near_zero
     yield Finding(
         f"{tagset.kind}/near-zero",
         text,
-        share,
-        paper="more than 0.98",
-        verdict=_verdict(share > 0.98),
-        note="no interval: a count of these scores",
+        *tagset.near_zero,
+        "more than 0.98",
+        note="normal interval by sentence",
+        claim=above(0.98),
     )
 
 
@@ -108,17 +104,17 @@ def _falls(tagset: Tagset, errors: Sequence[Row]) -> Iterator[Finding]:
                 row["mse_low"],
                 row["mse_high"],
                 f"falls (SMCE {lsr:+.0f} % LSR, {ccg:+.0f} % CCG)",
-                _verdict(row["mse_low"] > 0),
-                f"debiased, paired; SMCE {row['plug-in before']:.4f} to {row['plug-in after']:.4f}, "
-                f"{_percent(row['change'])}" + ("" if row["mse_low"] > 0 else "; not settled"),
+                note=f"debiased, paired; SMCE {row['plug-in before']:.4f} to {row['plug-in after']:.4f}, "
+                f"{_percent(row['change'])}",
+                claim=above(0),
             )
     yield Finding(
         f"{tagset.kind}/smce-range",
         f"{tagset.title}: change of SMCE over techniques",
         f"{_percent(min(found))} to {_percent(max(found))}",
         paper="-89 % to -52 %",
-        verdict=_verdict(all(-0.89 <= change <= -0.515 for change in found)),
-        note="plug-in errors, as in the paper; see the intervals above",
+        note="plug-in errors, as in the paper, without an interval; see those above",
+        claim=between(-0.895, -0.515),
     )
 
 
@@ -129,7 +125,6 @@ def _rarest(tagset: Tagset, rivals: Sequence[Row]) -> Iterator[Finding]:
         for task in PAPER:
             shared, grouped = (paper_value(task, technique, name, RAREST)[0] for name in PAPER_SHARING)
             there.append(f"{shared:.3f} and {grouped:.3f} {task}")
-        settled = row["mse_low"] > 0 or row["mse_high"] < 0
         yield Finding(
             f"{tagset.kind}/{technique.replace(' ', '-')}/rarest",
             f"{tagset.title}, {technique}, rarest group: squared error, SCW minus TFG",
@@ -137,9 +132,8 @@ def _rarest(tagset: Tagset, rivals: Sequence[Row]) -> Iterator[Finding]:
             row["mse_low"],
             row["mse_high"],
             f"TFG far better ({'; '.join(there)})",
-            _verdict(row["mse_low"] > 0),
-            f"debiased, paired; GMCE {row['plug-in before']:.4f} and {row['plug-in after']:.4f}"
-            + ("" if settled else "; not settled"),
+            note=f"debiased, paired; GMCE {row['plug-in before']:.4f} and {row['plug-in after']:.4f}",
+            claim=above(0),
         )
 
 
@@ -151,14 +145,17 @@ def _others_close(tagset: Tagset, rivals: Sequence[Row]) -> Finding:
         "SCW": sum(p < LEVEL and row["mse_difference"] < 0 for p, row in zip(adjusted, rows, strict=True)),
     }
     signs = sum(row["mse_difference"] > 0 for row in rows)
-    close = len(rows) - sum(better.values())
+    decided = sum(better.values())
     return Finding(
         f"{tagset.kind}/other-groups",
-        f"{tagset.title}: the other groups, all techniques, after Holm's correction",
-        f"TFG better in {better['TFG']}, SCW in {better['SCW']} of {len(rows)}",
-        paper="close in most cases",
-        verdict=_verdict(2 * close > len(rows)),
-        note=f"by sign TFG in {signs}; undecided is not the same as close",
+        f"{tagset.title}: cases of the other groups, of {len(rows)}, in which SCW and TFG differ",
+        decided,
+        decided,
+        len(rows),
+        "close in most cases",
+        note=f"at least those after Holm's correction (TFG better in {better['TFG']}, SCW in "
+        f"{better['SCW']}), at most all: undecided is not the same as close; by sign TFG better in {signs}",
+        claim=below(len(rows) / 2),
     )
 
 
@@ -173,14 +170,18 @@ def _increases(tagset: Tagset, errors: Sequence[Row]) -> Finding:
         ]
         counts[technique] = sum(row["change"] > 0 for row in rows)
         sure += sum(row["mse_high"] < 0 for row in rows)
-    fewest = counts["isotonic regression"] == min(counts.values())
+    isotonic = counts.pop("isotonic regression")
     return Finding(
         f"{tagset.kind}/increases",
-        f"{tagset.title}: groups whose GMCE a technique raises, of {2 * GROUPS} (SCW and TFG)",
-        ", ".join(f"{name} {count}" for name, count in counts.items()),
+        f"{tagset.title}: groups, of {2 * GROUPS} (SCW and TFG), whose GMCE isotonic regression raises, "
+        "minus the fewest of the other techniques",
+        isotonic - min(counts.values()),
         paper="isotonic regression fewest (CCG: group 1; LSR: none)",
-        verdict=_verdict(fewest),
-        note=f"plug-in errors; {sure} of {3 * 2 * GROUPS} squared errors rise beyond their paired interval",
+        claim=below(1),
+        note=f"isotonic regression {isotonic}, "
+        + ", ".join(f"{name} {count}" for name, count in counts.items())
+        + f"; plug-in errors, without an interval; {sure} of {3 * 2 * GROUPS} squared errors rise "
+        "beyond their paired interval",
     )
 
 
@@ -190,16 +191,19 @@ def _initial(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
     listed = "; ".join(
         f"{r['measure'][5:]}: {r['debiased']:.3f} [{r['low']:.3f}, {r['high']:.3f}]" for r in rows
     )
-    for word, choose, paper in (("lowest", min, "group 2"), ("highest", max, "group 5")):
-        best = choose(rows, key=lambda row: float(row["debiased"]))
-        value = f"group {best['measure'][5:]}"
+    for word, group, choose, claim in (("lowest", 2, min, below(0)), ("highest", GROUPS, max, above(0))):
+        own = rows[group - 1]
+        others = [row for row in rows if row is not own]
+        best = choose(others, key=lambda row: float(row["debiased"]))
+        ends = (choose(row["low"] for row in others), choose(row["high"] for row in others))
         yield Finding(
             f"{tagset.kind}/{word}",
-            f"{tagset.title}: the group with the {word} error before",
-            value,
-            paper=paper,
-            verdict=_verdict(value == paper),
-            note=f"debiased: {listed}",
+            f"{tagset.title}: error of group {group} before, minus the {word} of the other groups",
+            own["debiased"] - best["debiased"],
+            *apart((own["low"], own["high"]), ends),
+            f"group {group} {word}",
+            note=f"from the ends of the intervals, conservative; debiased: {listed}",
+            claim=claim,
         )
 
 
@@ -217,15 +221,15 @@ def _most_improved(tagset: Tagset, errors: Sequence[Row]) -> Finding:
         )
         for group in range(1, GROUPS + 1)
     }
-    best = min(changes, key=lambda group: changes[group])
+    others = min(change for group, change in changes.items() if group != GROUPS)
     listed = ", ".join(f"{group}: {_percent(change)}" for group, change in changes.items())
     return Finding(
         f"{tagset.kind}/most-improved",
-        f"{tagset.title}: the group with the largest fall by TFG",
-        f"group {best}",
-        paper="group 5",
-        verdict=_verdict(best == GROUPS),
-        note=f"mean change of GMCE over techniques; {listed}",
+        f"{tagset.title}: change of group {GROUPS} by TFG, minus the largest fall of the other groups",
+        changes[GROUPS] - others,
+        paper=f"group {GROUPS} falls most",
+        note=f"mean change of GMCE over techniques, without an interval; {listed}",
+        claim=below(0),
     )
 
 
@@ -233,8 +237,6 @@ def _directions(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
     """Whether frequent tags get scores that are too high, and rare ones too low."""
     for group, word in ((1, "below 0 (overconfident)"), (GROUPS, "above 0 (underconfident)")):
         row = _pick(groups, measure=f"GMCE {group}")
-        holds = row["gap, high"] < 0 if group == 1 else row["gap, low"] > 0
-        settled = row["gap, high"] < 0 or row["gap, low"] > 0
         yield Finding(
             f"{tagset.kind}/gap-{group}",
             f"{tagset.title}: frequency minus score, {'most frequent' if group == 1 else 'rarest'} group",
@@ -242,8 +244,8 @@ def _directions(tagset: Tagset, groups: Sequence[Row]) -> Iterator[Finding]:
             row["gap, low"],
             row["gap, high"],
             f"often {word}",
-            _verdict(holds),
-            "interval by sentence" + ("" if settled else "; not settled: it holds 0"),
+            note="interval by sentence",
+            claim=below(0) if group == 1 else above(0),
         )
 
 

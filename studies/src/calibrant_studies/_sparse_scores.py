@@ -12,6 +12,7 @@ from calibrant.metrics.classes import group_of_names
 from calibrant.metrics.groups import THRESHOLD, by_frequency
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.posterior import ChainPosterior
+from calibrant_studies._tagging_models import mean_interval
 from calibrant_studies.arrays import Floats, Integers
 
 GROUPS = 5
@@ -74,7 +75,7 @@ class Tagset:
     tokens
         Tokens of the test text.
     near_zero
-        Share of all its scores below `NEAR_ZERO`.
+        Share of all its scores below `NEAR_ZERO`, and the ends of its interval.
     accuracy
         Of its most probable tags on test, and the ends of its interval.
     """
@@ -85,7 +86,7 @@ class Tagset:
     dev: Scores
     test: Scores
     tokens: int
-    near_zero: float
+    near_zero: tuple[float, float, float]
     accuracy: tuple[float, float, float]
 
     @property
@@ -120,6 +121,8 @@ def tag_counts(text: TaggedText) -> dict[str, int]:
     return dict(Counter(tag for sentence in text.tags or [] for tag in sentence))
 
 
-def near_zero(posterior: ChainPosterior) -> float:
-    """Share of all scores that are below `NEAR_ZERO`."""
-    return float(np.mean(posterior.marginals() < NEAR_ZERO))
+def near_zero(posterior: ChainPosterior) -> tuple[float, float, float]:
+    """Share of all scores that are below `NEAR_ZERO`, and its normal interval by sentence."""
+    of_token = (posterior.marginals() < NEAR_ZERO).mean(axis=1)
+    starts = np.cumsum(posterior.lengths) - posterior.lengths
+    return mean_interval(np.add.reduceat(of_token, starts), posterior.lengths)

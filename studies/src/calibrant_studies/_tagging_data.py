@@ -1,4 +1,4 @@
-"""The tagging study's texts: tweets, two samples of the Wall Street Journal, and an English treebank."""
+"""The tagging study's texts: tweets, samples of the Wall Street Journal, and an English treebank."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from calibrant.structures.files.tagged import TaggedText, read_tagged
 from calibrant_studies.datasets._folders import required
+from calibrant_studies.licensed import ontonotes_newswire, treebank
 
 SPLITS = ("train", "dev", "test")
 FILES = {
@@ -20,8 +21,11 @@ TITLE = {
     "wsj": "WSJ sample",
     "conll2000": "WSJ of CoNLL-2000",
     "ewt": "EWT",
+    "ontonotes": "WSJ of CoNLL-2011",
+    "ptb": "Penn Treebank",
 }
-TAG = {"twitter": "V", "wsj": "NN", "conll2000": "NN", "ewt": "NN"}
+PAPER_SET = "ontonotes"  # the sentences of the paper and the thesis
+LICENSED = {PAPER_SET: ontonotes_newswire, "ptb": treebank}
 DEV_SHARE = 10  # the last of so many parts of the training sentences, where there is no dev file
 
 
@@ -60,7 +64,7 @@ class TextSet:
     @property
     def tag(self) -> str:
         """The tag that the thesis asks about."""
-        return TAG[self.name]
+        return "V" if self.name == "twitter" else "NN"
 
 
 def sources(data: Path, names: tuple[str, ...] = tuple(FILES)) -> list[Path]:
@@ -79,6 +83,12 @@ def read_set(data: Path, name: str) -> TextSet:
     count = len(whole.sentences) - len(whole.sentences) // DEV_SHARE
     dev = Part(whole.sentences[count:], whole.tags[count:])
     return TextSet(name, whole.first(count), dev, test)
+
+
+def read_licensed(name: str, folder: Path) -> TextSet:
+    """Read ``ontonotes`` or ``ptb`` from the folder of its licensee."""
+    texts = LICENSED[name](folder)
+    return TextSet(name, *(_part(texts[split]) for split in SPLITS))
 
 
 def _part(text: TaggedText) -> Part:

@@ -18,6 +18,7 @@ from calibrant.structures.models.hmm import HMMTagger, Unseen
 from calibrant.structures.models.tuning import PSEUDOCOUNTS, choose, token_accuracy
 from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies._tagging_data import Part, TextSet
+from calibrant_studies.arrays import Floats, Integers
 
 TITLE = {
     "hmm-ml": "HMM, maximum likelihood",
@@ -33,6 +34,8 @@ PENALTIES: dict[str, dict[str, tuple[float, ...]]] = {
     "wsj": {"basic": (0.3, 0.1, 0.03), "advanced": (1.0, 0.3, 0.1)},
     "conll2000": {"basic": (0.3, 0.1), "advanced": (0.3,)},
     "ewt": {"basic": (0.3, 0.1), "advanced": (0.3,)},
+    "ontonotes": {"basic": (0.3, 0.1), "advanced": (0.3,)},
+    "ptb": {"basic": (0.3, 0.1), "advanced": (0.3,)},
 }
 ABLATION_PENALTIES: dict[str, tuple[float, ...]] = {"twitter": (1.0, 0.3, 0.1), "wsj": (0.3,)}
 # Of CRF-basic on the sets of the ablation, beyond what dev chooses among.
@@ -250,7 +253,11 @@ def accuracy_interval(gold: Part, predicted: Sequence[Sequence[str]]) -> tuple[f
             for true, found in zip(gold.tags, predicted, strict=True)
         ]
     )
-    lengths = np.array([len(sentence) for sentence in gold.tags])
-    accuracy = float(right.sum() / lengths.sum())
-    half = 1.96 * float(np.sqrt(np.sum((right - accuracy * lengths) ** 2)) / lengths.sum())
-    return accuracy, accuracy - half, accuracy + half
+    return mean_interval(right, np.array([len(sentence) for sentence in gold.tags]))
+
+
+def mean_interval(sums: Floats | Integers, sizes: Integers) -> tuple[float, float, float]:
+    """Return a mean and its normal interval from the sums and sizes of clusters."""
+    mean = float(sums.sum() / sizes.sum())
+    half = 1.96 * float(np.sqrt(np.sum((sums - mean * sizes) ** 2)) / sizes.sum())
+    return mean, mean - half, mean + half

@@ -17,12 +17,22 @@ from typing import TYPE_CHECKING, Any
 from calibrant.exceptions import InputError
 from calibrant_studies import _coreference_parts as parts
 from calibrant_studies._base import Row, Study, digest
-from calibrant_studies._coreference_data import PIPELINE, Texts, detected, folds, parsed, read, sources
+from calibrant_studies._coreference_data import (
+    PIPELINE,
+    Texts,
+    detected,
+    folds,
+    parsed,
+    read,
+    read_ontonotes,
+    sources,
+)
 from calibrant_studies._coreference_findings import find
 from calibrant_studies._coreference_models import L1_PENALTIES
 from calibrant_studies._coreference_page import arrange
 from calibrant_studies._kept_parts import KeptPart
 from calibrant_studies.datasets._folders import real_data
+from calibrant_studies.licensed import digest_of_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +48,7 @@ class Sources:
 
     data: Path
     pipeline: Path | None
+    folder: Path | None = None
 
     @cached_property
     def gum(self) -> Texts:
@@ -48,6 +59,12 @@ class Sources:
     def litbank(self) -> Texts:
         """LitBank with gold mentions, without trees."""
         return read(self.data, "litbank")
+
+    @cached_property
+    def ontonotes(self) -> Texts:
+        """CoNLL-2011 with gold mentions, and trees from its constituents."""
+        assert self.folder is not None
+        return read_ontonotes(self.folder)
 
     @cached_property
     def gum_parsed(self) -> Texts:
@@ -80,10 +97,15 @@ PARTS: dict[str, Callable[[Sources, int], Tables]] = {
     "ablation-litbank": lambda of, seed: parts.ablation(of.litbank, seed),
     "ablation-gum": lambda of, seed: parts.ablation(of.gum, seed),
 }
+# What needs a licence; with it the study runs on these texts alone.
+ONTONOTES: dict[str, Callable[[Sources, int], Tables]] = {
+    "ontonotes": lambda of, seed: parts.main(of.ontonotes, seed),
+    "detected-ontonotes": lambda of, seed: parts.condition(detected(of.ontonotes), seed),
+}
 PARSED = frozenset({"detected-litbank", "parsed-gum", "parsed-litbank", "detected-parsed-gum"})
 
 
-def run(*, data: Path | None = None, seed: int = SEED) -> Study:
+def run(*, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = None) -> Study:
     """Train and measure on GUM and LitBank; about half an hour on two processors.
 
     The environment variable ``CALIBRANT_MODELS`` names a folder with the parser; without it the parts with
@@ -95,6 +117,9 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
         Folder that has ``ud-english-gum/`` and ``litbank-coref/``.
     seed
         Of samples, resampled documents, and the search for clusterings.
+    ontonotes
+        Folder of CoNLL-2011 or CoNLL-2012, on which the paper measures. With it the study runs on these texts
+        alone.
 
     Returns
     -------
@@ -111,6 +136,8 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: the study coreference needs real data: run `calibrant data fetch ...
     """
+    if ontonotes is not None:
+        return coreference(data, names=tuple(ONTONOTES), seed=seed, ontonotes=ontonotes)
     folder = os.environ.get(MODELS)
     pipeline = Path(folder) / PIPELINE if folder else None
     return coreference(data, pipeline=pipeline if pipeline and pipeline.exists() else None, seed=seed)
@@ -123,17 +150,18 @@ def coreference(
     names: Sequence[str] = tuple(PARTS),
     store: Path | None = None,
     seed: int = SEED,
+    ontonotes: Path | None = None,
 ) -> Study:
     """Run some parts of the study; see `run`.
 
     Parameters
     ----------
-    data, seed
+    data, seed, ontonotes
         As in `run`.
     pipeline
         Folder of the parser. None: without the parts that need it.
     names
-        Of parts, of `PARTS`.
+        Of parts, of `PARTS` or `ONTONOTES`.
     store
         Folder in which each part's tables are saved, and from which they are taken where they are there
         already, made with the same seed: an interrupted study goes on where it was.
@@ -142,8 +170,12 @@ def coreference(
     -------
     Study
     """
-    data = real_data("coreference", data)
-    texts = Sources(data, pipeline)
+    if ontonotes is None:
+        data = real_data("coreference", data)
+        files = {path.name: digest(path) for path in sources(data)}
+    else:
+        data, files = ontonotes, {"ontonotes": digest_of_folder(ontonotes)}
+    texts = Sources(data, pipeline, ontonotes)
     wanted = [name for name in names if pipeline is not None or name not in PARSED]
     tables: Tables = {}
     seconds = 0.0
@@ -153,12 +185,12 @@ def coreference(
         for key, rows in found["tables"].items():
             tables.setdefault(key, []).extend(rows)
     return Study(
-        name="coreference",
+        name="coreference" if ontonotes is None else "coreference-ontonotes",
         title="Coreference: sampled entities, exact pair probabilities (2015 paper, section 5)",
-        command="calibrant study coreference",
+        command="calibrant study coreference" + ("" if ontonotes is None else " --ontonotes PATH"),
         seed=seed,
         wall_seconds=seconds,
-        data={path.name: digest(path) for path in sources(data)},
+        data=files,
         parameters={
             "parts": ", ".join(wanted),
             "L1 penalty": f"of {', '.join(f'{l1:g}' for l1 in L1_PENALTIES)}, by CoNLL F1 on dev",
@@ -177,7 +209,7 @@ def _part(name: str, texts: Sources, store: Path | None, seed: int) -> dict[str,
 
     def make() -> dict[str, Any]:
         start = time.perf_counter()
-        tables = PARTS[name](texts, seed)
+        tables = (PARTS | ONTONOTES)[name](texts, seed)
         return {"tables": tables, "seconds": time.perf_counter() - start}
 
     return make() if store is None else KeptPart(f"{name}.json", {"seed": seed}).take(store, make)

@@ -26,8 +26,9 @@ from calibrant.metrics.intervals import error_interval
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 from calibrant.seeds import generator
-from calibrant_studies._base import Finding, Row, Study, Verdict, digest
+from calibrant_studies._base import Finding, Row, Study, digest
 from calibrant_studies._tweets import TITLE, Predicted, f1_score, shipped, source, trained
+from calibrant_studies._verdicts import above, below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -176,9 +177,9 @@ def _f1_claim(name: str, pair: _Pair, seed: int) -> Finding:
         bayes - logistic,
         float(low),
         float(high),
-        round(paper, 4),
-        "agrees" if low <= paper <= high else "differs",
-        "paired bootstrap interval",
+        f"naive Bayes slightly higher ({paper:+.3f})",
+        note="paired bootstrap interval",
+        claim=above(0),
     )
 
 
@@ -192,7 +193,6 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
         None if change is None else 1 + change for change in (relative.estimate, relative.low, relative.high)
     )
     squares, roots = difference.mse_difference, difference.rms_difference
-    larger = roots.low is not None and roots.low > 0
     return [
         Finding(
             f"{name}/mse_difference",
@@ -209,8 +209,8 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
             roots.low,
             roots.high,
             "naive Bayes larger",
-            "agrees" if larger else "differs",
-            "paired interval, conservative",
+            note="paired interval, conservative",
+            claim=above(0),
         ),
         Finding(
             f"{name}/error_ratio",
@@ -219,9 +219,8 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
             low,
             high,
             "less than half (0.39)",
-            "agrees" if ratio is not None and ratio < 0.5 else "differs",
-            f"paired interval, conservative; plug-in errors: {plug_in[1] / plug_in[0]:.2f}"
-            + _unsettled(low, high, 0.5),
+            note=f"paired interval, conservative; plug-in errors: {plug_in[1] / plug_in[0]:.2f}",
+            claim=below(0.5),
         ),
     ]
 
@@ -229,41 +228,45 @@ def _error_claims(name: str, pair: _Pair) -> list[Finding]:
 def _shape_claims(name: str, pair: _Pair) -> list[Finding]:
     """Both are underconfident for low scores and overconfident for high ones, naive Bayes more so."""
     found = []
-    gaps = {}
-    for p in pair.both:
-        for side, chosen, paper in (
-            ("low", p.scores < 0.5, "above 0 (underconfident)"),
-            ("high", p.scores >= 0.5, "below 0 (overconfident)"),
-        ):
-            residual = p.labels[chosen] - p.scores[chosen]
-            gap = float(residual.mean())
-            half = 1.96 * float(residual.std(ddof=1)) / float(np.sqrt(len(residual)))
-            gaps[p.model, side] = abs(gap)
-            sign = 1 if side == "low" else -1
-            verdict: Verdict = "agrees" if sign * gap > 0 else "differs"
-            note = "normal interval" + _unsettled(gap - half, gap + half, 0.0)
-            sign_text = "below" if side == "low" else "from"
-            text = f"{name}, {TITLE[p.model]}: frequency minus score, scores {sign_text} 0.5"
-            key = f"{name}/{p.model}/gap_{side}"
-            found.append(Finding(key, text, gap, gap - half, gap + half, paper, verdict, note))
-    stronger = all(gaps["naive-bayes", s] > gaps["logistic-regression", s] for s in ("low", "high"))
-    return [
-        *found,
-        Finding(
-            f"{name}/more_pronounced",
-            f"{name}: the tendency is more pronounced for naive Bayes",
-            "yes" if stronger else "no",
-            paper="yes",
-            verdict="agrees" if stronger else "differs",
-            note="the four gaps above",
-        ),
-    ]
+    for side, words, claim, paper in (
+        ("low", "below", above(0), "above 0 (underconfident)"),
+        ("high", "from", below(0), "below 0 (overconfident)"),
+    ):
+        gaps = []
+        for p in pair.both:
+            chosen = p.scores < 0.5 if side == "low" else p.scores >= 0.5
+            residual = p.labels - p.scores
+            # n - 1/2 gives the usual variance of a mean, with n (n - 1) below the sum of squares.
+            gap = float(residual[chosen].mean())
+            gaps.append((gap, np.where(chosen, residual - gap, 0.0) / (chosen.sum() - 0.5)))
+            found.append(
+                Finding(
+                    f"{name}/{p.model}/gap_{side}",
+                    f"{name}, {TITLE[p.model]}: frequency minus score, scores {words} 0.5",
+                    *_normal(*gaps[-1]),
+                    paper,
+                    note="normal interval",
+                    claim=claim,
+                )
+            )
+        (bayes, of_bayes), (logistic, of_logistic) = gaps
+        found.append(
+            Finding(
+                f"{name}/more_pronounced_{side}",
+                f"{name}: the same gap of naive Bayes minus that of logistic regression",
+                *_normal(bayes - logistic, of_bayes - of_logistic),
+                f"{paper.partition(' (')[0]} (more pronounced for naive Bayes)",
+                note="the same tweets for both; normal interval",
+                claim=claim,
+            )
+        )
+    return found
 
 
-def _unsettled(low: float | None, high: float | None, limit: float) -> str:
-    """A warning where the interval lies on both sides of what the verdict turns on."""
-    settled = low is not None and high is not None and not low <= limit <= high
-    return "" if settled else f"; not settled: the interval holds {limit:g}"
+def _normal(estimate: float, influence: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return an estimate and its normal interval, from the influence of each item on the estimate."""
+    half = 1.96 * float(np.sqrt(influence @ influence))
+    return estimate, estimate - half, estimate + half
 
 
 def _bootstrap_f1(predicted: Sequence[Predicted], seed: int) -> NDArray[np.float64]:

@@ -20,9 +20,10 @@ from calibrant.metrics.calibration_error import calibration_mse_of
 from calibrant.metrics.debiased import debiased_squared_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.results.error_curve import ErrorCurve
-from calibrant.seeds import generator
+from calibrant.seeds import generator, generator_of
 from calibrant.synthetic import Identity, Shift, Transform, expectation, sample, squared_error
-from calibrant_studies._base import Finding, Row, Study, Verdict, shared_legend
+from calibrant_studies._base import Finding, Row, Study, shared_legend
+from calibrant_studies._verdicts import above, below
 from calibrant_studies.arrays import Floats
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ STEPS = tuple(range(1_000, 50_001, 1_000))
 SAMPLE_SIZES = tuple(range(10_000, 50_001, 1_000))
 REPLICATED = (10_000, 20_000, 50_000)
 REPLICATIONS = 100
+SPREADS = 4
+T_VALUE = 3.18  # of Student's t, 95 %, with one degree of freedom less than `SPREADS`
 
 
 def run(*, data: Path | None = None, seed: int = SEED, replications: int = REPLICATIONS) -> Study:
@@ -58,7 +61,8 @@ def run(*, data: Path | None = None, seed: int = SEED, replications: int = REPLI
     -------
     Study
         With tables ``doubling`` (b = 2 to 65,536), ``steps`` (b = 1,000 to 50,000), ``samples`` (n = 10,000
-        to 50,000 with b = sqrt(n)) and ``replications`` (means over many samples).
+        to 50,000 with b = sqrt(n)), ``replications`` (means over many samples) and ``spreads`` (how much a
+        step of b moves the error, on further samples).
 
     Examples
     --------
@@ -76,6 +80,7 @@ def run(*, data: Path | None = None, seed: int = SEED, replications: int = REPLI
         tables["samples"] += _rows(drawn, beta, condition)
         for n in REPLICATED:
             tables["replications"].append(_replicated(n, beta, condition, replications, rng))
+    tables["spreads"] = [row for beta in BETAS for row in _spreads(beta, seed)]
     return Study(
         name="synthetic",
         title="Calibration MSE of synthetic predictions (thesis, section 4.3, figures 4.7 to 4.11)",
@@ -130,6 +135,18 @@ def _replicated(n: int, beta: Beta, condition: str, replications: int, rng: np.r
     return {**row, "noise": rows[0]["noise"], "population": rows[0]["population"]}
 
 
+def _spreads(beta: Beta, seed: int) -> Iterator[Row]:
+    """Standard deviations of a step of b on further samples, one row per sample of both conditions."""
+    rng = generator_of(seed, f"spreads {_name(beta)}")
+    for number in range(SPREADS):
+        row: Row = {"scores": _name(beta), "sample": number + 1}
+        for condition in TRANSFORMS:
+            pairs = _draw(PAIRS, beta, condition, rng)
+            errors = [calibration_mse_of(adaptive(pairs, size=size)) for size in STEPS]
+            row[condition] = float(np.diff(errors).std())
+        yield {**row, "ratio": row["uncalibrated"] / row["calibrated"]}
+
+
 def _select(rows: Sequence[Row], scores: str, condition: str) -> list[Row]:
     return [row for row in rows if (row["scores"], row["condition"]) == (scores, condition)]
 
@@ -138,25 +155,23 @@ def _column(rows: Sequence[Row], key: str) -> Floats:
     return np.array([row[key] for row in rows])
 
 
-def _verdict(agrees: bool) -> Verdict:
-    return "agrees" if agrees else "differs"
-
-
 def _findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Finding]:
     yield from _bin_size_findings(scores, tables)
     yield from _sample_size_findings(scores, tables)
 
 
 def _bin_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Finding]:
-    doubling = {c: _column(_select(tables["doubling"], scores, c), "plug-in") for c in TRANSFORMS}
-    falls = all(bool(np.all(np.diff(values) <= 1e-15)) for values in doubling.values())
+    doubling = [_column(_select(tables["doubling"], scores, c), "plug-in") for c in TRANSFORMS]
+    rises = sum(int(np.sum(np.diff(values) > 1e-15)) for values in doubling)
     yield Finding(
         f"{scores}/monotone",
-        f"{scores}: the plug-in never rises as b doubles from 2 to 65,536",
-        "yes" if falls else "no",
-        paper="yes",
-        verdict=_verdict(falls),
+        f"{scores}: rises of the plug-in as b doubles from 2 to 65,536",
+        rises,
+        rises,
+        rises,
+        "none",
         note="both conditions; certain, since the bins are nested (Jensen)",
+        claim=below(1),
     )
     steps = {c: np.diff(_column(_select(tables["steps"], scores, c), "plug-in")) for c in TRANSFORMS}
     rises = int(np.sum(steps["calibrated"] > 0))
@@ -164,18 +179,21 @@ def _bin_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Fi
         f"{scores}/rises",
         f"{scores}: rises among the {len(STEPS) - 1} steps of b from 1,000 to 50,000, calibrated",
         rises,
-        paper="not always falling",
-        verdict=_verdict(rises > 0),
-        note="these bins are not nested",
+        rises,
+        rises,
+        "not always falling",
+        note="these bins are not nested; one rise is a counterexample, whatever another sample shows",
+        claim=above(0),
     )
-    spread = [float(np.std(steps[c])) for c in ("uncalibrated", "calibrated")]
+    ratios = np.log([row["ratio"] for row in tables["spreads"] if row["scores"] == scores])
+    half = T_VALUE * float(ratios.std(ddof=1)) / len(ratios) ** 0.5
     yield Finding(
         f"{scores}/unpredictable",
         f"{scores}: standard deviation of a step, uncalibrated over calibrated",
-        spread[0] / spread[1],
-        paper="much more unpredictable",
-        verdict=_verdict(spread[0] > 2 * spread[1]),
-        note="one sample of 100,000 pairs each",
+        *(float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half)),
+        "much more unpredictable",
+        note=f"geometric mean over {len(ratios)} samples of {PAIRS:,} pairs for each condition",
+        claim=above(2),
     )
     first = _select(tables["doubling"], scores, "calibrated")[0]
     yield Finding(
@@ -200,27 +218,34 @@ def _sample_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator
         slope - half,
         slope + half,
         "approaches 0",
-        _verdict(slope + half < 0),
-        "-1/2 expected: all of it is E[p(1-p)]/b",
+        note="-1/2 expected: all of it is E[p(1-p)]/b",
+        claim=below(0),
     )
-    for condition, paper in (("calibrated", "0"), ("uncalibrated", "converges weakly")):
+    for condition, paper in (("calibrated", "approaches 0"), ("uncalibrated", "converges weakly")):
         first, *_, last = _select(tables["replications"], scores, condition)
-        nearer = last["plug-in"] - last["population"] < first["plug-in"] - first["population"]
+        half = 1.96 * float(np.hypot(first["plug-in, s.e."], last["plug-in, s.e."]))
+        nearer = first["plug-in"] - last["plug-in"]
+        yield Finding(
+            f"{scores}/{condition}/nearer",
+            f"{scores}, {condition}: fall of the mean plug-in MSE from n = {first['n']:,} to {last['n']:,}",
+            nearer,
+            nearer - half,
+            nearer + half,
+            paper,
+            note=f"population {last['population']:.3g}, below both means: a fall is an approach",
+            claim=above(0),
+        )
         for key in ("plug-in", "debiased"):
             half = 1.96 * last[f"{key}, s.e."]
             low, high = last[key] - half, last[key] + half
-            inside = low <= last["population"] <= high
-            compared = key == "plug-in"
-            place = "inside" if inside else "outside"
+            place = "inside" if low <= last["population"] <= high else "outside"
             yield Finding(
                 f"{scores}/{condition}/{key}",
                 f"{scores}, {condition}: mean {key} MSE at n = {last['n']:,}",
                 last[key],
                 low,
                 high,
-                paper if compared else None,
-                _verdict(nearer) if compared else None,
-                f"population {last['population']:.3g}, {place} the interval of the mean",
+                note=f"population {last['population']:.3g}, {place} the interval of the mean",
             )
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from calibrant.structures.models.crf import CRFTagger
@@ -19,7 +20,7 @@ from calibrant_studies import _tagging_findings as findings
 from calibrant_studies import _tagging_measure as measuring
 from calibrant_studies._base import Row, Study, digest
 from calibrant_studies._tagging_compare import count_wins
-from calibrant_studies._tagging_data import FILES, TextSet, read_set, sources
+from calibrant_studies._tagging_data import FILES, TextSet, read_licensed, read_set, sources
 from calibrant_studies._tagging_measure import ALL_TAGS, COMPARISONS, DRAWN, Evaluated
 from calibrant_studies._tagging_models import (
     ABLATION_PENALTIES,
@@ -33,6 +34,7 @@ from calibrant_studies._tagging_models import (
 )
 from calibrant_studies._tagging_page import arrange
 from calibrant_studies.datasets._folders import real_data
+from calibrant_studies.licensed import digest_of_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,13 +62,20 @@ class Tables:
     curves: list[Row] = field(default_factory=list)
 
 
-def run(*, data: Path | None = None, seed: int = SEED) -> Study:
+def run(
+    *, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = None, ptb: Path | None = None
+) -> Study:
     """Train and measure every model on every data set; about half an hour on two processors.
 
     Parameters
     ----------
     data
         Folder that has ``twitter-pos/``, ``wsj-pos/``, ``conll2000/`` and ``ud-english-ewt/``.
+    ontonotes
+        Folder of CoNLL-2011, whose Wall Street Journal the paper and the thesis use. With it or ``ptb`` the
+        study runs on these sentences alone.
+    ptb
+        Folder of the Penn Treebank; sections 0 to 18 train, 19 to 21 tune and 22 to 24 test.
     seed
         Nothing here is drawn but the signs behind the standard errors of differences, which have their own.
 
@@ -86,13 +95,16 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: the study tagging needs real data: run `calibrant data fetch ...
     """
-    return tagging(data, seed=seed)
+    given = {"ontonotes": ontonotes, "ptb": ptb}
+    licensed = {name: folder for name, folder in given.items() if folder is not None}
+    return tagging(data, licensed=licensed, names=() if licensed else tuple(FILES), seed=seed)
 
 
 def tagging(
     data: Path | None,
     *,
     names: Sequence[str] = tuple(FILES),
+    licensed: Mapping[str, Path] = MappingProxyType({}),
     iterations: int = ITERATIONS,
     seed: int = SEED,
 ) -> Study:
@@ -104,6 +116,8 @@ def tagging(
         As in `run`.
     names
         Among ``twitter``, ``wsj``, ``conll2000`` and ``ewt``.
+    licensed
+        Folders of ``ontonotes`` and ``ptb``.
     iterations
         Of CRFsuite, at most.
     seed
@@ -113,9 +127,9 @@ def tagging(
     -------
     Study
     """
-    data = real_data("tagging", data)
     start = time.perf_counter()
-    sets = {name: read_set(data, name) for name in names}
+    sets = {name: read_set(real_data("tagging", data), name) for name in names}
+    sets |= {name: read_licensed(name, folder) for name, folder in licensed.items()}
     hidden = {name: hidden_markov_models(texts) for name, texts in sets.items()}
     tables, found = Tables(), {}
     with training(iterations) as under_way:
@@ -134,12 +148,13 @@ def tagging(
                 _ablation(sets[name], under_way, tables)
                 _penalties(sets[name], under_way, tables)
     return Study(
-        name="tagging",
+        name="-".join(["tagging", *licensed]),
         title="Hidden Markov models against conditional random fields (2015 paper, section 4.2; thesis, 4.1)",
-        command="calibrant study tagging",
+        command=" ".join(["calibrant study tagging", *(f"--{name} PATH" for name in licensed)]),
         seed=seed,
         wall_seconds=time.perf_counter() - start,
-        data={path.name: digest(path) for path in sources(data, tuple(sets))},
+        data={path.name: digest(path) for path in (sources(data, tuple(names)) if data else ())}
+        | {name: digest_of_folder(folder) for name, folder in licensed.items()},
         parameters={
             "hyperparameters": "best accuracy on dev",
             "bin size of plug-in errors": "min(5000, max(200, n // 20))",

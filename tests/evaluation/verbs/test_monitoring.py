@@ -14,8 +14,8 @@ import pytest
 
 from calibrant.evaluation import CalibrationMonitor, Monitoring, monitor
 from calibrant.exceptions import FormatError, InputError
+from calibrant.io import Columns
 from calibrant.io.envelope import checksum
-from calibrant.verbs import Columns
 
 Edit = Callable[[dict[str, Any]], None]
 

@@ -296,7 +296,7 @@ def test_what_is_wrong_in_conllu_is_named_by_line(tmp_path: Path, text: str, lin
 CONLL_2012 = """#begin document (bc/cctv/00/cctv_0000); part 000
 bc/cctv/00/cctv_0000   0   0      In    IN  (TOP(S(PP*  -   -   -   Speaker#1   *   *   -
 bc/cctv/00/cctv_0000   0   1     the    DT       (NP*   -   -   -   Speaker#1   *   *   (5|(7
-bc/cctv/00/cctv_0000   0   2  summer    NN         *))  -   -   1   Speaker#1   *   *   7)|5)
+bc/cctv/00/cctv_0000   0   2  summer    NN        *)))) -   -   1   Speaker#1   *   *   7)|5)
 
 bc/cctv/00/cctv_0000   0   0      It   PRP    (TOP*)    -   -   -   -   *   (5)
 
@@ -315,7 +315,28 @@ def test_parts_of_conll_2012_are_documents_with_speakers(tmp_path: Path) -> None
     assert spans(first) == [((0, 1, 3), "5"), ((1, 0, 1), "5")]
     assert changed == {"repeated": 1}
     assert (first.speakers, second.speakers, first.genre) == (["Speaker#1", ""], None, "bc")
-    assert (first.trees, first.date) == (None, None)
+    assert first.trees is not None
+    assert [tree.heads for tree in first.trees] == [[3, 3, 0], [0]]
+    assert [tree.relations for tree in first.trees] == [["case", "det", "root"], ["root"]]
+    assert first.date is None
+
+
+def test_columns_without_parse_bits_have_no_trees(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, columns("(1", "1)"))
+    assert document.trees is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("*)))) ", "*)) "), r"line 2: the constituent S is opened and never closed"),
+        (("*)))) ", "*))))) "), r"line 4: the parse bit \*\)\)\)\)\) closes a constituent that is not open"),
+        (("    (TOP*)    -", "    *    -"), r"line 6: the sentence has no tree, and others of its document"),
+    ],
+)
+def test_broken_parse_bits_name_the_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read(tmp_path, CONLL_2012.replace(*change, 1))
 
 
 @pytest.mark.parametrize("nothing", ["-", "_", "*"])

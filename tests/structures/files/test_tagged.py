@@ -433,3 +433,63 @@ def test_without_its_library_conllu_is_refused_in_one_line(
         MissingExtraError, match=r"^reading CoNLL-U needs conllu: pip install 'calibrant\[str"
     ):
         read_tagged(tmp_path / "a.conllu")
+
+
+ONTONOTES = """#begin document (nw/tale); part 000
+nw/tale 0 0 The   DT  (TOP(S(NP* -     -  - Ann (PERSON* * (1
+nw/tale 0 1 king  NN  *)         king  -  - Ann *)       * 1)
+nw/tale 0 2 saw   VBD (VP*       see   01 1 Ann *        (V*) -
+nw/tale 0 3 Paris NNP (NP*))))   Paris -  - Ann (GPE)    * -
+
+#end document
+#begin document (nw/tale); part 001
+nw/tale 1 0 Yes   UH  (TOP(INTJ*)) -   -  - -   *        -
+
+#end document
+"""
+
+
+def saved_text(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "a.conll"
+    path.write_text(text)
+    return path
+
+
+def test_conll_2012_has_parts_of_speech_names_and_documents(tmp_path: Path) -> None:
+    path = saved_text(tmp_path, ONTONOTES)
+    found = read_tagged(path)
+    assert found.sentences == [["The", "king", "saw", "Paris"], ["Yes"]]
+    assert found.tags == [["DT", "NN", "VBD", "NNP"], ["UH"]]
+    assert found.document_ids == ["nw/tale", "nw/tale; part 1"]
+    assert read_tagged(path, column="names").tags == [["B-PERSON", "I-PERSON", "O", "B-GPE"], ["O"]]
+    assert read_tagged(path, column=5).tags == found.tags
+    assert read_tagged(path, column=6).tags == [["(TOP(S(NP*", "*)", "(VP*", "(NP*))))"], ["(TOP(INTJ*))"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "message"),
+    [
+        (("*)       * 1)", "*))      * 1)"), "names", r"line 3: the name '\*\)\)' cannot be read"),
+        (("(PERSON*", "*)      "), "names", r"line 2: the name '\*\)' cannot be read"),
+        (("(GPE)", "(GPE*"), "names", "line 5: the name GPE does not end in the sentence"),
+        (("(GPE)", "(G(P)"), "names", r"line 5: the name '\(G\(P\)' cannot be read"),
+        (("", ""), "upos", "there is no column 'upos' with tags"),
+        (("", ""), 3, "there is no column 3 with tags"),
+        (("", ""), 20, "line 2: there is no column 20 with tags: the line has 13 columns"),
+        (("#end document\n#begin", "#begin"), None, "line 7: a document begins"),
+    ],
+)
+def test_what_conll_2012_breaks_is_named(
+    tmp_path: Path, change: tuple[str, str], column: str | int | None, message: str
+) -> None:
+    path = saved_text(tmp_path, ONTONOTES.replace(*change, 1) if change[0] else ONTONOTES)
+    with pytest.raises(InputError, match=message):
+        read_tagged(path, column=column)
+
+
+def test_a_shorter_file_in_columns_has_no_parts_of_speech(tmp_path: Path) -> None:
+    path = saved_text(tmp_path, "#begin document (tale); part 0\ntale 0 0 The (1)\n#end document\n")
+    with pytest.raises(
+        InputError, match="line 2: there is no column 'pos' with tags: the line has 5 columns"
+    ):
+        read_tagged(path)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import InputError
+from calibrant.io import Columns
 from calibrant.metrics.compare import error_difference
 from calibrant.outputs import schema
 from calibrant.records import Quantity
@@ -19,7 +20,7 @@ from calibrant.structures import TaggedText, evaluate_tagger, read_tagged
 from calibrant.structures.models import HMMTagger
 from calibrant.structures.posterior import ChainPosterior
 from calibrant.structures.posterior.queries import all_tags, spans, tag_is, tag_pairs, top_label
-from calibrant.verbs import Columns, measure, report
+from calibrant.verbs import measure, report
 
 ASK: dict[str, Any] = {
     "all tags": all_tags,

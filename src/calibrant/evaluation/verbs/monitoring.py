@@ -18,11 +18,10 @@ from calibrant.evaluation.files.timed import BY, WHOLE, timed, window_of, window
 from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io import Predictions
+from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.io.envelope import Envelope, Version
 from calibrant.verbs.figures import figure_kind, save_figure
-from calibrant.verbs.measuring import Columns
 from calibrant.verbs.sources import pairs_of
 from calibrant.verbs.tallying import one_view
 
@@ -141,7 +140,7 @@ def monitor(
     if state is not None and output is not None and Path(state).resolve() == Path(output).resolve():
         message, hint = "the state and the figure are one file", "name another (`output`)"
         raise InputError(message, hint, code="output", file=os.fspath(output))
-    predictions = (columns or Columns()).open(source)
+    predictions = open_predictions(source, columns)
     name = one_view(view, predictions)
     until = None if reference is None else _until(reference, by)
     settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))

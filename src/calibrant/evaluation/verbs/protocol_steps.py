@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from calibrant import __version__
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Integers
 from calibrant.data import example
 from calibrant.evaluation.coefficients import agreement
 from calibrant.evaluation.comparison import compare_systems
@@ -191,11 +191,19 @@ def on_folds(
     notes = []
     if sizes.max() > 1.25 * sizes.min():
         notes.append(f"Folds have from {sizes.min():,} to {sizes.max():,} items; each counts alike.")
-    found = compare_systems(
-        [each.system.name for each in systems],
+    names = [each.system.name for each in systems]
+    return _compared(names, scores, np.zeros(count, np.int64), plan), metric.name, notes
+
+
+def _compared(
+    names: Sequence[str], scores: Floats, repeat: Integers | None, plan: ProtocolFile
+) -> Comparison:
+    """Compare scores on folds as the file asks."""
+    return compare_systems(
+        names,
         scores,
         unit="fold",
-        repeat=np.zeros(count, np.int64),
+        repeat=repeat,
         test_train_ratio=plan.test_train_ratio,
         alternative=plan.alternative,
         baseline=plan.baseline,
@@ -204,7 +212,6 @@ def on_folds(
         samples=plan.samples,
         seed=plan.seed,
     )
-    return found, metric.name, notes
 
 
 def _of_scores(plan: ProtocolFile) -> Comparison:
@@ -218,19 +225,7 @@ def _of_scores(plan: ProtocolFile) -> Comparison:
         message = f"system {odd!r} is in one of the two: the table of folds and the file of the evaluation"
         raise InputError(message, hint, code="setting", file=table.name)
     order = [table.systems.index(name) for name in names]
-    return compare_systems(
-        names,
-        table.scores[order],
-        unit="fold",
-        repeat=table.repeat,
-        test_train_ratio=plan.test_train_ratio,
-        alternative=plan.alternative,
-        baseline=plan.baseline,
-        power=plan.power,
-        level=plan.level,
-        samples=plan.samples,
-        seed=plan.seed,
-    )
+    return _compared(names, table.scores[order], table.repeat, plan)
 
 
 def _fold_codes(folds: ItemLabels, gold: Gold) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

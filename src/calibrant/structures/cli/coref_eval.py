@@ -45,7 +45,7 @@ from calibrant.structures.cli.coreference_options import coreference
 )
 @lambda function: added(function, (*MEASURING, SMOOTH, WORKERS, EXECUTOR))
 @printing
-def command(model: str, text: str | None, singletons: bool, printing: Printing, **options: Any) -> None:
+def command(model: str, text: str | None, printing: Printing, **options: Any) -> None:
     """Score the entities that a model finds in FILE, and measure its probabilities of pairs of mentions.
 
     MODEL is a file by `calibrant coref train`, the name of a model that ships (litbank), or a file of
@@ -55,12 +55,5 @@ def command(model: str, text: str | None, singletons: bool, printing: Printing, 
     from calibrant.structures.verbs.coreference import evaluate_coreference
 
     with ProgressLine() as progress:
-        found = evaluate_coreference(
-            model,
-            text,
-            singletons=singletons,
-            progress=progress,
-            command=command_line(),
-            **options,
-        )
+        found = evaluate_coreference(model, text, progress=progress, command=command_line(), **options)
     printing.show(found)

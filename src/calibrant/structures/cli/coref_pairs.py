@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from calibrant.cli.options import WRITES_OR_PRINTS, Printing, printing
@@ -49,16 +51,7 @@ from calibrant.cli.progress import ProgressLine
     help="Without labels all pairs are written, also of mentions without a gold entity.",
 )
 @printing
-def command(
-    posteriors: str,
-    output: str,
-    samples: int | None,
-    seed: int,
-    window: int | None,
-    threshold: float,
-    labels: bool,
-    printing: Printing,
-) -> None:
+def command(posteriors: str, output: str, printing: Printing, **options: Any) -> None:
     """Write the probability that two mentions are of one entity, for all pairs of each document.
 
     POSTERIORS is a file of JSON lines, by `calibrant coref predict` or of another system; - is standard
@@ -70,14 +63,5 @@ def command(
     from calibrant.structures.verbs.coreference_pairs import export_pairs
 
     with ProgressLine() as progress:
-        found = export_pairs(
-            posteriors,
-            output,
-            samples=samples,
-            seed=seed,
-            window=window,
-            threshold=threshold,
-            labels=labels,
-            progress=progress,
-        )
+        found = export_pairs(posteriors, output, progress=progress, **options)
     printing.show(found, lambda: pairs_lines(found), err=output == STDOUT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import click
 
@@ -35,19 +35,7 @@ from calibrant.structures.cli.coreference_options import coreference
 @WORKERS
 @EXECUTOR
 @printing
-def command(
-    model: str,
-    text: str,
-    detect: bool,
-    possessive_endings: bool,
-    parser: str | None,
-    clustering: Literal["probable", "expected", "antecedents"],
-    output: str,
-    clusters: str | None,
-    workers: int,
-    executor: str | None,
-    printing: Printing,
-) -> None:
+def command(model: str, text: str, output: str, printing: Printing, **options: Any) -> None:
     """Write, for each mention of FILE, the probability of each antecedent and of starting a new entity.
 
     MODEL is a file by `calibrant coref train`, or the name of a model that ships: litbank. Mentions are those
@@ -58,17 +46,5 @@ def command(
     from calibrant.structures.verbs.coreference import predict_coreference
 
     with ProgressLine() as progress:
-        found = predict_coreference(
-            model,
-            text,
-            output,
-            detect=detect,
-            possessive_endings=possessive_endings,
-            parser=parser,
-            clusters=clusters,
-            clustering=clustering,
-            workers=workers,
-            executor=executor,
-            progress=progress,
-        )
+        found = predict_coreference(model, text, output, progress=progress, **options)
     printing.show(found, lambda: writing_lines(found), err=output == STDOUT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -41,7 +41,6 @@ def command(
     sources: tuple[str, ...],
     spacy: str | None,
     column: str | None,
-    cluster: Literal["sentence", "document"],
     views: tuple[str, ...],
     printing: Printing,
     **options: Any,
@@ -60,7 +59,6 @@ def command(
             file,
             name=name,
             column=column,
-            cluster=cluster,
             view=list(views) or None,
             progress=progress,
             command=command_line(),

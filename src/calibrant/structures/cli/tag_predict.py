@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import click
 
@@ -38,12 +38,9 @@ def command(
     sources: tuple[str, ...],
     spacy: str | None,
     column: str | None,
-    cluster: Literal["sentence", "document"],
     output: str,
-    threshold: float,
-    workers: int,
-    executor: str | None,
     printing: Printing,
+    **options: Any,
 ) -> None:
     """Write the probability of every tag of every word of FILE to a long prediction table.
 
@@ -55,16 +52,5 @@ def command(
 
     model, _, file = tagger_and_file(sources, spacy, column)
     with ProgressLine() as progress:
-        found = predict_tags(
-            model,
-            file,
-            output,
-            column=column,
-            threshold=threshold,
-            cluster=cluster,
-            workers=workers,
-            executor=executor,
-            progress=progress,
-        )
-
+        found = predict_tags(model, file, output, column=column, progress=progress, **options)
     printing.show(found, lambda: writing_lines(found), err=output == STDOUT)

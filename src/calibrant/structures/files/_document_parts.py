@@ -17,6 +17,8 @@ class Parts:
 
     Attributes
     ----------
+    broken
+        Makes an error of a line, a message and a hint.
     annotated
         Whether mentions are known, be there any or not.
     bare
@@ -24,6 +26,7 @@ class Parts:
     """
 
     name: str
+    broken: Callable[[int, str, str], FormatError]
     brackets: Brackets
     sentences: list[list[str]] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
@@ -32,6 +35,15 @@ class Parts:
     genre: str | None = None
     annotated: bool = True
     bare: int | None = None
+
+    def takes_tree(self, line: int, has_tree: bool) -> bool:
+        """Return ``has_tree``; raise if only some sentences of the document have a tree."""
+        if not has_tree:
+            self.bare = self.bare or line
+        if self.bare is not None and (self.trees or has_tree):
+            message = "the sentence has no tree, and others of its document have one"
+            raise self.broken(self.bare, message, "parse it, or leave out the trees of the whole document")
+        return has_tree
 
     def document(self) -> Document:
         """Put it together."""
@@ -70,7 +82,7 @@ class Shelf:
         if other != line:
             message = f"document {name!r} is also in line {other}"
             raise self._broken(line, message, "give every document another name")
-        return Parts(name, Brackets(self._broken, self._changed))
+        return Parts(name, self._broken, Brackets(self._broken, self._changed))
 
     def put(self, parts: Parts) -> None:
         """Put a whole document away."""

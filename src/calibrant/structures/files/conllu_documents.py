@@ -170,12 +170,7 @@ class ConlluDocuments(ConlluReader):
         """Take the tree of the sentence that ends; all sentences of a document have one, or none has."""
         first = self._words[0][0]
         has_tree = any(fields[HEAD - 1] != "_" for _, fields in self._words)
-        if not has_tree:
-            parts.bare = parts.bare or first
-        if parts.bare is not None:
-            if parts.trees or has_tree:
-                message = "the sentence has no tree, and others of its document have one"
-                raise self.broken(parts.bare, message, "parse it, or write _ as every head of the document")
+        if not parts.takes_tree(first, has_tree):
             return
         heads = [self._head(number, fields[HEAD - 1]) for number, fields in self._words]
         columns = [

@@ -9,6 +9,7 @@ from itertools import chain
 from calibrant.exceptions import InputError
 from calibrant.io.text import open_lines
 from calibrant.progress import Progress
+from calibrant.structures.files.column_documents import START, ColumnSentences
 from calibrant.structures.files.sentences import DOCUMENT_START, Column, reader_of
 
 REPORT_EVERY = 1 << 14
@@ -99,6 +100,8 @@ def read_tagged(
     and ten or more columns between tabs. Lines of multiword tokens (``3-4``) and empty nodes (``5.1``) are
     skipped; ``# sent_id`` and ``# newdoc`` name sentences and documents.
 
+    *CoNLL-2011 and CoNLL-2012* are known by a first line ``#begin document (NAME); part 000``.
+
     *Every other text* has one token a line, the token in the first column, a blank line after each sentence,
     and the same number of columns everywhere, between tabs if the first line has one, else between
     spaces. Nothing is a quote or a comment. A sentence of the one token ``-DOCSTART-`` starts a document.
@@ -109,8 +112,10 @@ def read_tagged(
         The file, packed by gzip or not; ``-`` for standard input.
     column
         Of CoNLL-U ``"upos"`` (the default), ``"xpos"``, ``"upos+feats"`` (``NOUN|Number=Sing``; plain
-        ``ADP`` where there are no features), or the number of a column; of other files a number, 2 by
-        default. The first column is 1. ``_`` means no tag in UPOS and XPOS, and is a tag elsewhere.
+        ``ADP`` where there are no features), or the number of a column. Of CoNLL-2012 ``"pos"`` (the
+        default), ``"names"`` (BIO tags of named entities), or a number. Of other files a number, 2 by
+        default. The first column is 1. ``_`` means no tag in UPOS, XPOS and CoNLL-2012, and is a tag
+        elsewhere.
     require_tags
         Whether a file without tags (no such column, or nothing but ``_`` in it) is an error.
     progress
@@ -147,11 +152,16 @@ def read_tagged(
         head = []
         for line in lines:
             head.append(line)
-            if line.strip() and not line.startswith("#"):
+            if line.strip() and (not line.startswith("#") or line.startswith(START)):
                 break
         if not any(map(str.strip, head)):
             raise InputError("the file has no sentence", "write it again", code="empty", file=name)
-        reader = reader_of(name, head, column, require_tags)
+        columns = head[-1].startswith(START)
+        reader = (
+            ColumnSentences(name, column, require_tags)
+            if columns
+            else reader_of(name, head, column, require_tags)
+        )
         for number, line in enumerate(chain(head, lines), 1):
             if progress is not None and number % REPORT_EVERY == 0:
                 progress("reading", number, None)

@@ -11,13 +11,13 @@ from itertools import chain, pairwise
 from typing import Any
 from uuid import uuid4
 
-from calibrant import __version__
+from msgspec.structs import replace
+
 from calibrant._checks import one_of
-from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.progress import Progress
-from calibrant.results.measurement import Measured, Recipe
+from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.structures.documents import Document
 from calibrant.structures.entity_scores import coreference_scores
@@ -39,8 +39,8 @@ from calibrant.structures.verbs.coreference_source import (
     texts,
 )
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measurement import IntervalMethod, Settings
-from calibrant.verbs.measuring import measured, stream_source
+from calibrant.verbs.measurement import IntervalMethod, Run, Settings
+from calibrant.verbs.measuring import measured, read
 
 CLUSTERINGS = ("probable", "expected", "antecedents")
 NO_PAIRS = "no document has two mentions with gold entities"
@@ -239,9 +239,8 @@ def evaluate_coreference(
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
-    settings.check()
-    check_threads(threads)
+    settings = Settings(None, bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact)
+    run = Run(threads, progress, command)
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")
     how = Mentions(detect, possessive_endings)
@@ -249,8 +248,7 @@ def evaluate_coreference(
     with workers_of(*asked) as pool:
         prediction, called = _prediction(model, text, how, parser, pool, progress)
     posterior = prediction.posterior
-    if progress is not None:
-        progress("finding entities", 0, None)
+    run.say("finding entities")
     scores = coreference_scores(
         [gold.mentions for gold in prediction.gold],
         [gold.clusters for gold in prediction.gold],
@@ -267,9 +265,8 @@ def evaluate_coreference(
         query = mention_pairs(posterior, prediction.clusters, window=window, threshold=least)
         if not len(query):
             return None
-        recipe = Recipe(file, "query", len(query), None, query.threshold, __version__, command)
-        source = stream_source(query, exact=exact, threads=threads)
-        return measured([source], recipe, None, settings, progress)
+        sources, recipe = read(query, settings, run)
+        return measured(sources, replace(recipe, file=file), settings, run)
 
     pairs, above = of_pairs(None), of_pairs(threshold)
     reason = NO_PAIRS if pairs is None else f"no pair has a score of at least {threshold:g}"

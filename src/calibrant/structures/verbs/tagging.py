@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from calibrant import __version__
-from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
 from calibrant.io.atomic import keep_sources
@@ -26,7 +24,6 @@ from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.tails import quantile
 from calibrant.progress import Progress
 from calibrant.records import Quantity
-from calibrant.results.measurement import Recipe
 from calibrant.seeds import Seed
 from calibrant.structures.files.saved_models import load_tagger, model_column
 from calibrant.structures.files.tagged import TaggedText, read_tagged
@@ -35,9 +32,9 @@ from calibrant.structures.posterior.queries import all_tags
 from calibrant.structures.results.tagging import TagEvaluation, WrittenPredictions
 from calibrant.structures.verbs._tagger_batches import TaggerSource, tagged, tagger_source
 from calibrant.verbs.executors import Workers, workers_of
-from calibrant.verbs.measurement import IntervalMethod, Settings
-from calibrant.verbs.measuring import measured
-from calibrant.verbs.sources import asked_names, asked_views, view_sources
+from calibrant.verbs.measurement import IntervalMethod, Run, Settings
+from calibrant.verbs.measuring import measured, read
+from calibrant.verbs.sources import asked_names
 
 FEWEST_TOKENS = 1 << 12  # at once, however many tags there are: work in small pieces is slow
 UNKNOWN = -1
@@ -359,26 +356,21 @@ def evaluate_tagger(
     (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
-    settings = Settings(bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth)
-    settings.check()
-    check_threads(threads)
+    settings = Settings(asked, bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact)
+    run = Run(threads, progress, command)
     tagger, path, column = open_tagger(model, column)
-    read = read_gold(text, column, progress)
+    gold = read_gold(text, column, progress)
     with workers_of(executor, workers) as pool:
         form: Form = "wide" if "top" in asked else "long"
         source = None if pool.local else tagger_source(model, pool)
-        rows = TaggerRows(tagger, read, cluster, form, progress, pool, source)
-        predictions = rows.predictions
-        sources, count = view_sources(
-            predictions, asked_views(asked, predictions), exact=exact, threads=threads
-        )
-        recipe = Recipe(read.name, rows.form, count, list(tagger.tags), None, __version__, command)
-        found = measured(sources, recipe, asked, settings, progress)
+        rows = TaggerRows(tagger, gold, cluster, form, progress, pool, source)
+        # The rows themselves say how far tagging has come.
+        found = measured(*read(rows.predictions, settings, replace(run, progress=None)), settings, run)
     unseen, unseen_accuracy = _on_unseen_words(tagger, rows)
     return TagEvaluation(
         accuracy=_accuracy(rows, level),
         tokens=len(rows.right),
-        sentences=len(read.sentences),
+        sentences=len(gold.sentences),
         cluster=cluster,
         unseen_words=unseen,
         unseen_words_accuracy=unseen_accuracy,

@@ -45,6 +45,25 @@ from calibrant.cli.options import Printing, printing
     type=click.IntRange(min=1),
     help="Draws per cell (study coverage).  [default: the cell's own number]",
 )
+@click.option(
+    "--ontonotes",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="PATH",
+    help="Folder of CoNLL-2011 or CoNLL-2012, the papers' own data: run on it alone (studies coreference and "
+    "tagging).",
+)
+@click.option(
+    "--ptb",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="PATH",
+    help="Folder of the Penn Treebank (files wsj_NNNN.mrg): run on it alone (study tagging).",
+)
+@click.option(
+    "--nyt",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="Folder of the New York Times Annotated Corpus: run on its world news alone (study events).",
+)
 @printing
 def command(
     name: str,
@@ -53,6 +72,9 @@ def command(
     seed: int | None,
     cells: str | None,
     replications: int | None,
+    ontonotes: Path | None,
+    ptb: Path | None,
+    nyt: Path | None,
     printing: Printing,
 ) -> None:
     """Run the experiment NAME again and print the paper's numbers beside ours.
@@ -63,7 +85,8 @@ def command(
 
     study = _load(name)
     options: dict[str, Any] = {} if seed is None else {"seed": seed}
-    for option, value in (("cells", cells and cells.split(",")), ("replications", replications)):
+    given = {"cells": cells and cells.split(","), "replications": replications}
+    for option, value in (given | {"ontonotes": ontonotes, "ptb": ptb, "nyt": nyt}).items():
         if value is not None:
             if option not in signature(study.run).parameters:
                 raise click.UsageError(f"The study {name} has no option --{option}.")
