@@ -10,6 +10,7 @@ from calibrant_studies._sparse_findings import PAPER, PAPER_MEASURES, RAREST, pa
 from calibrant_studies._sparse_maps import PAPER_SHARING, TECHNIQUES
 from calibrant_studies._sparse_rules import DEPARTURES, MEASURES
 from calibrant_studies._sparse_scores import GROUPS, TITLE
+from calibrant_studies._verdicts import Claim, below, between, equal
 
 ROUNDED = 5e-5  # of four digits
 # At the bottom of table 1: scores in all, in group 1 and in group 5; types of group 1, and highest shares.
@@ -17,7 +18,7 @@ PAPER_SIZES: Mapping[str, tuple[int, int, int]] = {
     "CCG": (72_373, 12_873, 15_854),
     "LSR": (15_933, 2_854, 3_020),
 }
-PAPER_TAGS = {"CCG": "1, 22.2 %, 0.4 %", "LSR": "3, 10.3 %, 0.1 %"}
+PAPER_TAGS = {"CCG": (1, 22.2, 0.4), "LSR": (3, 10.3, 0.1)}
 G = {"SCW": 1, "TFG": GROUPS}
 ABSENT = "the scores are not at hand: fetch tfg-scores"
 
@@ -27,11 +28,16 @@ def find_published(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     for task in TASKS:
         rows = [row for row in tables["authors"] if row["task"] == task]
         yield _table_1(task, rows)
-        yield _sizes(task, rows)
-        yield _tags(task, [row for row in tables["author-groups"] if row["task"] == task])
+        yield from _sizes(task, rows)
+        yield from _tags(task, [row for row in tables["author-groups"] if row["task"] == task])
         yield _raised(task, rows)
         yield _same(task, rows)
     yield from _contrasts(tables)
+
+
+def _exact(name: str, text: str, value: float, paper: float | str, note: str, claim: Claim) -> Finding:
+    """Compare a published number, which no sample moves, with the text."""
+    return Finding(name, text, value, value, value, paper, note=note, claim=claim)
 
 
 def _table_1(task: str, rows: Sequence[Row]) -> Finding:
@@ -42,41 +48,35 @@ def _table_1(task: str, rows: Sequence[Row]) -> Finding:
     ]
     before = dict(zip(PAPER_MEASURES, PAPER[task]["none", ""][0], strict=True))
     gaps += [abs(row["before"] - before[row["measure"]]) for row in rows if row["measure"] in before]
-    return Finding(
-        f"authors/{task.lower()}/table-1",
-        f"{task}: largest distance between table 1 and the published results",
-        max(gaps),
-        paper="rounded to 4 digits",
-        verdict="agrees" if max(gaps) <= ROUNDED else "differs",
-        note=f"no sample is involved; {len(gaps)} errors compared, {ROUNDED:g} is rounding",
-    )
+    text = f"{task}: largest distance between table 1 and the published results"
+    note = f"published numbers, {len(gaps)} errors compared"
+    name = f"authors/{task.lower()}/table-1"
+    return _exact(name, text, max(gaps), "rounded to 4 digits", note, below(ROUNDED))
 
 
-def _sizes(task: str, rows: Sequence[Row]) -> Finding:
+def _sizes(task: str, rows: Sequence[Row]) -> Iterator[Finding]:
     n = {row["measure"]: row["n"] for row in rows}
-    found = (n["SMCE"], n["GMCE 1"], n[RAREST])
-    return Finding(
-        f"authors/{task.lower()}/sizes",
-        f"{task}: scores in all, in group 1 and in group {GROUPS}, as published",
-        ", ".join(f"{each:,}" for each in found),
-        paper=", ".join(f"{each:,}" for each in PAPER_SIZES[task]),
-        verdict="agrees" if found == PAPER_SIZES[task] else "differs",
-        note="counts of one text; no sample is involved",
-    )
+    for measure, paper in zip(PAPER_MEASURES, PAPER_SIZES[task], strict=True):
+        name = f"authors/{task.lower()}/scores-{measure[5:] or 'all'}"
+        text = (
+            f"{task}: scores of {f'group {measure[5:]}' if measure != 'SMCE' else 'all tags'}, as published"
+        )
+        yield _exact(name, text, n[measure], paper, "published number", equal(paper, width=0))
 
 
-def _tags(task: str, rows: Sequence[Row]) -> Finding:
-    first, last = rows[0], rows[GROUPS - 1]
-    value = f"{first['tags']}, {100 * first['highest share']:.1f} %, {100 * last['highest share']:.1f} %"
+def _tags(task: str, rows: Sequence[Row]) -> Iterator[Finding]:
+    tags, first, last = PAPER_TAGS[task]
     same = sum(bool(row["same by the text"]) for row in rows[:GROUPS])
-    return Finding(
-        f"authors/{task.lower()}/groups",
-        f"{task}: tags of group 1, most frequent tag of groups 1 and {GROUPS}, from the published counts",
-        value,
-        paper=PAPER_TAGS[task],
-        verdict="agrees" if value == PAPER_TAGS[task] else "differs",
-        note=f"no sample is involved; {same} of {GROUPS} groups are the same by the code and by the text",
-    )
+    note = f"published counts; {same} of {GROUPS} groups are the same by the code and by the text"
+    name, text = f"authors/{task.lower()}/tags", f"{task}: tags of group 1, from the published counts"
+    yield _exact(name, text, rows[0]["tags"], tags, note, equal(tags, width=0))
+    for row, share in ((rows[0], first), (rows[GROUPS - 1], last)):
+        text = f"{task}: share of the most frequent tag of group {row['group']}, per cent"
+        claim = between(share - 0.05, share + 0.05)
+        value = 100 * row["highest share"]
+        yield _exact(
+            f"authors/{task.lower()}/share-{row['group']}", text, value, share, "published counts", claim
+        )
 
 
 def _raised(task: str, rows: Sequence[Row]) -> Finding:
@@ -89,35 +89,28 @@ def _raised(task: str, rows: Sequence[Row]) -> Finding:
         for technique in TECHNIQUES
     }
     listed = "; ".join(f"{name} {', '.join(some) or 'none'}" for name, some in raised.items())
-    paper = "isotonic regression only group 1" if task == "CCG" else "isotonic regression none"
-    wanted = ["1 (SCW)", "1 (TFG)"] if task == "CCG" else []
-    return Finding(
+    known = ("1 (SCW)", "1 (TFG)") if task == "CCG" else ()
+    return _exact(
         f"authors/{task.lower()}/raised",
-        f"{task}: groups whose published error a technique raises",
-        listed,
-        paper=paper,
-        verdict="agrees" if sorted(raised["isotonic regression"]) == wanted else "differs",
-        note="published plug-in errors; whether noise explains them, they cannot say",
+        f"{task}: groups{' but group 1' if known else ''} whose published error isotonic regression raises",
+        len([group for group in raised["isotonic regression"] if group not in known]),
+        0,
+        f"published plug-in errors; raised are: {listed}",
+        equal(0, width=0),
     )
 
 
 def _same(task: str, rows: Sequence[Row]) -> Finding:
     """Distance of the published results from the code's rules; undefined without the scores."""
     text = f"{task}: largest distance between the published results and the code's rules"
-    name = f"authors/{task.lower()}/code"
+    name, paper = f"authors/{task.lower()}/code", f"at most {SAME:g}"
     if rows[0]["after, code"] is None:
-        return Finding(name, text, None, paper=f"at most {SAME:g}", verdict="not comparable", note=ABSENT)
+        return Finding(name, text, None, paper=paper, verdict="not comparable", note=ABSENT)
     gap = max(abs(row[key] - row[f"{key}, code"]) for row in rows for key in ("before", "after"))
-    same = gap <= SAME and all(row["n"] == row["n, code"] for row in rows)
     by_text = max(abs(row["after"] - row["after, text"]) for row in rows)
-    return Finding(
-        name,
-        text,
-        gap,
-        paper=f"at most {SAME:g}",
-        verdict="agrees" if same else "differs",
-        note=f"no sample is involved; from the text's rules at most {by_text:.4f}",
-    )
+    counts = "the same" if all(row["n"] == row["n, code"] for row in rows) else "other"
+    note = f"{counts} numbers of scores; from the text's rules at most {by_text:.4f}"
+    return _exact(name, text, gap, paper, note, below(SAME))
 
 
 def _contrasts(tables: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
