@@ -105,8 +105,8 @@ def test_the_record_has_every_rule_alone_and_together(record: dict[str, Any]) ->
             key = row["technique"], row["sharing"], row["measure"]
             if row["tagger"] == title and key in tables and row["technique"] != "scaling binning":
                 here = tables[key]  # in single precision
-                assert here["after"] == pytest.approx(row["plug-in after"], abs=2e-5)
-                assert here["before"] == pytest.approx(row["plug-in before"], abs=2e-5)
+                assert here["after"] == pytest.approx(row["plug-in after"], abs=2e-4)
+                assert here["before"] == pytest.approx(row["plug-in before"], abs=2e-4)
     for row in rows:
         assert row["low"] is None or row["low"] <= row["after"] <= row["high"]
 
