@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.metrics.groups import calibration_changes
 from calibrant_studies._base import Row
@@ -136,9 +137,10 @@ def affected_rows(tagset: Tagset) -> list[Row]:
     return rows
 
 
-def _repeated(dev: Part, test: Part, sharing: Sharing) -> Floats:
+def _repeated(dev: Part, test: Part, sharing: Sharing) -> NDArray[np.bool_]:
     once, again = (
         recalibrated(dev, test, "histogram binning", sharing, departures)
         for departures in (CODE - {"repeated bins"}, CODE)
     )
-    return (once != again) & ~np.isnan(again)
+    changed: NDArray[np.bool_] = (once != again) & ~np.isnan(again)
+    return changed

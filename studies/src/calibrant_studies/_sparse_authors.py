@@ -160,7 +160,8 @@ def labels(path: Path, tags: int) -> Integers:
         if found.shape[1] > tags or not (ones | (found == 0)).all() or (ones.sum(axis=1) != 1).any():
             what = "a row is not zeros and one one, or there are more columns than tags"
             raise FormatError(what, AGAIN, code="file-row", file=str(path))
-        return ones.argmax(axis=1)
+        column: Integers = ones.argmax(axis=1)
+        return column
     if found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= tags:
         raise FormatError(
             f"a label is no integer from 0 to {tags - 1}", AGAIN, code="file-row", file=str(path)

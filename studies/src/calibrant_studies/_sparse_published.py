@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from calibrant_studies._base import Finding, Row, number
 from calibrant_studies._sparse_authors import SAME, TASKS
@@ -188,7 +189,7 @@ def _shown(row: Row) -> str:
 def _departures(rows: Sequence[Row]) -> list[Row]:
     """Errors of the rarest group and of all tags with each departure alone."""
     arranged: list[Row] = []
-    found = {
+    found: dict[tuple[Any, ...], Row] = {
         (row["tagger"], row["technique"], row["sharing"], row["measure"], row["rules"]): row for row in rows
     }
     for tagger in dict.fromkeys(row["tagger"] for row in rows):
@@ -205,7 +206,7 @@ def _departures(rows: Sequence[Row]) -> list[Row]:
     return arranged
 
 
-def _moved(row: Row, found: Mapping[tuple[str, ...], Row]) -> bool:
+def _moved(row: Row, found: Mapping[tuple[Any, ...], Row]) -> bool:
     """Whether a departure changes the error in the digits that are shown."""
     text = found[row["tagger"], row["technique"], row["sharing"], row["measure"], "text"]
     return f"{row['after']:.4f}" != f"{text['after']:.4f}"

@@ -113,8 +113,8 @@ def recalibrated(
         return _one_map(dev, test, technique, departures, np.random.default_rng(seed))
     after = np.full(len(test.score), np.nan)
     for home in np.unique(test.home):
-        parts = (part.some(part.home == home) for part in (dev, test))
-        after[test.home == home] = _one_map(*parts, technique, departures, np.random.default_rng(seed))
+        some, others = (part.some(part.home == home) for part in (dev, test))
+        after[test.home == home] = _one_map(some, others, technique, departures, np.random.default_rng(seed))
     return after
 
 
