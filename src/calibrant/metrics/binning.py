@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Pairs, positive_integer
-from calibrant._kernels import isotonic as isotonic_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
@@ -194,9 +193,11 @@ def isotonic(source: Source, *, threads: int | None = None) -> Bins:
     >>> isotonic(tally).frequency.tolist()
     [0.0, 1.0]
     """
+    from calibrant._kernels.isotonic import pool_adjacent_violators
+
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, threads=threads)
     tally = tally.without_clusters()
-    start = isotonic_kernels.pool_adjacent_violators(tally.weight, tally.weight_positives)
+    start = pool_adjacent_violators(tally.weight, tally.weight_positives)
     rows = np.arange(len(tally))
     columns = _sum_runs(tally, start, rows, np.ones(len(rows)))
     low = tally.low[start]

@@ -158,7 +158,7 @@ def _log_loss(source: Source) -> tuple[float, int]:
 
 
 def _entropies(p: Floats) -> Floats:
-    from scipy.special import entr
+    from calibrant._special import entr
 
     result: Floats = entr(p) + entr(1 - p)
     return result
@@ -166,7 +166,7 @@ def _entropies(p: Floats) -> Floats:
 
 def _divergence(p: Floats, q: Floats) -> Floats:
     """Kullback-Leibler divergence of Bernoulli(q) from Bernoulli(p), in nats; infinite where q excludes p."""
-    from scipy.special import rel_entr
+    from calibrant._special import rel_entr
 
     result: Floats = rel_entr(p, q) + rel_entr(1 - p, 1 - q)
     return result

@@ -275,7 +275,7 @@ def binomial_quantile(share: float, trials: Integers, probability: Floats) -> Fl
     >>> binomial_quantile(0.975, np.array([100, 10]), np.array([0.5, 0.0])).tolist()
     [60.0, 0.0]
     """
-    from scipy.special import bdtr, bdtrik
+    from calibrant._special import bdtr, bdtrik
 
     inside = (probability > 0) & (probability < 1)
     usual = np.where(inside, probability, 0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
 from uuid import uuid4
@@ -152,6 +151,8 @@ def tally_by(
     items = view == "pooled" and not predictions.clustered
     in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
     units = JointCodes() if in_clusters else None
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
         for batch in reported(predictions.batches(items=items), predictions.rows, progress):
