@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.calibration_error import rms_calibration_error_of
+from calibrant.metrics.calibration_error import plug_in_calibration_error_of
 from calibrant.recalibrate import HistogramBinning, Isotonic
 from calibrant_studies import _sparse_rules as rules
 from calibrant_studies._base import Row
@@ -87,13 +87,13 @@ def test_without_departures_the_maps_are_the_libraries_own(made_up: tuple[int, B
     names = [str(place) for place in range(TAGS)]
     dev, test = (rules.ordered(each, names, grouped) for each in made_up[1])
     for technique, estimator in (
-        ("histogram binning", HistogramBinning(bins=10)),
+        ("histogram binning", HistogramBinning(n_bins=10)),
         ("isotonic regression", Isotonic()),
     ):
         here = rules.recalibrated(dev, test, technique, "SCW", rules.TEXT)
         there = estimator.fit(dev.score.astype(float), dev.label).transform(test.score.astype(float))
         np.testing.assert_allclose(here, there, atol=1e-6)
-        error = rms_calibration_error_of(adaptive(pairs(test.label, here), count=10))
+        error = plug_in_calibration_error_of(adaptive(pairs(test.label, here), n_bins=10))
         assert rules.plug_in(here, test.label, rules.TEXT) == pytest.approx(error, abs=1e-12)
 
 

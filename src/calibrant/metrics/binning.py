@@ -182,15 +182,16 @@ def display_cuts(source: Source) -> Cuts:
 
 
 def _display_size(n: float) -> int:
-    return min(LARGEST_SHOWN, max(math.ceil(n**0.6), int(n // 20)))
+    return min(LARGEST_SHOWN, max(math.ceil(math.pow(n, 0.6)), int(n // 20)))
 
 
 def _mass_on_grid(source: Source) -> Floats:
     """Weight of the pairs in each row of the grid: bins of a table and of its tally are then the same."""
     mass = np.zeros(len(grid().low))
     if isinstance(source, Tally):
-        weight = source.weight if source.weighted else source.n
-        return np.bincount(rows_of(source.score)[0], weight, len(mass))
+        counted = np.asarray(source.weight if source.weighted else source.n, np.float64)
+        mass += np.bincount(rows_of(source.score)[0], counted, len(mass))
+        return mass
     for piece in slices(len(source)):
         weight = None if source.weight is None else source.weight[piece]
         mass += np.bincount(rows_of(source.score[piece])[0], weight, len(mass))

@@ -11,6 +11,7 @@ through the window does not, and keeps a calibrated model on the diagonal (Fan 1
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -132,7 +133,7 @@ def smooth_curve_of(
 def _least_bandwidth(tally: Tally) -> float:
     """Bandwidth below which the curve follows noise; as for 4 sum(q (1 - q)) pairs of score 0.5."""
     fair = 4 * float((tally.sum_score - tally.sum_score2).sum()) / tally.total_weight * tally.total_n
-    return min(WIDEST, LEAST_BANDWIDTH * max(1.0, fair) ** -0.2)
+    return min(WIDEST, LEAST_BANDWIDTH * math.pow(max(1.0, fair), -0.2))
 
 
 def _nodes_of(cells: Cells) -> _Nodes:

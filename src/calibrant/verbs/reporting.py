@@ -20,6 +20,7 @@ from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
 from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
+from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
@@ -199,12 +200,7 @@ def report(
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
             if each.view in drawn:
-                curve = bars = None
-                if what in (None, "smooth"):
-                    curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
-                if what is None:
-                    bars = consistency_bars(bins, level=level)
-                drawings.append(Drawing(each.view, widths, bars, curve))
+                drawings.append(_drawing(each, bins, widths, what, settings))
         models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
         read_sources.append(found)
     if model is not None:
@@ -227,6 +223,18 @@ def report(
         tasks=tasks,
         groups=mended.groups,
     )
+
+
+def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:
+    """Gather what the figure ``what`` of a view needs; None: what all figures need."""
+    curve = bars = None
+    if what in (None, "smooth"):
+        curve = smooth_curve_of(
+            view.summed, level=settings.level, resamples=CURVE_RESAMPLES, seed=settings.seed
+        )
+    if what is None:
+        bars = consistency_bars(bins, level=settings.level)
+    return Drawing(view.view, widths, bars, curve)
 
 
 def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
