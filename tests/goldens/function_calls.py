@@ -78,13 +78,13 @@ def calls() -> dict[str, Calls]:
             **_agreeing(),
             **_comparing(given),
             **_deciding(given),
-            **_entities(),
+            **_spans_of_systems(),
             **_monitoring(given),
         },
     }
 
 
-def _entities() -> Calls:
+def _spans_of_systems() -> Calls:
     """Entities and surface forms of twenty sentences."""
     gold = ["B-x", "I-x", "O", "B-y", "O", "O"] * 20
     found = ["B-x", "I-x", "O", "O", "O", "B-y", "B-x", "O", "O", "B-y", "I-y", "O"] * 10
