@@ -55,6 +55,17 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     countries: Annotated[
         int, number("Countries", "Countries that these documents count for, together.", group=DOCUMENTS)
     ]
+    coref: Annotated[
+        str, setting("Coreference model", "Name or path of the coreference model.", headline=True)
+    ]
+    trained_on: Annotated[
+        str,
+        setting(
+            "Trained on",
+            "Texts that the coreference model was trained on; on other kinds of text it is worse.",
+            headline=True,
+        ),
+    ]
     samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
     rules: Annotated[str, setting("Rules", "Rules of what counts as doing something.", headline=True)]
@@ -65,7 +76,11 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     seconds: Annotated[float, setting("Seconds", "Time of the run, in seconds.", headline=True)]
     notes: Annotated[
         tuple[str, ...],
-        setting("Notes", "Damaged parts that were done again, and conflicts in the lexicon."),
+        setting(
+            "Notes",
+            "Texts that the coreference model was trained on, damaged parts that were done again, and "
+            "conflicts in the lexicon.",
+        ),
     ] = ()
 
     def remarks(self) -> Iterator[tuple[str, str]]:

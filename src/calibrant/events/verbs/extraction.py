@@ -22,7 +22,7 @@ from calibrant.events.files.verb_lists import read_verbs
 from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
 from calibrant.events.rules import RULES, Rules
-from calibrant.events.verbs.settings import store_settings, store_sources
+from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
@@ -41,11 +41,14 @@ class Prepared:
     ----------
     settings
         Of the store.
+    trained_on
+        Texts that the coreference model was trained on.
     notes
-        On the lexicon.
+        On the model and the lexicon.
     """
 
     settings: dict[str, Any]
+    trained_on: str
     notes: tuple[str, ...]
 
     @property
@@ -72,7 +75,9 @@ def _load(settings: Extraction) -> _Opened:
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
-    prepared = Prepared(store_settings(settings, extractor), tuple(notes))
+    trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
+    notes.append(training_note(settings.coref, trained_on))
+    prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
     return _Opened(extractor, prepared, prepared.digest)
 
 
@@ -208,7 +213,8 @@ def extract_events(
         pool = stack.enter_context(workers_of(executor, workers))
         there = same_paths(settings, "coref", "parser", "lexicon")
         prepared = _prepared(there, pool)
-        opening = StoreWriter(store, prepared.settings, sources=store_sources(settings), part=part)
+        sources = store_sources(settings, prepared.trained_on)
+        opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents), writer)
         batches = batches_of(fresh, BATCH, size=_characters, full=CHARACTERS)
@@ -230,6 +236,8 @@ def extract_events(
         skipped=done.skipped,
         matched=done.matched,
         countries=len(done.countries),
+        coref=settings.coref,
+        trained_on=prepared.trained_on,
         samples=settings.samples,
         seed=settings.seed,
         rules=settings.rules.name,
