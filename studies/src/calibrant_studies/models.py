@@ -240,7 +240,7 @@ def _write_texts(sources: Sequence[Path], path: Path) -> None:
 
 
 def _config(place: Path, steps: int, seed: int) -> Any:
-    """spaCy's own recipe for training on a processor, with our files, steps and seed."""
+    """Return spaCy's own recipe for training on a processor, with our files, steps and seed."""
     from spacy.cli.init_config import init_config
 
     config = init_config(lang="en", pipeline=COMPONENTS, optimize="efficiency", gpu=False)
@@ -252,7 +252,7 @@ def _config(place: Path, steps: int, seed: int) -> Any:
 
 
 def _attachment(path: Path) -> float | None:
-    """LAS that training noted in a pipeline's folder; without the training files' paths it is whole."""
+    """Return the LAS that training noted in a pipeline's folder, and take our paths out of its settings."""
     import spacy
 
     nlp: Language = spacy.load(path)

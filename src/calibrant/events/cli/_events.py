@@ -36,6 +36,13 @@ _TABLE = (
     ),
     COUNTRY,
     click.option(
+        "--count",
+        type=click.Choice(["documents", "entities"]),
+        default="documents",
+        show_default=True,
+        help="Documents with an entity that counts, or all such entities of all documents.",
+    ),
+    click.option(
         "--interval",
         type=click.Choice(["poisson-binomial", "normal", "samples"]),
         default="poisson-binomial",
@@ -83,7 +90,7 @@ def tabulating(function: Function) -> Function:
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.events.event_table`."""
     dev = options["dev"]
-    if options["interval"] != "samples":  # which cannot be recalibrated
+    if options["interval"] != "samples" and options["count"] == "documents":  # others are not recalibrated
         dev = labels_of(store, dev)
     drift = options["drift"]
     if drift not in (None, "estimate"):

@@ -89,7 +89,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
 
 
 class EventCount(Record, frozen=True, kw_only=True):
-    """Documents of a period that count for a country."""
+    """Documents of a period that count for a country, or entities in them."""
 
     country: Annotated[str, name("Country", "Code of the country.")]
     period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05.")]
@@ -118,8 +118,8 @@ class EventCount(Record, frozen=True, kw_only=True):
         int,
         number(
             "1-best",
-            "Documents that count in the single most probable structure; if it is outside the intervals, "
-            "look at the documents.",
+            "Documents or entities that count in the single most probable structure; if it is outside the "
+            "intervals, look at the documents.",
             group=COUNT,
             headline=True,
         ),
@@ -131,6 +131,9 @@ class EventTable(Record, frozen=True, kw_only=True):
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
     by: Annotated[str, setting("By", "Length of a period: week, month, quarter or year.", headline=True)]
+    counted: Annotated[
+        str, setting("Counted", "Documents, or the entities in them that count.", headline=True)
+    ] = "documents"
     interval: Annotated[
         str,
         setting(

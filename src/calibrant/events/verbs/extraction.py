@@ -76,8 +76,8 @@ def _load(settings: Extraction) -> _Opened:
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
-    notes.append(training_note(settings.coref, trained_on))
-    prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
+    first = training_note(settings.coref, trained_on)
+    prepared = Prepared(store_settings(settings, extractor), trained_on, (first, *notes))
     return _Opened(extractor, prepared, prepared.digest)
 
 

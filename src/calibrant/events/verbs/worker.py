@@ -14,6 +14,7 @@ from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.files.store_parts import MOST_ENTITIES
 from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
@@ -105,7 +106,14 @@ class Extractor:
             return StoredDocument(item.id, item.date)
         title, text = (item.title, item.text) if settings.with_text else (None, None)
         return StoredDocument(
-            item.id, item.date, False, _counts(found), _evidence(found, places), title, text
+            item.id,
+            item.date,
+            False,
+            _counts(found),
+            _evidence(found, places),
+            title,
+            text,
+            _entities(found),
         )
 
     def _posterior(self, document: Document) -> AntecedentPosterior:
@@ -150,6 +158,11 @@ def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:
         StoredCount(country, float(shares[place]), bool(found.best[place]), packed[:, place].tobytes())
         for place, country in enumerate(found.countries)
     )
+
+
+def _entities(found: DocumentEvents) -> tuple[bytes, ...]:
+    numbers = np.vstack([found.entities, found.best_entities]).clip(max=MOST_ENTITIES).astype(np.uint8)
+    return tuple(column.tobytes() for column in numbers.T)
 
 
 def _evidence(found: DocumentEvents, places: Places) -> tuple[StoredEvidence, ...]:

@@ -15,9 +15,7 @@ from calibrant.cli.progress import ProgressLine
     short_help="Train the models that the studies use.",
     epilog="Example: calibrant data train gum.model -o models",
 )
-@click.argument(
-    "names", metavar="[NAME ...]", nargs=-1, type=click.Choice(["en_ud_ewt_gum", "gum.model"])
-)
+@click.argument("names", metavar="[NAME ...]", nargs=-1, type=click.Choice(["en_ud_ewt_gum", "gum.model"]))
 @click.option(
     "-o",
     "--output",
@@ -33,9 +31,7 @@ from calibrant.cli.progress import ProgressLine
     help="Updates of the parser; a few make a parser that is useless, to try the command.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes of the coreference model through GUM.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of both models."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of both models.")
 @printing
 def command(names: tuple[Any, ...], printing: Printing, **options: Any) -> None:
     """Train the models NAME from fetched data, on the processor alone; without NAME both.
