@@ -200,7 +200,7 @@ def extract_events(
         os.fspath(coref),
         None if parser is None else os.fspath(parser),
         None if lexicon is None else os.fspath(lexicon),
-        _rules(rules, verbs),
+        rules_of(rules, verbs),
         sample_count(samples),
         number(seed),
         with_text,
@@ -276,7 +276,8 @@ class Done:
         self.countries.update(count.country for count in document.counts)
 
 
-def _rules(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
+def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
+    """Rules by name, with other verbs if there are any."""
     one_of(name, tuple(RULES), "rules")
     if verbs is None:
         return RULES[name]
