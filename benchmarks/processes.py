@@ -34,7 +34,9 @@ class Timing:
 
 
 def environment(threads: int, **more: str) -> dict[str, str]:
-    return {**os.environ, **{name: str(threads) for name in THREAD_VARIABLES}, **more}
+    """Variables for a number of threads; modules are compiled once, as pip does when it installs them."""
+    ours = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**ours, **{name: str(threads) for name in THREAD_VARIABLES}, **more}
 
 
 def bind(threads: int) -> None:

@@ -349,6 +349,12 @@ def protocols() -> Iterator[bytes]:
     yield from files(SHIPPED, "*.toml")
 
 
+def entities() -> Iterator[bytes]:
+    """Tagged tokens, one per line, as they are and packed."""
+    text = b"Ada\tB-person\nLovelace\tI-person\n\nShe O\r\nmet O\r\n\r\nBob\tnoun\tB-group\n"
+    yield from (text, gzip.compress(text))
+
+
 def documents() -> Iterator[bytes]:
     """Dated documents, as JSON lines and as trees."""
     yield from (DATED.encode(), TREE.encode())

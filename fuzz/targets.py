@@ -16,7 +16,8 @@ import seeds
 
 from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
-from calibrant.evaluation.files.protocol_file import read_protocol_file
+from calibrant.evaluation.files.protocol_file import NamedColumns, read_protocol_file
+from calibrant.evaluation.files.protocol_tables import read_item_labels
 from calibrant.events.files.dated_pieces import Unread, iter_unread
 from calibrant.exceptions import CalibrantError
 from calibrant.structures.files.coreference import read_folds
@@ -26,6 +27,7 @@ LARGEST = 65_536  # bytes of a folder's members
 STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK": ".npz"}
 # Of the library, when a zip file is broken.
 BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, NotImplementedError)
+ENTITY_TAGS = ("O", "B-person", "I-person", "B-group", "I-group")
 PLAIN: tuple[str | int | None, ...] = (None, 3)
 OF_TREES: tuple[str | int | None, ...] = (None, "xpos", "upos+feats", 10)
 
@@ -59,6 +61,11 @@ class Target:
     folders: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     longest: int = 8_192
+
+
+def entities(path: Path) -> Any:
+    """Read the tags of tokens, of two types."""
+    return read_item_labels(NamedColumns(path), ENTITY_TAGS)
 
 
 def named(suffix: str) -> Callable[[bytes], str]:
@@ -278,6 +285,9 @@ TARGETS: dict[str, Target] = {
         seeds.protocols,
         named(".toml"),
         also=("tomllib",),
+    ),
+    "entities": Target(
+        "entities in CoNLL columns", (entities,), seeds.entities, named(".conll"), longest=16_384
     ),
     "documents": Target("dated documents", (dated,), seeds.documents, named("")),
     "stores": Target(

@@ -14,8 +14,10 @@ def run() -> None:
     try:
         if _reads_little(sys.argv[1:]):
             from calibrant._kernels.jit import interpret
+            from calibrant._special import load_compiled
 
             interpret()
+            load_compiled()
         from calibrant.cli import main
 
         main(prog_name="calibrant")
@@ -25,10 +27,10 @@ def run() -> None:
 
 
 def _reads_little(arguments: list[str]) -> bool:
-    """Whether a command measures one small table of text, without work for each cluster."""
+    """Whether a command measures one small table of text, without work for each cluster or recalibration."""
     tables = [each for each in arguments[1:] if each.endswith((".csv", ".tsv", ".jsonl"))]
-    clustered = any(each.startswith("--cluster") for each in arguments)
-    if arguments[:1] != ["measure"] or len(tables) != 1 or clustered:
+    more = any(each.startswith(("--cluster", "--model", "--method", "--dev")) for each in arguments)
+    if arguments[:1] not in (["measure"], ["report"]) or len(tables) != 1 or more:
         return False
     try:
         return os.stat(tables[0]).st_size <= SMALL

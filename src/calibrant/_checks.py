@@ -91,7 +91,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     >>> as_array([1, 0], "y_true"), as_array(["1", 1], "clusters")
     (array([1, 0]), array(['1', 1], dtype=object))
     """
-    if np.ma.is_masked(values):
+    if "numpy.ma" in sys.modules and np.ma.is_masked(values):
         raise InputError(f"{name} has masked values", "drop those rows", code="missing-value")
     try:
         if hasattr(values, "detach") and hasattr(values, "is_floating_point"):
@@ -540,6 +540,21 @@ def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
         hint = f"give a number between 0 and 1, such as {such_as}"
         raise InputError(f"{name} is {shown(value)}", hint, code="parameter")
     return float(value)
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of some names that a word is most like, in capitals or not; None if none is like it.
+
+    Examples
+    --------
+    >>> closest("Scores", ["item", "score"]), closest("score", ["item", "label"])
+    ('score', None)
+    """
+    from difflib import get_close_matches
+
+    names = {each.strip().lower(): each for each in known}
+    near = get_close_matches(word.strip().lower(), names, 1, 0.75)
+    return names[near[0]] if near else None
 
 
 def instance(value: object, kind: type[Any], name: str, hint: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from calibrant._checks import positive_integer
 from calibrant.exceptions import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Chunk = TypeVar("Chunk")
 State = TypeVar("State")
@@ -54,6 +56,8 @@ def fold(
         for chunk in chunks:
             update(state, chunk)
         return [state]
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+
     states = [new_state() for _ in range(threads)]
     free = list(range(threads))
     running: dict[Future[None], int] = {}

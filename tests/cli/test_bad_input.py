@@ -28,7 +28,11 @@ TABLES = {
     "a missing column": ("a.csv", "prob,label\n0.1,0\n", "no column 'score': .*the columns are prob, label"),
     "empty": ("a.csv", "", "the file is empty"),
     "no rows": ("a.csv", "score,label\n", "there are no rows"),
-    "semicolons": ("a.csv", "score;label\n0,1;0\n", "fields end with semicolons: write .* commas"),
+    "semicolons": (
+        "a.csv",
+        "score;label\n0,1;0\n0.2;1\n",
+        "row 2, column score: '0.2' is not a number: other rows have decimal commas",
+    ),
     "negative weights": ("a.csv", "score,label,weight\n0.1,0,-1\n", "row 1, column weight: -1.0"),
     "zero weights": ("a.csv", "score,label,weight\n0.1,0,0\n", "every weight is zero"),
     "mislabelled": (
@@ -63,10 +67,10 @@ def test_a_bad_table_is_refused(run: Run, tmp_path: Path, command: str, case: st
 
 OPTIONS = {
     "--bin-size 0": "bin_size is 0",
-    "--bin-count 0": "bin_count is 0",
-    "--bin-count 500": "count is 500, more than the 400 pairs",
-    "--bin-count 5 --bin-size 5": "both a bin size and a number of bins",
-    "--ece-bins 0": "ece_bins is 0",
+    "--n-bins 0": "n_bins is 0",
+    "--n-bins 500": "count is 500, more than the 400 pairs",
+    "--n-bins 5 --bin-size 5": "both a bin size and a number of bins",
+    "--n-ece-bins 0": "n_ece_bins is 0",
     "--level 95": "level is 95",
     "--level x": "Invalid value for '--level'",
     "--interval wald": "Invalid value for '--interval'",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from calibrant.exceptions import InputError
-from calibrant.metrics import binning, calibration_interval, pairs
+from calibrant.metrics import binning, calibration_error, pairs
 from calibrant.metrics.binning import (
     adaptive,
     adaptive_bins,
@@ -87,7 +87,7 @@ def test_a_tie_across_an_edge_is_shared_in_proportion() -> None:
 def test_bins_by_count_differ_in_size_by_at_most_one(seed: int, n: int, count: int) -> None:
     score = np.random.default_rng(seed).random(n)
     count = min(count, n)
-    bins = adaptive(pairs(score > 0.5, score), count=count)
+    bins = adaptive(pairs(score > 0.5, score), n_bins=count)
     assert bins.used == bins.asked == count
     assert bins.n.max() - bins.n.min() <= 1
 
@@ -125,7 +125,7 @@ def test_few_cuts_of_many_pairs_are_selected_and_many_are_sorted(
         return Tally.from_pairs(checked)
 
     monkeypatch.setattr(binning, "select_tally", select)
-    adaptive(checked, count=count)
+    adaptive(checked, n_bins=count)
     assert bool(asked) is selected
 
 
@@ -176,7 +176,7 @@ def test_edges_of_ones_own_are_closed_above() -> None:
 
 
 def test_empty_bins_are_left_out_and_counted() -> None:
-    bins = uniform_bins([0, 1], [0.05, 0.95], count=10)
+    bins = uniform_bins([0, 1], [0.05, 0.95], n_bins=10)
     assert (bins.asked, bins.used) == (10, 2)
     assert bins.edge_low.tolist() == [0.0, 0.9]
 
@@ -185,8 +185,8 @@ def test_integer_weights_bin_as_repeated_pairs() -> None:
     rng = np.random.default_rng(2)
     score = rng.random(60)
     label, weight = rng.random(60) < score, rng.integers(1, 4, 60)
-    weighted = adaptive(pairs(label, score, sample_weight=weight), count=5)
-    repeated = adaptive(pairs(np.repeat(label, weight), np.repeat(score, weight)), count=5)
+    weighted = adaptive(pairs(label, score, sample_weight=weight), n_bins=5)
+    repeated = adaptive(pairs(np.repeat(label, weight), np.repeat(score, weight)), n_bins=5)
     total = weight.sum()
     shares = [float(Fraction(int(total) * j // 5, int(total))) for j in range(1, 6)]
     assert np.cumsum(weighted.share) == pytest.approx(shares, abs=1 / 60 + 1 / total)
@@ -224,7 +224,7 @@ def test_fewer_pairs_than_the_bin_size_are_one_bin(weight: list[float] | None) -
     bins = adaptive_bins([0, 1, 1], [0.1, 0.2, 0.3], size=4, sample_weight=weight)
     assert bins.n.tolist() == [3.0]
     assert bins.size == 4
-    interval = calibration_interval([0, 1, 1], [0.1, 0.2, 0.3], method="sampling", bin_size=4)
+    interval = calibration_error([0, 1, 1], [0.1, 0.2, 0.3], method="sampling", bin_size=4)
     assert interval.bins == 1
 
 
@@ -235,9 +235,9 @@ def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
     assert default_bin_size(n) == size
 
 
-def test_size_and_count_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="either size or count"):
-        adaptive_bins([0, 1], [0.1, 0.2], size=1, count=1)
+def test_size_and_number_exclude_each_other() -> None:
+    with pytest.raises(InputError, match="either size or n_bins"):
+        adaptive_bins([0, 1], [0.1, 0.2], size=1, n_bins=1)
 
 
 @pytest.mark.parametrize("value", [1.0000001, -1e-300, float("nan"), float("inf")])

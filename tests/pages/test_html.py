@@ -140,7 +140,7 @@ def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> N
     for name in ("NOUN", "<b>VERB</b>", "$x$"):
         assert f"{measured[f'class:{name}'].ece:.4f}" in text
     assert measured.mean is not None
-    assert f"{measured.mean.rms_calibration_error:.4f}" in text
+    assert f"{measured.mean.plug_in_calibration_error:.4f}" in text
 
 
 def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html: str) -> None:

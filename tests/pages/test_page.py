@@ -25,7 +25,7 @@ def test_the_headline_is_the_debiased_error_with_its_interval(one: Report, one_p
 
 def test_the_plug_in_stands_beside_it_with_its_bins(one: Report, one_page: Page) -> None:
     card = one_page.sections[0].cards[0]
-    assert card.plug_in == f"{one.models[0].measured['binary'].rms_calibration_error:.4f}"
+    assert card.plug_in == f"{one.models[0].measured['binary'].plug_in_calibration_error:.4f}"
     assert card.bins == "10 adaptive bins of 200 pairs"
 
 
@@ -100,9 +100,14 @@ def test_a_difference_without_an_interval_says_why(two: Report) -> None:
 
 def test_every_number_has_a_label_and_a_sentence(two_page: Page) -> None:
     rows = [row for group in two_page.sections[0].numbers for row in group.rows]
-    assert {"calibration_error", "rms_calibration_error", "ece", "smooth_ece", "test.p_value", "brier"} <= {
-        row.field for row in rows
-    }
+    assert {
+        "calibration_error",
+        "plug_in_calibration_error",
+        "ece",
+        "smooth_ece",
+        "test.p_value",
+        "brier",
+    } <= {row.field for row in rows}
     for row in rows:
         assert row.label
         assert row.meaning.endswith(".")

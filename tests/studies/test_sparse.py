@@ -93,11 +93,6 @@ def test_groups_of_the_record_add_up_to_all_tags(record: dict[str, Any]) -> None
         assert all(row["share"] >= 1 / GROUPS for row in groups[:-1])
 
 
-def test_verdicts_stand_where_a_paper_says_something(record: dict[str, Any]) -> None:
-    for finding in record["findings"]:
-        assert (finding["paper"] is None) == (finding["verdict"] is None), finding["name"]
-
-
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
     study = Study.from_dict(record)
     drawn = sparse.figures(study)

@@ -6,18 +6,25 @@ weight and a residual, the weighted sum of ``y - q``; a cell is all rows of one 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import jit, jit_or
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@jit
+def first_bins_in_arrays(first_key: Integers, low: int, shift: int, table: NDArray[np.int32]) -> None:
+    """Do what `first_bins` does."""
+    key = (np.arange(len(table)) + low) << shift
+    table[:] = np.maximum(np.searchsorted(first_key, key, side="right") - 1, 0)
+
+
+@jit_or(first_bins_in_arrays)
 def first_bins(first_key: Integers, low: int, shift: int, table: NDArray[np.int32]) -> None:
     """For each range of keys, the last bin that starts at or before the range's first key."""
     b = 0
@@ -120,7 +127,19 @@ def power_sums(cell_bin: NDArray[np.int32], cell_residual: Floats, cell_weight: 
         sums[b, 4] += square * square * square
 
 
-@jit
+def products_in_arrays(
+    start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, product: Floats
+) -> None:
+    """Do what `products` does, to the same bit."""
+    dense = np.zeros(len(product))
+    for first, stop in pairwise(start.tolist()):
+        b, u = cell_bin[first:stop], cell_residual[first:stop]
+        dense[b] = u
+        product[b] += u[:, np.newaxis] * dense
+        dense[b] = 0.0
+
+
+@jit_or(products_in_arrays)
 def products(start: Integers, cell_bin: NDArray[np.int32], cell_residual: Floats, product: Floats) -> None:
     """Add up U_b U_b' over clusters into ``product`` (bins, bins); the diagonal is U_b^2."""
     bins = len(product)

@@ -7,13 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import jit, jit_or
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@jit
+def pack_in_arrays(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
+    """Do what `pack` does, to the same bit."""
+    packed.view(np.float64)[:] = score.astype(np.float64) + 0.0
+    packed *= 2
+    packed += np.asarray(label) != 0
+
+
+@jit_or(pack_in_arrays)
 def pack(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
     """Write bits * 2 + label, which sorts by score, then label: bits of floats >= 0 keep their order."""
     value = packed.view(np.float64)
@@ -22,7 +29,30 @@ def pack(score: NDArray[Any], label: NDArray[Any], packed: Integers) -> None:
         packed[i] = packed[i] * 2 + (1 if label[i] else 0)
 
 
-@jit
+def sum_whole_ties_in_arrays(
+    packed: Integers, size: int, least: int, edge_key: Integers, first_key: Integers, sums: Floats
+) -> int:
+    """Do what `sum_whole_ties` does, to the same bit."""
+    key, first, count = np.unique(packed >> 1, return_index=True, return_counts=True)
+    positives, q = np.add.reduceat(packed & 1, first), key.view(np.float64)
+    section: Any = np.searchsorted(edge_key, key, side="right")
+    bin_of = np.empty(len(key), np.int64)
+    used = filled = begun = 0
+    for i, (there, more) in enumerate(zip(section.tolist(), count.tolist(), strict=True)):
+        if used == 0 or filled >= (size if there == begun else least):
+            first_key[used], begun, filled = key[i], there, 0
+            used += 1
+        filled += more
+        bin_of[i] = used - 1
+    for column, terms in enumerate((count, positives, count * q, count * q * q, positives * q)):
+        sums[:used, column] = np.bincount(bin_of, terms)
+    if used > 1 and filled < least:
+        sums[used - 2] += sums[used - 1]
+        used -= 1
+    return used
+
+
+@jit_or(sum_whole_ties_in_arrays)
 def sum_whole_ties(
     packed: Integers, size: int, least: int, edge_key: Integers, first_key: Integers, sums: Floats
 ) -> int:

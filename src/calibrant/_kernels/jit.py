@@ -6,14 +6,12 @@ kernels as they are written (`interpret`), before it imports one.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -73,22 +71,14 @@ def jit(function: Callable[P, R]) -> Callable[P, R]:
     return function if _interpreted else _cached(function)
 
 
-def always_jit(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a kernel that repeats its work for many draws, and calls no other: it is compiled in any case.
+def jit_or(arrays: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a kernel for which a process that leaves kernels as they are written calls ``arrays``.
 
-    Where other kernels are left as they are written, numba loads when this one is called.
+    That is the same to the last bit in NumPy, whose calls cost less than a loop over thousands of rows in
+    Python. Sums are accumulated in the order of the loop: `numpy.add.accumulate` and `numpy.bincount` do
+    so, `numpy.sum` does not; and `math.exp` is the one that compiled kernels call.
     """
-    if not _interpreted:
-        return jit(function)
-    compiled: list[Callable[P, R]] = []
-
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not compiled:
-            compiled.append(_cached(function))
-        return compiled[0](*args, **kwargs)
-
-    return call
+    return lambda function: arrays if _interpreted else _cached(function)
 
 
 def _cached(function: Callable[P, R]) -> Callable[P, R]:
@@ -133,6 +123,8 @@ def _private_folder() -> Path | None:
     The process executes what the cache contains. A folder that another user made, or could replace, is
     therefore never used.
     """
+    import tempfile
+
     folder, made = None, False
     try:
         folder = Path(tempfile.gettempdir()).resolve() / f"calibrant-{os.getuid()}"
@@ -183,6 +175,8 @@ def _say(message: str) -> None:
 @cache
 def _digest(file: str) -> str:
     """Of a file of kernels and of all files of kernels that it imports, directly or not."""
+    import hashlib
+
     reached: dict[Path, bytes] = {}
     waiting = [Path(file)]
     while waiting:

@@ -8,14 +8,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import jit, jit_or
 
 Floats = NDArray[np.float64]
 
 _BLOCK = 4096  # rows summed plainly, so that rounding grows by blocks and not by rows
 
 
-@jit
+def log_likelihood_in_arrays(
+    x: Floats, weight: Floats, positives: Floats, intercept: float, slope: float, sums: Floats
+) -> None:
+    """Do what `log_likelihood` does, to the same bit."""
+    sums[:] = 0.0
+    for start in range(0, len(x), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        log_odds = intercept + slope * x[rows]
+        size = np.abs(log_odds)
+        against = np.array([math.exp(-each) for each in size.tolist()])
+        rarer, likelier = against / (1.0 + against), 1.0 / (1.0 + against)
+        unlikely = np.where(log_odds > 0.0, weight[rows] - positives[rows], positives[rows])
+        loss = np.array([math.log1p(each) for each in against.tolist()])
+        residual = positives[rows] - weight[rows] * np.where(log_odds > 0.0, likelier, rarer)
+        information = weight[rows] * rarer * likelier
+        terms = np.stack(
+            [
+                -(weight[rows] * loss + unlikely * size),
+                residual,
+                residual * x[rows],
+                information,
+                information * x[rows],
+                information * x[rows] * x[rows],
+            ]
+        )
+        sums += np.add.accumulate(terms, axis=1)[:, -1]
+
+
+@jit_or(log_likelihood_in_arrays)
 def log_likelihood(
     x: Floats, weight: Floats, positives: Floats, intercept: float, slope: float, sums: Floats
 ) -> None:

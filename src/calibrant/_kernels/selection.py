@@ -11,14 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import jit, jit_or
 
 HALF_BITS = 0x3FE0000000000000  # the bits of 0.5
 TOP_KEY = HALF_BITS  # the key of 1.0; that of 0.0 is -TOP_KEY
 _BLOCK = 2048
 
 
-@jit
+def write_keys_in_arrays(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np.int64]) -> None:
+    """Do what `write_keys` does, to the same bit."""
+    n = len(score)
+    q = score.astype(np.float64, copy=False)
+    np.minimum(q, 1.0 - q, out=buffer[:n])
+    from_half = HALF_BITS - buffer[:n].view(np.int64)
+    key[:n] = np.where(q >= 0.5, from_half, -from_half)
+
+
+@jit_or(write_keys_in_arrays)
 def write_keys(score: NDArray[Any], buffer: NDArray[np.float64], key: NDArray[np.int64]) -> None:
     """Write the key of each score to the front of ``key``, and min(q, 1 - q) to that of ``buffer``."""
     bits = buffer.view(np.int64)
@@ -57,7 +66,13 @@ def write_rows(
     return bad
 
 
-@jit
+def score_of_key_in_arrays(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
+    """Do what `score_of_key` does, to the same bit."""
+    score.view(np.int64)[:] = HALF_BITS - np.abs(key)
+    np.subtract(1.0, score, out=score, where=key >= 0)
+
+
+@jit_or(score_of_key_in_arrays)
 def score_of_key(key: NDArray[np.int64], score: NDArray[np.float64]) -> None:
     """Invert `write_keys`."""
     bits = score.view(np.int64)
@@ -245,7 +260,13 @@ def sum_gathered(gathered: NDArray[np.int64], start: NDArray[np.int64], sums: ND
 Integers = NDArray[np.int64]
 
 
-@jit
+def counting_sort_in_arrays(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
+    """Do what `counting_sort` does."""
+    given = items if len(items) else np.arange(len(code))
+    sorted_items[:] = given[np.argsort(code[given], kind="stable")]
+
+
+@jit_or(counting_sort_in_arrays)
 def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray[Any]) -> None:
     """Write items in order of their code, those of one code in the order of ``items``.
 
@@ -266,7 +287,17 @@ def counting_sort(code: NDArray[Any], items: NDArray[Any], sorted_items: NDArray
         place[at] += 1
 
 
-@jit
+def group_starts_in_arrays(
+    code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers
+) -> int:
+    """Do what `group_starts` does."""
+    changes = (np.diff(code[items]) != 0) | (np.diff(within[items]) != 0)
+    found = np.flatnonzero(np.append(len(items) > 0, changes)[: len(items)])
+    start[: len(found)] = found
+    return len(found)
+
+
+@jit_or(group_starts_in_arrays)
 def group_starts(code: NDArray[Any], within: NDArray[Any], items: NDArray[Any], start: Integers) -> int:
     """Write where code or ``within`` changes along sorted items; return how many groups there are."""
     groups = 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._kernels.jit import jit
+from calibrant._kernels.jit import jit, jit_or
 from calibrant._kernels.selection import HALF_BITS, write_keys
 
 GRID_SHIFT = 44  # 2^8 rows an octave of min(q, 1 - q)
@@ -114,7 +115,25 @@ def grid_rows(
         _rows_and_offsets(score[start:stop], part_of, cut, buffer, row[start:stop], offset[start:stop])
 
 
-@jit
+def sum_runs_in_arrays(
+    columns: NDArray[np.float64],
+    start: NDArray[np.int64],
+    row: NDArray[Any],
+    fraction: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Do what `sum_runs` does, to the same bit."""
+    values = columns[:, row] * fraction if len(fraction) else columns[:, row]
+    zero = np.zeros((len(columns), 1))
+    for run, (first, stop) in enumerate(pairwise([*start.tolist(), len(row)])):
+        value = values[:, first:stop]
+        total = np.add.accumulate(np.hstack([zero, value]), axis=1)
+        before, after = total[:, :-1], total[:, 1:]
+        lost = np.where(np.abs(before) >= np.abs(value), (before - after) + value, (value - after) + before)
+        sums[:, run] = total[:, -1] + np.add.accumulate(np.hstack([zero, lost]), axis=1)[:, -1]
+
+
+@jit_or(sum_runs_in_arrays)
 def sum_runs(
     columns: NDArray[np.float64],
     start: NDArray[np.int64],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import warnings
-import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from calibrant.exceptions import FormatError, InputError
 
 if TYPE_CHECKING:
+    import zipfile
+
     import pyarrow as pa
     from _typeshed import WriteableBuffer
     from numpy.typing import NDArray
@@ -85,29 +86,25 @@ def truncated(name: str) -> FormatError:
     return FormatError("the file is cut short", "copy or write it again", code="file-truncated", file=name)
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Turn whatever a reader raises on a broken file into a `FormatError` that names the file."""
+def _of_broken_files() -> tuple[type[Exception], ...]:
+    """What readers raise; asked for when one does, so that no table waits for these modules."""
     import csv
     import zipfile
-    import zlib
 
     import pyarrow as pa
 
+    unread = (EOFError, OSError, UnicodeDecodeError, NotImplementedError)  # the last of packing and encodings
+    return (pa.ArrowException, csv.Error, zipfile.BadZipFile, zlib.error, *unread)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn whatever a reader raises on a broken file into a `FormatError` that names the file."""
     try:
         yield
     except InputError:
         raise
-    except (
-        pa.ArrowException,
-        csv.Error,
-        NotImplementedError,  # of packing and encodings
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        UnicodeDecodeError,
-    ) as error:
+    except _of_broken_files() as error:
         reason = " ".join(str(error).split())
         early = (
             "truncat",

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant import _checks
 from calibrant._checks import Pairs, positive_integer
-from calibrant._kernels import isotonic as isotonic_kernels
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
@@ -36,7 +35,7 @@ def adaptive(
     source: Source,
     *,
     size: int | None = None,
-    count: int | None = None,
+    n_bins: int | None = None,
     ties: Ties = "shared",
     threads: int | None = None,
 ) -> Bins:
@@ -49,8 +48,8 @@ def adaptive(
     size
         Pairs per bin, b. The k-th pair gets bin floor((k - 1) / b) + 1 and a last bin smaller than b joins
         the one before it; fewer than b pairs are one bin. With weights a bin holds b / n of the weight.
-    count
-        The number of bins instead: bin j ends at rank floor(j n / count).
+    n_bins
+        The number of bins instead: bin j ends at rank floor(j n / n_bins).
     ties
         ``"shared"``: where a bin edge falls inside a tie the tied mass is shared in proportion, since tied
         pairs have no order. ``"whole"``: the edge moves to the nearer end of the tie (for debiased
@@ -75,7 +74,7 @@ def adaptive(
     [0.5, 1.0]
     """
     n = len(source) if isinstance(source, Pairs) else source.total_n
-    ranks = adaptive_ranks(n, size=size, count=count)
+    ranks = adaptive_ranks(n, size=size, n_bins=n_bins)
     asked = len(ranks) + 1
     tally = source if isinstance(source, Tally) else tally_with_cuts(source, [ranks], threads=threads)
     tally = tally.without_clusters()
@@ -93,21 +92,21 @@ def adaptive(
     )
 
 
-def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None) -> Integers:
+def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None) -> Integers:
     """Ranks before which `adaptive` cuts n pairs, without 0 and n.
 
     Examples
     --------
-    >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, count=2).tolist()
+    >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, n_bins=2).tolist()
     ([3, 6], [5])
     >>> adaptive_ranks(11, size=12).tolist()
     []
     """
-    if (size is None) == (count is None):
-        raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
+    if (size is None) == (n_bins is None):
+        raise InputError("give either size or n_bins", "size=5000 is the papers' choice", code="parameter")
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size
-    asked = positive_integer(count if count is not None else 1, "count")
+    asked = positive_integer(n_bins if n_bins is not None else 1, "n_bins")
     if asked > n:
         message = f"there are {n:,} pairs for {asked:,} bins"
         raise InputError(message, "ask for fewer bins, or give more pairs", code="parameter")
@@ -127,8 +126,8 @@ def default_bin_size(n: int) -> int:
     return min(n, 5000, max(200, n // 20))
 
 
-def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> Bins:
-    """Cut [0, 1] into ``count`` bins (lo, hi] of equal width; a score of 0 belongs to the first.
+def uniform(source: Source, n_bins: int = 15, *, threads: int | None = None) -> Bins:
+    """Cut [0, 1] into ``n_bins`` bins (lo, hi] of equal width; a score of 0 belongs to the first.
 
     Empty bins are left out (``used`` counts the rest). From a compressed tally, 10, 15 and 20 bins (and
     their divisors) are exact; for other counts, rows across an edge are shared in proportion to their width.
@@ -143,7 +142,7 @@ def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> B
     >>> uniform(tally, 2).score.round(2).tolist()
     [0.15, 0.85]
     """
-    count = positive_integer(count, "count", most=MOST_BINS)
+    count = positive_integer(n_bins, "n_bins", most=MOST_BINS)
     edges = np.arange(count + 1) / count
     return _between(source, edges, "uniform", threads)
 
@@ -194,9 +193,11 @@ def isotonic(source: Source, *, threads: int | None = None) -> Bins:
     >>> isotonic(tally).frequency.tolist()
     [0.0, 1.0]
     """
+    from calibrant._kernels.isotonic import pool_adjacent_violators
+
     tally = source if isinstance(source, Tally) else Tally.from_pairs(source, threads=threads)
     tally = tally.without_clusters()
-    start = isotonic_kernels.pool_adjacent_violators(tally.weight, tally.weight_positives)
+    start = pool_adjacent_violators(tally.weight, tally.weight_positives)
     rows = np.arange(len(tally))
     columns = _sum_runs(tally, start, rows, np.ones(len(rows)))
     low = tally.low[start]
@@ -209,7 +210,7 @@ def adaptive_bins(
     y_prob: ArrayLike,
     *,
     size: int | None = None,
-    count: int | None = None,
+    n_bins: int | None = None,
     sample_weight: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Bins:
@@ -223,23 +224,23 @@ def adaptive_bins(
     large = sample_weight is None and np.size(y_prob) > LARGEST_EXACT
     source = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, values_are_checked_later=large)
     try:
-        return adaptive(source, size=size, count=count, threads=threads)
+        return adaptive(source, size=size, n_bins=n_bins, threads=threads)
     except UncheckedValuesError:
         checked = _checks.pairs(y_true, y_prob)  # names the row, or makes -0.0 to 0.0
-        return adaptive(checked, size=size, count=count, threads=threads)
+        return adaptive(checked, size=size, n_bins=n_bins, threads=threads)
 
 
 def uniform_bins(
-    y_true: ArrayLike, y_prob: ArrayLike, *, count: int = 15, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_prob: ArrayLike, *, n_bins: int = 15, sample_weight: ArrayLike | None = None
 ) -> Bins:
     """Bins of equal width from labels and scores; see `uniform`.
 
     Examples
     --------
-    >>> uniform_bins([0, 0, 1], [0.0, 0.5, 1.0], count=2).n.tolist()
+    >>> uniform_bins([0, 0, 1], [0.0, 0.5, 1.0], n_bins=2).n.tolist()
     [2.0, 1.0]
     """
-    return uniform(_checks.pairs(y_true, y_prob, sample_weight=sample_weight), count)
+    return uniform(_checks.pairs(y_true, y_prob, sample_weight=sample_weight), n_bins)
 
 
 def isotonic_bins(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Bins:

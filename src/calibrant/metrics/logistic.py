@@ -130,7 +130,7 @@ def robust_covariance(rows: _Rows, beta: Floats, *, slope: bool) -> tuple[Floats
 
     Without clusters each pair is a unit (HC0); with clusters their summed scores are, times G / (G - 1).
     """
-    from scipy.special import expit
+    from calibrant._special import expit
 
     design = [np.ones(len(rows.logit)), rows.logit] if slope else [np.ones(len(rows.logit))]
     p = expit(beta[0] + beta[1] * rows.logit)
@@ -175,7 +175,7 @@ def calibration_in_the_large_of(source: Source, *, level: float = 0.95) -> Calib
     >>> round(result.difference.estimate, 3), round(result.intercept.estimate, 3)
     (0.2, 0.896)
     """
-    from scipy.special import expit
+    from calibrant._special import expit
 
     level = proportion(level, "level")
     tally = as_tally(source)

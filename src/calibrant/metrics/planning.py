@@ -163,7 +163,7 @@ def _label_variance(scores: ArrayLike | None, beta: tuple[float, float]) -> tupl
 
 def _smallest(score_of: Callable[[float], float], power: float, cluster_size: int) -> int | None:
     """Smallest multiple of the cluster size whose standardised margin reaches that of the power."""
-    from scipy.special import ndtri
+    from calibrant._special import ndtri
 
     wanted = float(ndtri(power))
     low = 1

@@ -101,7 +101,7 @@ def expanded(level: float, units: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in expanded(0.95, 10)], [round(end, 4) for end in expanded(0.95, 1000)]
     ([0.0086, 0.9914], [0.0248, 0.9752])
     """
-    from scipy.special import ndtr, stdtrit
+    from calibrant._special import ndtr, stdtrit
 
     low = float(ndtr(-math.sqrt(units / (units - 1)) * stdtrit(units - 1, (1 + level) / 2)))
     return low, 1 - low
@@ -111,7 +111,7 @@ def accelerated(
     value: float, draws: Floats, left_out: Floats, count: Integers, level: float
 ) -> tuple[float, float]:
     """Ends of the bias-corrected and accelerated interval."""
-    from scipy.special import ndtr, ndtri
+    from calibrant._special import ndtr, ndtri
 
     below = (np.sum(draws < value) + np.sum(draws == value) / 2) / len(draws)
     bias = float(ndtri(np.clip(below, 1 / len(draws), 1 - 1 / len(draws))))

@@ -81,7 +81,7 @@ class SignedError:
     @property
     def p_value(self) -> float:
         """Two-sided; the larger one of the test by the standard error and of the binomial test."""
-        from scipy.special import betainc
+        from calibrant._special import betainc
 
         by_error = 1.0 if self.estimate == 0 else 0.0
         if self.error > 0:
@@ -105,7 +105,7 @@ class SignedError:
 
 
 def _clopper_pearson(frequency: float, n: float, level: float) -> tuple[float, float]:
-    from scipy.special import betaincinv
+    from calibrant._special import betaincinv
 
     x, tail = n * frequency, (1 - level) / 2
     low = float(betaincinv(x, n - x + 1, tail)) if x > 0 else 0.0
@@ -184,7 +184,7 @@ def upper_point(level: float, skewness: float, clusters: float) -> float:
     >>> round(upper_point(0.95, 0.0, 0), 2), round(upper_point(0.95, 1.0, 0), 2)
     (1.96, 2.38)
     """
-    from scipy.special import gammainccinv, ndtr, ndtri
+    from calibrant._special import gammainccinv, ndtr, ndtri
 
     tail = float(ndtr(-quantile(level, clusters)))
     if skewness < _SYMMETRIC:
@@ -271,7 +271,7 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: 
     >>> shrunken_positive(value, np.full(4, 1e-6), np.zeros(4), np.zeros(4)).estimate.round(4).tolist()
     [0.0001, 0.0001, 0.0003, 0.0089]
     """
-    from scipy.special import gammainc
+    from calibrant._special import gammainc
 
     reach = _CERTAIN * float(np.sqrt(variance.max()))
     most = max(float(value.max()), 0.0)
@@ -303,7 +303,7 @@ def shrunken_positive(value: Floats, variance: Floats, slope: Floats, skewness: 
 
 def _log_density(z: Floats, skewness: Floats) -> Floats:
     """Of noise with mean 0 and variance 1: gamma, and a little of a normal, so that nothing is impossible."""
-    from scipy.special import gammaln
+    from calibrant._special import gammaln
 
     shape = 4 / np.maximum(skewness, 0.05) ** 2
     point = np.maximum(shape + z * np.sqrt(shape), 1e-300)
@@ -379,7 +379,7 @@ def slice_errors(
 
     Notes
     -----
-    The interval of the squared error inverts a test, as `calibration_interval` does, with the quantile of a
+    The interval of the squared error inverts a test, as `calibration_error` does, with the quantile of a
     gamma distribution at its lower end: at the levels of many slices normal ones are too small. That of the
     signed error holds a normal interval by the residuals and Clopper and Pearson's, whose number of trials is
     such that the frequency varies as it does if the scores are calibrated (after Korn and Graubard).

@@ -36,11 +36,11 @@ def cosine_modes(nodes: Floats, smallest: float) -> Floats:
     Only the lowest ones: the others are smoothed to less than 1e-15 of themselves by every bandwidth
     from ``smallest`` on.
     """
-    from scipy.fft import dct
+    from calibrant._special import cosine_transform
 
     ends = np.ones(nodes.shape[-1])
     ends[[0, -1]] = 2.0
-    modes: Floats = dct(nodes * ends, type=1, axis=-1) / 2
+    modes = cosine_transform(nodes * ends) / 2
     return modes[..., : int(8.5 / np.pi / smallest) + 2]
 
 
@@ -54,12 +54,14 @@ def smoothed(modes: Floats, bandwidth: Floats | float, count: int) -> Floats:
     >>> smoothed(cosine_modes(np.eye(257)[100], 0.1), 10.0, 256)[[0, 100, 256]].round(6).tolist()
     [1.0, 1.0, 1.0]
     """
-    from scipy.fft import dct
+    from calibrant._special import cosine_transform
 
     frequency = np.pi * np.arange(modes.shape[-1])
     decay = np.exp(-0.5 * (np.expand_dims(np.asarray(bandwidth, np.float64), -1) * frequency) ** 2)
-    density: Floats = dct(modes * decay, type=1, n=count + 1, axis=-1)
-    return density
+    lowest = modes * decay
+    every = np.zeros((*lowest.shape[:-1], count + 1))
+    every[..., : lowest.shape[-1]] = lowest
+    return cosine_transform(every)
 
 
 def mean_absolute(values: Floats) -> Floats:

@@ -23,7 +23,7 @@ def quantile(level: float, clusters: float = 0) -> float:
     >>> round(quantile(0.95), 2), round(quantile(0.95, clusters=10), 2)
     (1.96, 2.26)
     """
-    from scipy.special import ndtri, stdtrit
+    from calibrant._special import ndtri, stdtrit
 
     upper = (1 + level) / 2
     return float(stdtrit(_freedom(clusters), upper) if clusters else ndtri(upper))
@@ -31,7 +31,7 @@ def quantile(level: float, clusters: float = 0) -> float:
 
 def p_value_of(statistic: float, skewness: float, clusters: float) -> float:
     """Upper tail of a gamma distribution moved and scaled to mean 0, variance 1 and the skewness."""
-    from scipy.special import gammaincc, ndtr, ndtri, stdtr
+    from calibrant._special import gammaincc, ndtr, ndtri, stdtr
 
     if skewness < 1e-3:
         tail = float(ndtr(-statistic))
@@ -51,7 +51,7 @@ def two_sided_p_value(statistic: float, clusters: float = 0) -> float:
     >>> round(two_sided_p_value(1.96), 3)
     0.05
     """
-    from scipy.special import ndtr, stdtr
+    from calibrant._special import ndtr, stdtr
 
     tail = stdtr(_freedom(clusters), -abs(statistic)) if clusters else ndtr(-abs(statistic))
     return 2 * float(tail)
@@ -67,7 +67,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 def critical_value(level: float, freedom: float, alternative: str) -> float:
     """Quantile of Student's t that a test of this level compares with; NaN without degrees of freedom."""
-    from scipy.special import ndtri, stdtrit
+    from calibrant._special import ndtri, stdtrit
 
     upper = (1 + level) / 2 if alternative == "two-sided" else level
     if math.isinf(freedom):
@@ -77,7 +77,7 @@ def critical_value(level: float, freedom: float, alternative: str) -> float:
 
 def tail(t: float | None, freedom: float, alternative: str) -> float | None:
     """p-value of a t statistic."""
-    from scipy.special import stdtr
+    from calibrant._special import stdtr
 
     if t is None:
         return None

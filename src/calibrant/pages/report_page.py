@@ -275,7 +275,7 @@ def _card(name: str, m: Measurement) -> Card:
         error=text.number(m.calibration_error.estimate),
         interval=text.span(m.calibration_error.low, m.calibration_error.high),
         estimand="" if m.interval.estimand == "rms" else text.ESTIMANDS[m.interval.estimand],
-        plug_in=text.number(m.rms_calibration_error),
+        plug_in=text.number(m.plug_in_calibration_error),
         bins=str(m.binning),
         verdict=text.error_verdict(m.interval),
         direction=text.direction_verdict(m),

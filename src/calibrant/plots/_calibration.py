@@ -73,7 +73,7 @@ def calibration_curve(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> ax = calibration_curve(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> ax = calibration_curve(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'label frequency')
     """
@@ -138,7 +138,7 @@ def calibration_curves(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
+    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2)
     >>> ax = calibration_curves([("naive Bayes", bins, None), ("logistic regression", bins, None)])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['naive Bayes', 'logistic regression', 'perfectly calibrated']

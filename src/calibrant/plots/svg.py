@@ -9,6 +9,7 @@ from typing import Any, Literal
 from xml.etree import ElementTree
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -66,8 +67,22 @@ def render(figure: Figure, kind: Kind, *, dpi: int = 150, width: float | None = 
     _forget_layout(figure)
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
-        figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
+        if kind == "svg":
+            _draw_once(figure, buffer, metadata)
+        else:
+            figure.savefig(buffer, format=kind, dpi=dpi, metadata=metadata)
     return buffer.getvalue()
+
+
+def _draw_once(figure: Figure, buffer: io.BytesIO, metadata: dict[str, None]) -> None:
+    """Do what `savefig` does for SVG, which draws a figure twice if it has a layout."""
+    canvas, dpi = figure.canvas, figure.dpi
+    try:
+        svg: Any = FigureCanvasSVG(figure)
+        svg.print_svg(buffer, metadata=metadata)
+    finally:
+        figure.set_canvas(canvas)
+        figure.set_dpi(dpi)
 
 
 def _forget_layout(figure: Figure) -> None:

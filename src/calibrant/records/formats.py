@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, Literal
 
 from calibrant.exceptions import InputError, printable
@@ -167,10 +166,14 @@ def _heading(text: str, meaning: str, scope: str) -> str:
 
 
 def _html(text: str) -> str:
+    from html import escape
+
     return escape(printable(text), quote=False)
 
 
 def _quoted(text: str) -> str:
+    from html import escape
+
     return f'"{escape(printable(text))}"'
 
 

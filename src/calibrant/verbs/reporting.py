@@ -23,6 +23,7 @@ from calibrant.recalibrate.methods import Name
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
@@ -56,10 +57,11 @@ def by_model(
 
 
 def is_log(path: Any) -> bool:
-    """Whether a path is a log."""
+    """Whether a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
+    from calibrant.io.table_formats import parquet_parts
 
-    return recognise_log(path) is not None
+    return parquet_parts(path) is None and recognise_log(path) is not None
 
 
 def task_errors(
@@ -94,8 +96,8 @@ def report(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -116,7 +118,8 @@ def report(
     ----------
     sources
         One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
-        of several models; ``tasks`` then shows each task by task.
+        of several models; ``tasks`` then shows each task by task. Or what `calibrant.measure` returned, which
+        is shown as it is, without the settings below.
     names
         What the report calls the models; file names without their endings if not given.
     model
@@ -131,7 +134,7 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
-    view, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
@@ -156,8 +159,10 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    if isinstance(sources, Measured):
+        return Report((ReportedModel(names[0] if names else "model", sources),), command=command)
     settings = Settings(
-        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, exact=exact
+        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
     run = Run(threads, progress, command)
     sources = source_list(sources)
@@ -242,10 +247,12 @@ def _before_and_after(
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
-    if grouping.group is not None or has_groups(saved):
+    if grouping.group is not None or (has_groups(saved) and saved.kind == "classes"):
         grouped, resampled = changes_by_group(tables[0], saved, again, grouping, progress)
     elif again is not None:
         resampled = refitted(saved, again, tables[0], (), grouping, progress)
+    elif has_groups(saved):
+        notes = [*notes, "Groups of classes are shown of long tables only."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
@@ -282,7 +289,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
-        hint = "" if mended.resampled else "; give the dev set (`dev`) to include it"
+        hint = "" if mended.resampled else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 

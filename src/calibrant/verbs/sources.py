@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial, reduce
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,14 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
 from calibrant.io import Batch, Predictions
-from calibrant.io.frames import FrameTable
 from calibrant.io.readers import TableReader, joined
 from calibrant.metrics.binning import select_tally, tally_with_cuts
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
 from calibrant.progress import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,8 +63,8 @@ def engine_sources(
     for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
-    frame = reader.table.lazy if reader is not None and isinstance(reader.table, FrameTable) else None
-    if reader is None or frame is None or reader.columns.score is None or "top" in views:
+    frame = None if reader is None else reader.lazy
+    if reader is None or frame is None or "score" not in reader.roles or "top" in views:
         return None
     if exact and predictions.weighted:
         return None
@@ -77,8 +78,9 @@ def engine_sources(
     for view, tally in tallies.items():
         part = frame
         if view.startswith(CLASS):
-            part = _of_class(frame, reader.columns.class_column, view.removeprefix(CLASS))
-        cuts = EngineCuts(part, tally.without_clusters(), reader.columns.score, reader.columns.label)
+            part = _of_class(frame, reader.column_of("class"), view.removeprefix(CLASS))
+        names = reader.roles["score"].name, reader.roles["label"].name
+        cuts = EngineCuts(part, tally.without_clusters(), *names)
         found.append(InEngine(view, tally, cuts if exact else None))
     return found, rows
 
@@ -88,30 +90,23 @@ def _tallies(
 ) -> dict[str, Tally]:
     from calibrant.io.engines import engine_tallies, engine_tally
 
-    columns = reader.columns
-    assert columns.score is not None
-    named: dict[str, Any] = {
-        "score": columns.score,
-        "label": columns.label,
-        "weight": columns.weight,
-        "name": predictions.name,
-    }
-    if columns.class_column is None:
-        return {"binary": engine_tally(frame, cluster=columns.cluster, **named)}
-    by_class = engine_tallies(frame, [columns.class_column], cluster=columns.cluster, **named)
+    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight")}
+    named["name"] = predictions.name
+    column, cluster = reader.column_of("class"), reader.column_of("cluster")
+    if column is None:
+        return {"binary": engine_tally(frame, cluster=cluster, **named)}
+    by_class = engine_tallies(frame, [column], cluster=cluster, **named)
     if (None,) in by_class:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
-        raise InputError(
-            message, hint, code="missing-value", file=predictions.name, column=columns.class_column
-        )
+        raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
     found: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
             found[view] = classes[predictions.classes[class_of(view, predictions)]]
-        elif columns.cluster is None and columns.item is not None:
-            found[view] = engine_tally(frame, cluster=columns.item, **named)
+        elif cluster is None and "item" in reader.roles:
+            found[view] = engine_tally(frame, cluster=reader.column_of("item"), **named)
         else:
             found[view] = reduce(Tally.merge, classes.values())
     return found
@@ -234,8 +229,14 @@ def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int =
         known = view.removeprefix(CLASS) in predictions.classes
         code = class_of(view, predictions) if known else -1
         batch = batch.take(np.flatnonzero(batch.class_code == code))
-    cluster = batch.item if view == "pooled" and batch.cluster is None else batch.cluster
-    return Pairs(batch.score, batch.label, batch.weight, cluster, _count(cluster))
+    return long_pairs(
+        replace(batch, cluster=batch.item) if view == "pooled" and batch.cluster is None else batch
+    )
+
+
+def long_pairs(batch: Batch) -> Pairs:
+    """Return the pairs of the rows of a long table."""
+    return Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
 
 
 def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:
@@ -636,6 +637,8 @@ def _tallied(
         return [ViewSource("binary", Tally.from_batches(stream, threads=threads), threads)]
     parts: dict[str, TallyParts] = {}
     first_row = 0
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         for batch in batches:
             for view in expanded(views, predictions.classes):

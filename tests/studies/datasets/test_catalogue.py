@@ -62,6 +62,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
         "events": [data / corpus.name / "a" for corpus in _events_data.CORPORA]
         + [data / _coreference_data.FILES["gum"]],
         "sentiment": [data / "sentiment/a"],
+        "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
     }
     for study, paths in reads.items():
         assert {path.parent.name for path in paths} == set(needed_by(study)), study
@@ -74,7 +75,7 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
 
 
 def test_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(InputError, match="there is no data set 'ewt': use one of conll2000, current-events"):
+    with pytest.raises(InputError, match="there is no data set 'ewt': use one of conll2000, crowd-labels"):
         data_set("ewt")
 
 

@@ -1,0 +1,75 @@
+"""Compiled functions of SciPy: special functions, and the cosine transform.
+
+Importing `scipy.special` or `scipy.fft` takes longer than measuring a small table: both packages prepare for
+arrays of other libraries than NumPy. A process that reads one small table may load their compiled parts
+alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_FUNCTIONS = "scipy.special._ufuncs"
+_TRANSFORMS = "scipy.fft._pocketfft.pypocketfft"
+
+
+def load_compiled() -> None:
+    """Load the compiled functions without their packages, where SciPy has them as it does today.
+
+    They are the ones that the packages pass on. For a process that has one thread yet: another one could
+    import a package meanwhile, and would find it empty.
+    """
+    import scipy
+
+    root = Path(scipy.__file__).parent
+    _load_alone(_FUNCTIONS, {"scipy.special": root / "special"})
+    fft = root / "fft"
+    _load_alone(_TRANSFORMS, {"scipy.fft": fft, "scipy.fft._pocketfft": fft / "_pocketfft"})
+
+
+def _load_alone(module: str, packages: dict[str, Path]) -> None:
+    """Import a module while empty packages stand for those that it is in."""
+    if not packages.keys().isdisjoint(sys.modules):
+        return
+    before = set(sys.modules)
+    for name, folder in packages.items():
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = [str(folder)]
+    try:
+        import_module(module)
+    except ImportError:  # the package is imported when a function is asked for
+        for name in set(sys.modules) - before - packages.keys():
+            del sys.modules[name]
+    finally:
+        for name in packages:
+            del sys.modules[name]
+
+
+def cosine_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the discrete cosine transform of the first kind along the last axis, as `scipy.fft.dct` does.
+
+    Examples
+    --------
+    >>> cosine_transform(np.array([[1.0, 2.0, 3.0]]))
+    array([[ 8., -2.,  0.]])
+    """
+    compiled = sys.modules.get(_TRANSFORMS)
+    if compiled is None:
+        from scipy.fft import dct
+
+        return np.asarray(dct(values, type=1), np.float64)
+    return np.asarray(compiled.dct(values, 1, (-1,)), np.float64)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):  # an import asks for `__path__`
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(sys.modules.get(_FUNCTIONS), name, None)
+    return getattr(import_module("scipy.special"), name) if found is None else found
