@@ -25,7 +25,8 @@ from calibrant.cli.progress import ProgressLine
     default="curve",
     show_default=True,
     help="curve: calibration curves, one over the other. log-odds: the same, for scores near 0 and "
-    "1. smooth: without bins. confidence: histogram and bars of one model. labels: its scores by label. classes: each class's error.",
+    "1. smooth: without bins. confidence: histogram and bars of one model. labels: its scores by label. "
+    "classes: each class's error.",
 )
 @click.option("--name", "names", multiple=True, metavar="NAME", help="What to call each model, in order.")
 @WIDTH
