@@ -41,7 +41,7 @@ def test_relations_are_those_of_a_loop_over_samples(tmp_path: Path) -> None:
                     governor = tree.lemmas[tree.heads[head] - 1] if tree.heads[head] else ""
                     acting[tree.relations[head]] += governor in RULES["default"].verbs
     assert (found.documents, found.described) == (14, described_documents)
-    assert [row.relation for row in found.relations][0] == "nsubj"
+    assert found.relations[0].relation == "nsubj"
     for row in found.relations:
         assert row.mentions * SAMPLES == pytest.approx(expected[row.relation])
         assert row.acting * SAMPLES == pytest.approx(acting[row.relation])

@@ -51,8 +51,8 @@ def documents() -> list[StoredDocument]:
         text = "They saw it ." if counts else None
         entities = []
         for each in counts:
-            bits = np.unpackbits(np.frombuffer(each.samples, np.uint8), bitorder="little", count=SAMPLES)
-            entities.append(bytes([*(bits * (1 + number % 3)).tolist(), 2 * each.best]))
+            one = np.unpackbits(np.frombuffer(each.samples, np.uint8), bitorder="little", count=SAMPLES)
+            entities.append(bytes([*(one * (1 + number % 3)).tolist(), 2 * each.best]))
         found.append(StoredDocument(f"d{number:02}", day, not counts, counts, evidence, "", text, entities))
     return found
 
