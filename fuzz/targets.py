@@ -246,6 +246,37 @@ def posteriors(path: Path) -> None:
     list(structures.read_posteriors(path))
 
 
+def tensor(path: Path) -> None:
+    """A tensor, and the labels and scores that the sparse study makes of one."""
+    from calibrant_studies._sparse_authors import labels, read_scores
+    from calibrant_studies._tensors import read_tensor
+
+    for read in (
+        read_tensor,
+        lambda found: labels(found, 3),
+        lambda found: read_scores(found, gold(found), 3),
+    ):
+        with suppress(CalibrantError):
+            read(path)
+
+
+def gold(path: Path) -> Any:
+    """Labels for as many tokens as a file has scores; one if it has none."""
+    from calibrant_studies._tensors import read_tensor
+
+    try:
+        return np.zeros(len(read_tensor(path)), np.int64)
+    except CalibrantError:
+        return np.zeros(1, np.int64)
+
+
+def published(path: Path) -> None:
+    """Tables and tag counts of the sparse study's authors; the input decides which."""
+    from calibrant_studies._sparse_authors import read_integers, read_published
+
+    (read_integers if path.suffix == ".json" else read_published)(path)
+
+
 LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexicon)
 TARGETS: dict[str, Target] = {
     "conllu": Target(
@@ -290,6 +321,20 @@ TARGETS: dict[str, Target] = {
         "entities in CoNLL columns", (entities,), seeds.entities, named(".conll"), longest=16_384
     ),
     "documents": Target("dated documents", (dated,), seeds.documents, named("")),
+    "tensors": Target(
+        "tensors of PyTorch (studies)",
+        (tensor,),
+        seeds.tensors,
+        named(".pt"),
+        also=("calibrant_studies", "pickletools"),
+    ),
+    "published": Target(
+        "published results and tag counts (studies)",
+        (published,),
+        seeds.published,
+        lambda data: ".json" if data.lstrip().startswith(b"{") else ".csv",
+        also=("calibrant_studies",),
+    ),
     "stores": Target(
         "stores of events", (store,), seeds.stores, named(""), folders=("manifest.json",), longest=16_384
     ),

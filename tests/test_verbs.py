@@ -156,7 +156,7 @@ def test_every_view_of_a_large_wide_table_is_tallied(tmp_path: Path, monkeypatch
     small = measure(path, view=["top", "classwise", "pooled"])
     assert [each.view for each in large.views] == [each.view for each in small.views]
     for each in large.views:
-        assert_close(each, small[each.view], 2e-3)
+        assert_close(each, small[each.view], 5e-3)  # of 1,500 pairs, a row is a large part of a bin
 
 
 def test_views_of_a_wide_table_are_what_their_names_say() -> None:
@@ -264,9 +264,9 @@ def test_default_views_follow_the_form_of_the_table() -> None:
     assert expanded(["classwise", "class:a"], ["a", "b"]) == ["class:a", "class:b"]
 
 
-def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
-    found = measure(pa.table({"score": [0.5] * 150, "label": [0, 1] * 75}))["binary"]
-    assert found.binning.used == 1
+def test_few_pairs_make_few_bins_and_a_warning() -> None:
+    found = measure(pa.table({"score": np.linspace(0, 1, 150), "label": [0, 1] * 75}))["binary"]
+    assert found.binning.used == 7
     assert "150 pairs" in (found.bins_warning or "")
 
 

@@ -108,7 +108,7 @@ class Flips:
 def _flips_of_bins(tally: Tally, bins: Bins) -> Flips:
     """Give each row to the bin that holds its mean score, and a tie that an edge divides to one side."""
     # An adaptive edge is the first score beyond the bin, any other the last score in it.
-    side: Literal["left", "right"] = "right" if bins.kind == "adaptive" else "left"
+    side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
     row_bin = np.minimum(np.searchsorted(bins.edge_high, tally.score, side), len(bins) - 1)
     return Flips(tally, row_bin, len(bins))
 

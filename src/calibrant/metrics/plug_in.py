@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, one_of, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.binning import adaptive, default_bin_size, uniform
+from calibrant.metrics.binning import adaptive, display, uniform
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
@@ -113,7 +113,7 @@ def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None)
     one_of(binning, ("adaptive", "uniform"), "binning")
     if binning == "adaptive":
         if bin_size is None and n_bins is None:
-            bin_size = default_bin_size(len(source))
+            return display(source)
         return adaptive(source, size=bin_size, n_bins=n_bins)
     if bin_size is not None:
         raise InputError("bin_size is given for bins of equal width", "give n_bins instead", code="parameter")
@@ -146,7 +146,8 @@ def plug_in_calibration_error(
     binning
         ``"adaptive"`` (equal counts, ties shared in proportion) or ``"uniform"`` (equal widths).
     bin_size
-        Pairs a bin (adaptive only); None takes ``min(5000, max(200, n // 20))``.
+        Pairs per bin (adaptive only); if neither this nor ``n_bins`` is given, the bins are those of
+        `calibrant.metrics.binning.display`, as `calibrant.measure` has them.
     n_bins
         Number of bins instead of ``bin_size``; for equal widths 15 if None.
 

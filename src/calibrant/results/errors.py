@@ -215,7 +215,8 @@ class SmoothCurve:
     dependence
         ``"independent"`` or ``"clusters"``: what was resampled.
     smooth_error
-        The smooth calibration error, which is also the bandwidth unless this is the smallest.
+        The smooth calibration error, which is also the bandwidth where that is large enough to average noise
+        out.
     n
         Pairs.
     """

@@ -38,7 +38,10 @@ class Binning(Record, frozen=True):
     kind: Annotated[
         str,
         setting(
-            "Bins", "Kind of bins: adaptive (equal counts), uniform (equal widths) or edges.", headline=True
+            "Bins",
+            "Kind of bins: adaptive (equal counts), information (equal sums of q(1 - q)), uniform (equal "
+            "widths) or edges.",
+            headline=True,
         ),
     ]
     size: Annotated[
@@ -58,7 +61,10 @@ class Binning(Record, frozen=True):
             asked = f" of {self.size:,} pairs"
         elif self.asked is not None and self.asked != self.used:
             asked = f" ({self.asked} asked for)"
-        return f"{self.used} {self.kind} bin{'s' if self.used != 1 else ''}{asked}"
+        bins = f"bin{'s' if self.used != 1 else ''}"
+        if self.kind == "information":
+            return f"{self.used} {bins} of equal information{asked}"
+        return f"{self.used} {self.kind} {bins}{asked}"
 
 
 class Bin(Record, frozen=True):

@@ -13,7 +13,7 @@ from calibrant import __version__
 from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.metrics.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
+from calibrant.metrics.binning import Cuts, Source, Ties, adaptive_ranks, at_ranks, display_cuts, uniform
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
@@ -33,7 +33,7 @@ from calibrant.verbs.sources import ViewSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
-FEWEST = 200  # pairs; the papers' floor for a bin
+FEWEST = 200  # pairs; the papers' floor for one bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
 CANCEL = (
@@ -175,12 +175,15 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     if count is not None and count > n:
         message = f"n_bins is {count}, more than the {n} pairs of view {view.view}"
         raise InputError(message, f"give at most {n} (`n_bins`)", code="parameter")
-    size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
-    ranks = adaptive_ranks(n, size=size, n_bins=count)
-    tally = view.with_cuts(ranks, np.arange(settings.n_ece_bins + 1) / settings.n_ece_bins)
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
     ties: Ties = "shared" if view.is_exact else "whole"
-    return adaptive(tally, size=size, n_bins=count, ties=ties), uniform(tally, settings.n_ece_bins)
+    if settings.bin_size is None and count is None:
+        cuts, ties = display_cuts(view.alone), "whole"
+    else:
+        ranks = adaptive_ranks(n, size=settings.bin_size, n_bins=count)
+        cuts = Cuts("adaptive", settings.bin_size, ranks)
+    tally = view.with_cuts(cuts.ranks, np.arange(settings.n_ece_bins + 1) / settings.n_ece_bins)
+    return at_ranks(tally, cuts, ties), uniform(tally, settings.n_ece_bins)
 
 
 def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
@@ -209,7 +212,7 @@ def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
 
 def _bin_warning(view: ViewSource, bins: Bins) -> str | None:
     if view.n < FEWEST:
-        return f"only {view.n} pairs: bins need {FEWEST} each to say much"
+        return f"only {view.n} pairs: the bins have few each, and their intervals are wide"
     if not view.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
         return FEWER.format(bins.used, bins.asked)
     return None

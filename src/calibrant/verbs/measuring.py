@@ -85,8 +85,9 @@ def measure(
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
         classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one view.
     bin_size, n_bins
-        Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
-        given.
+        Pairs per plotted bin, or the number of plotted bins, which then have equal counts. If neither is
+        given, the bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from
+        1,800 pairs on, at most 5,000; and bins of equal information where scores crowd near 0 or 1.
     n_ece_bins
         Equal-width bins of the ECE.
     level

@@ -20,6 +20,7 @@ from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
 from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
+from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
@@ -82,6 +83,7 @@ def task_errors(
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4
+UNDRAWN = ("curve", "log-odds", "classes")  # figures that are drawn from the measurements alone
 
 
 def report(
@@ -107,6 +109,7 @@ def report(
     threads: int | None = None,
     progress: Progress | None = None,
     command: str | None = None,
+    what: str | None = None,
 ) -> Report:
     """Measure one or several models and gather what a report draws of them.
 
@@ -138,6 +141,8 @@ def report(
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
+    what
+        A figure of `calibrant.plot`: measure the views that it shows only, and gather the data that it draws.
 
     Returns
     -------
@@ -167,10 +172,10 @@ def report(
     run = Run(threads, progress, command)
     sources = source_list(sources)
     model = _fitted(model, method, dev, columns, progress)
-    for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
+    for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give one (`model`), or the method of one (`method`)"
-            raise InputError(f"{what} is given without a recalibrator", hint, code="parameter")
+            raise InputError(f"{argument} is given without a recalibrator", hint, code="parameter")
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
     else:
@@ -185,17 +190,17 @@ def report(
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
         found, recipe = read(source, settings, run, columns, items=len(sources) > 1)
+        found = _shown(found, what, models)
         measurements, drawings = [], []
-        drawn = drawn_views([each.view for each in found])
+        drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
         for done, each in enumerate(found):
             run.say(f"measuring {name}", done, len(found))
-            special = replace(settings, smooth=each.view in drawn)
+            special = replace(settings, smooth=what is None and each.view in drawn)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
             if each.view in drawn:
-                curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
-                drawings.append(Drawing(each.view, widths, consistency_bars(bins, level=level), curve))
+                drawings.append(_drawing(each, bins, widths, what, settings))
         models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
         read_sources.append(found)
     if model is not None:
@@ -218,6 +223,26 @@ def report(
         tasks=tasks,
         groups=mended.groups,
     )
+
+
+def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:
+    """Gather what the figure ``what`` of a view needs; None: what all figures need."""
+    curve = bars = None
+    if what in (None, "smooth"):
+        curve = smooth_curve_of(
+            view.summed, level=settings.level, resamples=CURVE_RESAMPLES, seed=settings.seed
+        )
+    if what is None:
+        bars = consistency_bars(bins, level=settings.level)
+    return Drawing(view.view, widths, bars, curve)
+
+
+def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
+    """Views that a figure shows: each class, or else the first view of the first model."""
+    if what in (None, "classes"):
+        return found
+    first = before[0].measured.views[0].view if before else found[0].view
+    return [each for each in found if each.view == first] or found
 
 
 class _Mended(NamedTuple):

@@ -8,7 +8,13 @@ import pytest
 
 from calibrant.exceptions import InputError, MissingExtraError
 from calibrant_studies import NAMES as STUDIES
-from calibrant_studies import _coreference_data, _events_data, _sparse_taggers, _tagging_data
+from calibrant_studies import (
+    _coreference_data,
+    _events_data,
+    _sparse_authors,
+    _sparse_taggers,
+    _tagging_data,
+)
 from calibrant_studies.datasets import NAMES, data_folder, data_set
 from calibrant_studies.datasets._catalogue import needed_by
 from calibrant_studies.datasets._digests import digest_of
@@ -58,7 +64,10 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
     reads = {
         "tagging": _tagging_data.sources(data),
         "coreference": _coreference_data.sources(data),
-        "sparse": [data / file for file in (*_sparse_taggers.STREUSLE, *_sparse_taggers.TREEBANK)],
+        "sparse": [
+            *_sparse_taggers.sources(data, None, ("lextag", "hmm", "chunk")),
+            *_sparse_authors.sources(data),
+        ],
         "events": [data / corpus.name / "a" for corpus in _events_data.CORPORA]
         + [data / _coreference_data.FILES["gum"]],
         "sentiment": [data / "sentiment/a"],
@@ -70,7 +79,10 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
     assert needed_by("monitoring") == needed_by("sentiment")
     for name in NAMES:
         files = {f"{name}/{file.name}" for file in data_set(name).files}
-        read = {path.relative_to(data).as_posix() for path in reads["tagging"] + reads["coreference"]}
+        read = {
+            path.relative_to(data).as_posix()
+            for path in reads["tagging"] + reads["coreference"] + reads["sparse"]
+        }
         assert {path for path in read if path.startswith(f"{name}/")} <= files
 
 
