@@ -44,7 +44,7 @@ class Prepared:
     trained_on
         Texts that the coreference model was trained on.
     notes
-        On the model and the lexicon.
+        On the lexicon.
     """
 
     settings: dict[str, Any]
@@ -76,8 +76,7 @@ def _load(settings: Extraction) -> _Opened:
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
     trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
-    first = training_note(settings.coref, trained_on)
-    prepared = Prepared(store_settings(settings, extractor), trained_on, (first, *notes))
+    prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
     return _Opened(extractor, prepared, prepared.digest)
 
 
@@ -228,7 +227,7 @@ def extract_events(
         writer.finish()
         problem = "was damaged, changed or missing: its documents were done again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
-    notes += prepared.notes
+    notes = [training_note(settings.coref, prepared.trained_on), *notes, *prepared.notes]
     return ExtractedEvents(
         store=os.fspath(store),
         documents=done.read,
