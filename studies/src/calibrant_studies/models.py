@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
-from calibrant._checks import one_of, positive_integer
-from calibrant.exceptions import MissingExtraError
+from calibrant.exceptions import InputError, MissingExtraError
 from calibrant.progress import Progress
 from calibrant.records import Record, name, number, rows, setting
 from calibrant.structures.verbs.coreference_training import train_coreference
@@ -165,9 +164,11 @@ def train_models(
     Traceback (most recent call last):
     calibrant.exceptions.InputError: nowhere/ud-english-ewt/... does not exist: run `calibrant data fetch ...
     """
-    positive_integer(steps, "steps")
-    for each in names:
-        one_of(each, MODELS, "names")
+    unknown = [each for each in names if each not in MODELS]
+    if unknown or steps < 1:
+        message = f"names has {unknown[0]!r}" if unknown else f"steps is {steps}"
+        hint = f"the models are {', '.join(MODELS)}; steps are at least 1"
+        raise InputError(message, hint, code="parameter")
     texts = data_folder() if data is None else data
     folder = models_folder() if output is None else Path(output)
     trained = []
