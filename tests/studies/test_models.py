@@ -58,8 +58,8 @@ def test_both_models_are_trained_and_kept_and_extract_events(treebanks: Path, tm
         for each in read_documents(dated_documents())
     ]
     stories.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    models = {"coref": folder / "gum.model", "parser": folder / "en_ud_ewt_gum"}
-    done = extract_events(stories, tmp_path / "store", **models)
+    parser = folder / "en_ud_ewt_gum"
+    done = extract_events(stories, tmp_path / "store", coref=folder / "gum.model", parser=parser)
     assert done.documents == 14
     assert done.trained_on == trained_on
     assert EventStore(tmp_path / "store").manifest.sources["coref trained on"] == trained_on
