@@ -15,7 +15,7 @@ from calibrant.data import dated_documents
 from calibrant.events import extract_events
 from calibrant.events.files.store import EventStore
 from calibrant.exceptions import InputError
-from calibrant.structures import load_model, read_documents
+from calibrant.structures import load_coreference_model, read_documents
 from calibrant_studies.models import MODELS, find_model, models_folder, train_models
 
 Run = Callable[..., Any]
@@ -45,7 +45,7 @@ def test_both_models_are_trained_and_kept_and_extract_events(treebanks: Path, tm
     assert "LOSS PARSER" in log.getvalue()
     again = train_models(data=treebanks, output=folder, steps=8, epochs=1, log=log)
     assert all(each.there and each.score is None for each in again.models)
-    trained_on = load_model(folder / "gum.model").trained_on
+    trained_on = load_coreference_model(folder / "gum.model").trained_on
     assert trained_on is not None
     assert trained_on.startswith("GUM: ")
     config = (folder / "en_ud_ewt_gum" / "config.cfg").read_text(encoding="utf-8")

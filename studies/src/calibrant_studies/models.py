@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "TrainedModel", "TrainedModels", "find_model", "models_folder", "train_models"]
 
 FOLDER = "CALIBRANT_MODELS"
-PARSER = "en_ud_ewt_gum"
-GUM = "gum.model"
 Model = Literal["en_ud_ewt_gum", "gum.model"]
+PARSER: Literal["en_ud_ewt_gum"] = "en_ud_ewt_gum"
+GUM: Literal["gum.model"] = "gum.model"
 MODELS: tuple[Model, ...] = (PARSER, GUM)
 """The names of the models, which are their names in the folder."""
 ABOUT_GUM = "GUM: 177 documents of 15 genres of English of today, news among them"
@@ -230,12 +230,13 @@ def train_parser(data: Path, path: Path, *, steps: int, seed: int, log: IO[str])
 def _write_texts(sources: Sequence[Path], path: Path) -> None:
     """Write treebanks as spaCy reads them in training."""
     from spacy.tokens import DocBin
-    from spacy.training.converters import conllu_to_docs
+    from spacy.training.converters.conllu_to_docs import conllu_to_docs
 
     texts = DocBin(store_user_data=False)
     for source in sources:
         with gzip.open(source, "rt", encoding="utf-8") as lines:
-            for doc in conllu_to_docs(lines.read(), n_sents=TOGETHER, no_print=True):
+            read: Any = conllu_to_docs  # without types
+            for doc in read(lines.read(), n_sents=TOGETHER, no_print=True):
                 texts.add(doc)
     texts.to_disk(path)
 

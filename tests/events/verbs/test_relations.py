@@ -30,8 +30,8 @@ def test_relations_are_those_of_a_loop_over_samples(tmp_path: Path) -> None:
         described_documents += bool(described)
         for labels in model.posterior([document]).sample(SAMPLES, seed=3) if described else ():
             countries: dict[int, set[str]] = {}
-            for mention, code in described:
-                countries.setdefault(int(labels[mention]), set()).add(code)
+            for number, code in described:
+                countries.setdefault(int(labels[number]), set()).add(code)
             for mention, entity in zip(document.mentions or (), labels.tolist(), strict=True):
                 if len(countries.get(entity, ())) == 1:
                     assert document.trees is not None
