@@ -660,6 +660,9 @@ def _counting(given: Inputs) -> Calls:
             )
             for each in kinds
         },
+        "number_interval": lambda: estimation.number_interval(
+            np.random.default_rng(2).integers(0, 4, (30, 12))
+        ),
         "count_interval:samples": lambda: estimation.count_interval(
             bits=np.random.default_rng(1).random((30, 12)) < given.score[:12], interval="samples"
         ),
