@@ -542,6 +542,21 @@ def proportion(value: object, name: str, *, such_as: float = 0.95) -> float:
     return float(value)
 
 
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the one of some names that a word is most like, in capitals or not; None if none is like it.
+
+    Examples
+    --------
+    >>> closest("Scores", ["item", "score"]), closest("score", ["item", "label"])
+    ('score', None)
+    """
+    from difflib import get_close_matches
+
+    names = {each.strip().lower(): each for each in known}
+    near = get_close_matches(word.strip().lower(), names, 1, 0.75)
+    return names[near[0]] if near else None
+
+
 def instance(value: object, kind: type[Any], name: str, hint: str) -> None:
     """Raise unless a value is of a class."""
     if not isinstance(value, kind):

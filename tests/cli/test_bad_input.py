@@ -28,7 +28,11 @@ TABLES = {
     "a missing column": ("a.csv", "prob,label\n0.1,0\n", "no column 'score': .*the columns are prob, label"),
     "empty": ("a.csv", "", "the file is empty"),
     "no rows": ("a.csv", "score,label\n", "there are no rows"),
-    "semicolons": ("a.csv", "score;label\n0,1;0\n", "fields end with semicolons: write .* commas"),
+    "semicolons": (
+        "a.csv",
+        "score;label\n0,1;0\n0.2;1\n",
+        "row 2, column score: '0.2' is not a number: other rows have decimal commas",
+    ),
     "negative weights": ("a.csv", "score,label,weight\n0.1,0,-1\n", "row 1, column weight: -1.0"),
     "zero weights": ("a.csv", "score,label,weight\n0.1,0,0\n", "every weight is zero"),
     "mislabelled": (

@@ -78,7 +78,10 @@ def test_the_sampling_design_is_stated(run: Run, tables: tuple[Path, Path]) -> N
 
 BAD = {
     "no-item": ("item,label\nnobody,1\n", "row 1, column item: 'nobody' has a label and no score"),
-    "twice": ("item,label\n1,1\n1,0\n", "row 2, column item: '1' stands there twice"),
+    "twice": (
+        "item,label\n1,1\n1,0\n",
+        "row 2, column item: item '1' is also in row 1: keep one row per item",
+    ),
     "label": ("item,label\n1,2\n", "label"),
     "no-label": ("item,score\n1,1\n", "there is no column 'label'"),
     "no-rows": ("item,label\n", "no rows"),
@@ -98,6 +101,36 @@ def test_bad_labels_are_one_line(run: Run, tables: tuple[Path, Path], text: str,
     assert ran.code == 2
     assert message in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_labels_may_be_in_the_table_of_scores(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:
+    scores, labels = tables
+    given = dict(line.split(",") for line in labels.read_text(encoding="utf-8").split()[1:])
+    columns = pq.read_table(scores).to_pydict()
+    rows = zip(columns["item"], columns["score"], columns["date"], strict=True)
+    own = tmp_path / "own.csv"
+    own.write_text(
+        "item;score;date;label\n"
+        + "".join(f"{item};{score!r};{day};{given.get(str(item), '')}\n".replace(".", ",", 1)
+                  for item, score, day in rows),
+        encoding="utf-8",
+    )  # fmt: skip
+    together = json.loads(run("estimate", own, "--by", "year", "--json").out)
+    apart = json.loads(run("estimate", scores, "--labelled", labels, "--by", "year", "--json").out)
+    assert together["estimates"] == apart["estimates"]
+    assert (
+        json.loads(run("estimate", own, "--labelled", own, "--by", "year", "--json").out)
+        | {"command": together["command"]}
+        == together
+    )
+    nameless = own.read_text(encoding="utf-8").replace("item;", "text;", 1)
+    own.write_text(nameless, encoding="utf-8")
+    assert json.loads(run("estimate", own, "--by", "year", "--json").out) == together
+    ran = run("estimate", own, "--labelled", labels)
+    assert "own.csv: there is no column 'item'" in ran.err
+    ran = run("estimate", scores)
+    assert "no column 'label': name it with --label, or give a table of labels (--labelled)" in ran.err
+    assert ran.code == 2
 
 
 def test_a_bad_date_is_named(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:

@@ -255,6 +255,34 @@ def test_a_score_at_the_threshold_may_have_been_rounded() -> None:
     assert len(open_predictions(table).read()) == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "score;label;item\n0.5;0;a\n1;1;b\n",
+        "score;label;item\n0,5;0;a\n1;1;b\n",
+        'score;label;"item;1, 2"\n,5;0,0;"a;, b"\n1,000;1,0;b\n',
+        "score\tlabel\titem\n0.5\t0\ta\n1\t1\tb\n",
+        "score,label,items; of two, three\n0.5,0,a,x\n1,1,b,y\n",
+        "score,label\n0.5,0\n1,1\n",
+    ],
+    ids=["points", "commas", "quotes", "tabs", "a semicolon in a name", "usual"],
+)
+def test_the_header_of_a_csv_file_tells_what_separates_its_fields(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    found = open_predictions(path).read()
+    assert (found.score.tolist(), found.label.tolist()) == ([0.5, 1.0], [False, True])
+
+
+def test_decimal_commas_need_not_be_in_the_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calibrant.io.tables.BLOCK", 1000)
+    path = tmp_path / "a.csv"
+    path.write_text("score;label\n" + "1;1\n" * 5000 + "0,25;0\n" * 5000)
+    assert open_predictions(path).read().score.sum() == 6250
+
+
 @pytest.mark.parametrize("role", ["score", "cluster", "weight", "class_column"])
 def test_the_column_of_labels_is_nothing_else(role: str) -> None:
     table = pa.table({"score": [0.2, 0.9], "label": [0, 1]})

@@ -164,3 +164,24 @@ def test_archives_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", probs=np.array([[0.5, 0.5]]), labels=np.array([0]))
     with pytest.raises(InputError, match=r"\.npz"):
         open_scores(tmp_path / "in.npz")
+
+
+def test_a_folder_of_files_is_rewritten_as_one_table_and_its_files_stay(
+    table: pa.Table, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for part in range(2):
+        pq.write_table(table.slice(500 * part, 500), parts / f"{part}.parquet")
+    assert open_scores(parts).rewrite(tmp_path / "new.parquet", squared, note="n") == 1000
+    assert pq.read_table(tmp_path / "new.parquet")["item"].to_pylist() == list(range(1000))
+    for name in ("1.parquet", "2.parquet"):
+        with pytest.raises(InputError, match="the output would be among the files that are read"):
+            open_scores(parts).rewrite(parts / name, squared, note="n")
+    assert sorted(each.name for each in parts.iterdir()) == ["0.parquet", "1.parquet"]
+    bad = table.set_column(1, "score", pa.array([0.5] * 3 + [1.5] * 997)).slice(0, 500)
+    pq.write_table(bad, parts / "1.parquet")
+    with pytest.raises(InputError, match=r"1\.parquet, row 4, column score: 1\.5 is not"):
+        open_scores(parts).rewrite(tmp_path / "other.parquet", squared, note="n")
+    assert not (tmp_path / "other.parquet").exists()
+    assert capfd.readouterr().err == ""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     )
     from calibrant.estimation.drift import estimate_drift
     from calibrant.estimation.estimating import METHODS, corrected_counts
-    from calibrant.estimation.files import DocumentLabels, ScoredDocuments, read_document_labels, read_scored
     from calibrant.estimation.functions import Stages, exceedance, propagate, summary
     from calibrant.estimation.results.estimates import CorrectedCounts, CorrectedMean
     from calibrant.estimation.results.propagation import (
@@ -45,7 +44,6 @@ __all__ = [
     "CorrectedMean",
     "CountDistribution",
     "CountInterval",
-    "DocumentLabels",
     "Drift",
     "Exceedance",
     "LevelCoverage",
@@ -53,7 +51,6 @@ __all__ = [
     "PropagatedQuantity",
     "QuantileCalibration",
     "RefittedRecalibrator",
-    "ScoredDocuments",
     "Stages",
     "central_set_hits",
     "compare_counts",
@@ -66,8 +63,6 @@ __all__ = [
     "poisson_binomial",
     "propagate",
     "quantile_calibration",
-    "read_document_labels",
-    "read_scored",
     "summary",
     "total_interval",
 ]

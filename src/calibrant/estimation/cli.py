@@ -19,10 +19,9 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 @click.argument("predictions", metavar="PRED")
 @click.option(
     "--labelled",
-    required=True,
     metavar="LABELS",
     help="Table of a random subsample: item, label (0 / 1); chance where documents were chosen with unequal "
-    "probabilities; cluster where labels are dependent.",
+    "probabilities; cluster where labels are dependent.  [default: PRED, which has these columns too]",
 )
 @click.option(
     "--by",
@@ -59,11 +58,12 @@ METHODS = ("uncorrected", "labels", "ppi", "ppi++", "dsl", "prior-shift")
 )
 @printing
 def command(
-    predictions: str, labelled: str, methods: tuple[str, ...], printing: Printing, **options: Any
+    predictions: str, labelled: str | None, methods: tuple[str, ...], printing: Printing, **options: Any
 ) -> None:
     """Estimate how many documents have something, by period, from scores of all and labels of some.
 
-    PRED is a table with item and score, and period or date. The labels must be of a random subsample.
+    PRED is a table with item and score, and period or date. The labels must be of a random subsample: a table
+    of their own, or a column of PRED that is empty for the other documents.
     """
     from calibrant.estimation.verbs import estimate
 

@@ -8,23 +8,17 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from calibrant._checks import one_of
+from calibrant._checks import Integers, one_of, shown
 from calibrant.estimation.estimating import METHODS, corrected_counts
-from calibrant.estimation.files import (
-    DocumentLabels,
-    DocumentTimes,
-    ScoredDocuments,
-    read_document_labels,
-    read_scored,
-)
 from calibrant.estimation.results.estimates import CorrectedCounts
 from calibrant.exceptions import InputError
+from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
 from calibrant.metrics.periods import PERIODS, By, parse_date, period_of
 
 
 def estimate(
     predictions: Any,
-    labelled: Any,
+    labelled: Any = None,
     *,
     by: By | None = None,
     methods: Sequence[str] = METHODS,
@@ -44,7 +38,8 @@ def estimate(
         A table (a file or a dataframe) with ``score`` and ``item``, and ``period``, or ``date`` for ``by``.
     labelled
         A table with ``item`` and ``label`` (0 / 1) of a random subsample; ``chance`` where documents were
-        chosen with unequal probabilities, ``cluster`` where labels are dependent.
+        chosen with unequal probabilities, ``cluster`` where labels are dependent. None: ``predictions`` has
+        these columns, and needs no ``item``. A row with an empty label is of a document without a label.
     by
         ``week``, ``month``, ``quarter`` or ``year`` of the dates. None: the periods of the table, if it has
         them.
@@ -58,7 +53,7 @@ def estimate(
     Raises
     ------
     InputError
-        If a table cannot be read, a labelled item has no score, or a date is none.
+        If a table cannot be read, a labelled item has no score, an item is in two rows, or a date is none.
 
     Examples
     --------
@@ -71,18 +66,26 @@ def estimate(
     """
     if by is not None:
         one_of(by, PERIODS, "by")
-    scored = read_scored(predictions, score=score, item=item)
-    labels = read_document_labels(labelled, label=label, item=item)
+    table = open_table(predictions)
+    alone = labelled is None
+    time = Role("period", needed=False) if by is None else Role("date", how="add it, or leave `by` out")
+    names = Role("item", column=None if alone and item == "item" else item, needed=not alone, once=True)
+    scored = read_table(table, [Role("score", "score", score), names, time])
+    how = "name it with `label`" + (", or give a table of labels (`labelled`)" if alone else "")
+    roles = [
+        Role("label", "label", label, gaps=True, how=how),
+        Role("chance", "score", needed=False),
+        Role("cluster", needed=False),
+    ]
+    labels = read_table(table, roles) if alone else read(labelled, [*roles, names])
     _check_chances(labels)
-    place = {name: number for number, name in enumerate(scored.item)}
-    rows = _rows(labels, scored, place)
     found = corrected_counts(
-        scored.score,
-        rows,
-        labels.label,
+        scored["score"],
+        labels.rows - table.first_row if alone else _rows(labels, scored),
+        labels["label"],
         periods=periods_of(scored, by),
-        chances=labels.chance,
-        clusters=None if labels.cluster is None else np.array(labels.cluster),
+        chances=labels.get("chance"),
+        clusters=labels.texts("cluster") if "cluster" in labels else None,
         methods=methods,
         population=population,
         sampling=sampling,
@@ -91,42 +94,39 @@ def estimate(
     return structs.replace(found, command=command)
 
 
-def _check_chances(labels: DocumentLabels) -> None:
-    if labels.chance is not None and not labels.chance.all():
-        row = labels.first_row + int(np.flatnonzero(labels.chance == 0)[0])
+def _check_chances(labels: FoundColumns) -> None:
+    chance = labels.get("chance")
+    if chance is not None and not chance.all():
         hint = "give the chance, above 0, with which it was chosen"
         message = "the chance of a labelled document is 0"
-        raise InputError(message, hint, code="parameter", file=labels.name, row=row, column="chance")
+        raise labels.error(int(np.flatnonzero(chance == 0)[0]), message, hint, "parameter", part="chance")
 
 
-def _rows(labels: DocumentLabels, scored: ScoredDocuments, place: dict[str, int]) -> Any:
-    missing = [row for row, name in enumerate(labels.item) if name not in place]
-    if missing:
-        row = missing[0]
-        message = f"{labels.item[row]!r:.60} has a label and no score in {scored.name}"
-        hint = "score every labelled item"
-        where = labels.first_row + row
-        raise InputError(message, hint, code="parameter", file=labels.name, row=where, column="item")
-    return np.array([place[name] for name in labels.item], np.int64)
+def _rows(labels: FoundColumns, scored: FoundColumns) -> Integers:
+    """Where each labelled item is among those with scores; each item is there once."""
+    place = {name: number for number, name in enumerate(scored.names["item"])}
+    for row, name in enumerate(labels.names["item"]):
+        if name not in place:
+            message = f"{shown(name)} has a label and no score in {scored.table.name}"
+            raise labels.error(row, message, "score every labelled item", "parameter", part="item")
+    return np.array([place[name] for name in labels.names["item"]], np.int64)
 
 
-def periods_of(scored: ScoredDocuments | DocumentTimes, by: By | None) -> Any:
+def periods_of(table: FoundColumns, by: By | None) -> Any:
     """The periods of a table's rows: those of its dates, or without `by` its own; None if it has none.
 
     Raises
     ------
     InputError
-        If there is no date for `by`, or a date cannot be read.
+        If a date cannot be read.
     """
     if by is None:
-        return None if scored.period is None else np.array(scored.period)
-    if scored.date is None:
-        hint = "add it, or leave `by` out"
-        raise InputError("there is no column 'date'", hint, code="column-missing", file=scored.name)
-    found = []
-    for row, text in enumerate(scored.date):
+        return table.texts("period") if "period" in table else None
+    periods = []
+    for code, text in enumerate(table.names["date"]):
         try:
-            found.append(period_of(parse_date(text), by))
+            periods.append(period_of(parse_date(text), by))
         except InputError as error:
-            raise error.at(file=scored.name, row=scored.first_row + row, column="date") from None
-    return np.array(found)
+            error.row = int(np.flatnonzero(table["date"] == code)[0])
+            raise table.placed(error, "date") from None
+    return np.array(periods)[table["date"]]

@@ -36,6 +36,7 @@ class PartsTable:
 
     def __init__(self, files: Sequence[Path], name: str) -> None:
         self.name = name
+        self.files = tuple(files)
         self._parts = [ParquetTable(locate(file)) for file in files]
         first, *others = self._parts
         for other in others:

@@ -15,6 +15,7 @@ import numpy as np
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Column, as_numpy, dictionary
 from calibrant.io.readers import REFERENCE, TOKEN, TOKEN_SCORES
+from calibrant.io.roles import Block, blocks
 from calibrant.io.tables import Kind, Table
 from calibrant.metrics.groups import by_frequency
 
@@ -60,18 +61,16 @@ class TokenTable:
         group = self._groups(size)
         wanted: dict[str, Kind] = {name: kind for name, kind in columns.items() if name not in MADE}
         wanted |= {TOKEN: "name", REFERENCE: "name", self._score: "number"}
-        first = self.first_row
-        for arrow in self._table.batches(wanted, size):
-            made = self._made(arrow, first, group)
-            first += arrow.num_rows
-            found = [made[name] if name in made else arrow.column(name) for name in columns]
+        for block in blocks(self._table, wanted, size):
+            made = self._made(block, group)
+            found = [made[name] if name in made else block.rows.column(name) for name in columns]
             yield pa.RecordBatch.from_arrays(found, list(columns))
 
-    def _made(self, arrow: pa.RecordBatch, first: int, group: dict[str, int]) -> dict[str, pa.Array]:
+    def _made(self, block: Block, group: dict[str, int]) -> dict[str, pa.Array]:
         import pyarrow as pa
         from pyarrow import compute
 
-        columns = [Column(arrow.column(name), self.name, name, first) for name in (TOKEN, REFERENCE)]
+        columns = [block.column(name) for name in (TOKEN, REFERENCE)]
         for column in columns:
             column.complete()
         token, reference = (_text(column.values) for column in columns)
@@ -80,13 +79,12 @@ class TokenTable:
         codes = [group.get(each, last) for each in encoded.dictionary.to_pylist()]
         code = np.array(codes, np.int32)[as_numpy(encoded.indices)]
         return {
-            "score": pa.array(self._scores(arrow.column(self._score), first)),
+            "score": pa.array(self._scores(block.column(self._score))),
             "label": compute.equal(token, reference),
             "class": pa.DictionaryArray.from_arrays(pa.array(code), pa.array(self._names)),
         }
 
-    def _scores(self, values: pa.Array, first: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        column = Column(values, self.name, self._score, first)
+    def _scores(self, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         if self._score != "logprob":
             return column.scores().astype(np.float64)
         numbers = column.numbers().astype(np.float64)
@@ -101,11 +99,8 @@ class TokenTable:
         if self._group is not None:
             return self._group
         counts: Counter[str] = Counter()
-        first = self.first_row
-        for arrow in self._table.batches({REFERENCE: "name"}, size):
-            column = Column(arrow.column(REFERENCE), self.name, REFERENCE, first)
-            first += arrow.num_rows
-            encoded = dictionary(_text(column.values).drop_null())
+        for block in blocks(self._table, {REFERENCE: "name"}, size):
+            encoded = dictionary(_text(block.column(REFERENCE).values).drop_null())
             each = np.bincount(as_numpy(encoded.indices), minlength=len(encoded.dictionary))
             counts.update(dict(zip(encoded.dictionary.to_pylist(), each.tolist(), strict=True)))
         if not counts:

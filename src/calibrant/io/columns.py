@@ -18,8 +18,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 FEW = 1000  # texts that are compared in Python
 ZERO_ONE = {
-    "0": False, "0.0": False, "false": False, "False": False, "FALSE": False,
-    "1": True, "1.0": True, "true": True, "True": True, "TRUE": True,
+    "0": False, "0.0": False, "0,0": False, "false": False, "False": False, "FALSE": False,
+    "1": True, "1.0": True, "1,0": True, "true": True, "True": True, "TRUE": True,
 }  # fmt: skip
 
 
@@ -34,20 +34,24 @@ class Column:
         Names for errors.
     first_row
         Row number of the first value; rows of files count from 1.
+    rows
+        (n,) places of the values after the first row, if some rows between them were left out.
     """
 
-    def __init__(self, values: pa.Array, file: str, column: str, first_row: int) -> None:
+    def __init__(
+        self, values: pa.Array, file: str, column: str, first_row: int, rows: Integers | None = None
+    ) -> None:
         self.values = _plain(values)
         self.file = file
         self.column = column
         self.first_row = first_row
+        self.rows = rows
         self._check_texts()
 
     def error(self, row: int, message: str, hint: str, code: str) -> InputError:
         """Make an error about the value at ``row`` of this batch."""
-        return InputError(
-            message, hint, code=code, file=self.file, row=self.first_row + row, column=self.column
-        )
+        place = self.first_row + (row if self.rows is None else int(self.rows[row]))
+        return InputError(message, hint, code=code, file=self.file, row=place, column=self.column)
 
     def _check_texts(self) -> None:
         """Raise if a text is not UTF-8, which Parquet and Arrow files promise and do not check."""
@@ -70,10 +74,26 @@ class Column:
             raise self.error(int(used[0]) if len(used) else 0, message, hint, "text") from error
 
     def take(self, rows: Integers) -> Column:
-        """Return the values at some rows, whose errors name the first row."""
+        """Return the values at some rows of a whole batch."""
         import pyarrow as pa
 
-        return Column(self.values.take(pa.array(rows, pa.int64())), self.file, self.column, self.first_row)
+        values = self.values.take(pa.array(rows, pa.int64()))
+        return Column(values, self.file, self.column, self.first_row, rows)
+
+    def present(self, *, blank: bool = True) -> NDArray[np.bool_]:
+        """Where there is a value; NaN is none, and an empty text is one only if ``blank``."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        values = self.values
+        if pa.types.is_dictionary(values.type) and (values.dictionary.null_count or not blank):
+            values = values.cast(values.type.value_type)
+        valid = as_numpy(values.is_valid()).astype(bool)
+        if pa.types.is_floating(values.type):
+            valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
+        elif not blank and (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            valid &= as_numpy(compute.not_equal(values, "").fill_null(False)).astype(bool)
+        return valid
 
     def check_names(self, what: str = "names nothing") -> None:
         """Raise unless values are texts, numbers, truth values or times, which can tell rows apart."""

@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.exceptions import InputError
-from calibrant.io.readers import Batch, Reader, TableReader, has_tokens, joined
+from calibrant.io.readers import (
+    Batch,
+    Reader,
+    TableReader,
+    class_names,
+    has_tokens,
+    joined,
+    prediction_roles,
+    threshold_of,
+)
 from calibrant.io.readers import Form as Form
-from calibrant.io.readers import resolve as resolve
-from calibrant.io.readers import threshold_of as threshold_of
-from calibrant.io.table_formats import parquet_parts
+from calibrant.io.roles import ROWS, Role, open_table
+from calibrant.io.table_formats import FORMATS, locate, parquet_parts
 from calibrant.io.tables import RECALIBRATED_KEY, Table
 from calibrant.io.tables import listed as listed
 
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 Engine = Literal["kernel", "duckdb"]
 NO_LOGS = (".csv", ".tsv", ".parquet", ".arrow", ".npz")  # endings of tables that no log has
 Gold = Mapping[str, str] | str | os.PathLike[str] | None
-BATCH_ROWS = 1 << 18
+BATCH_ROWS = ROWS
 
 
 class Predictions:
@@ -100,7 +108,7 @@ class Predictions:
     @property
     def is_lazy(self) -> bool:
         """Whether this is a lazy frame, whose engine can compute without sending rows."""
-        return self.table_reader is not None and getattr(self.table_reader.table, "lazy", None) is not None
+        return self.table_reader is not None and self.table_reader.lazy is not None
 
     def met_classes(self, names: Sequence[str]) -> None:
         """Note the classes of a long table that was summed elsewhere, in this order."""
@@ -266,8 +274,6 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
         log = _log(source, columns.normalise, columns.gold)
         if log is not None:
             return predictions_of(log, columns, log=log)
-        from calibrant.io.table_formats import FORMATS, locate
-
         if Path(source, "state.json").is_file():
             from calibrant.io._list_tables import open_dataset
 
@@ -288,9 +294,7 @@ def open_predictions(source: Any, columns: Columns | None = None) -> Predictions
                 return _lists(lists)
         table = _tokens(of_file.table(origin))
     else:
-        from calibrant.io.frames import FrameTable
-
-        table = FrameTable(source)
+        table = open_table(source)
     if columns.normalise != "none" or columns.gold is not None:
         message = "normalise and gold are for logs, and this is a table"
         raise InputError(message, "leave them out", code="parameter", file=table.name)
@@ -320,12 +324,11 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:
     """Predictions from a table that is open; of a log its table is given as ``log`` as well."""
-    names, form = asked.named, None if log is not None else asked.form
-    columns, wide = resolve(table, form, names.pop("score"), names.pop("label") or "label", names)
-    threshold = threshold_of(table)
+    roles = prediction_roles(table, None if log is not None else asked.form, asked.named)
+    wide, threshold = class_names(roles), threshold_of(table)
     # Rows were dropped by their scores before recalibration, which may have moved below the threshold.
     least = None if RECALIBRATED_KEY in table.metadata and not wide else threshold
-    reader = TableReader(table, columns, {name: place for place, name in enumerate(wide)}, least)
+    reader = TableReader(table, roles, {name: place for place, name in enumerate(wide)}, least)
     found = Predictions(
         reader,
         name=table.name,
@@ -333,10 +336,10 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         rows=table.rows,
         threshold=threshold,
         classes=wide or None,
-        clustered=columns.cluster is not None,
-        weighted=columns.weight is not None,
-        has_classes=bool(wide) or columns.class_column is not None,
-        has_items=columns.item is not None,
+        clustered="cluster" in roles,
+        weighted="weight" in roles,
+        has_classes=bool(wide) or "class" in roles,
+        has_items="item" in roles,
     )
     if log is None:
         return found
@@ -347,7 +350,7 @@ def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None)
         return side_by_side
     found.log = log
     found._again = lambda log: predictions_of(log, asked, log=log)
-    found._tops = lambda: TableReader(log.seen_as("top"), replace(columns, class_column="class"))
+    found._tops = lambda: TableReader(log.seen_as("top"), {**roles, "class": Role("class")})
     return found
 
 

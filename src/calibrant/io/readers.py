@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from calibrant import _checks
 from calibrant._checks import SUM_TOLERANCE
 from calibrant.exceptions import FormatError, InputError
-from calibrant.io.columns import Codes, Column
-from calibrant.io.tables import THRESHOLD_KEY, Kind, Table, one_column, one_role_each
+from calibrant.io.columns import Codes
+from calibrant.io.roles import Block, Role, What, blocks, find, kinds_of
+from calibrant.io.tables import THRESHOLD_KEY, Table, listed
 
 if TYPE_CHECKING:
     from calibrant.io.slice_columns import Slices
@@ -130,30 +131,14 @@ ROUNDING = 1e-6
 REMEMBERED = 1 << 20  # rows
 
 
-@dataclass
-class Columns:
-    """Which column of a table plays which part; None where there is none."""
-
-    label: str
-    score: str | None = None
-    class_scores: tuple[str, ...] = ()
-    logits: bool = False
-    class_column: str | None = None
-    cluster: str | None = None
-    item: str | None = None
-    weight: str | None = None
-
-    def kinds(self, items: bool) -> dict[str, Kind]:
-        """Name the columns to read, and as what."""
-        kinds: dict[str, Kind] = {}
-        for column in (self.score, *self.class_scores, self.weight):
-            if column is not None:
-                kinds[column] = "number"
-        kinds[self.label] = "label"
-        for column in (self.class_column, self.cluster, self.item if items else None):
-            if column is not None:
-                kinds[column] = "name"
-        return kinds
+PARTS = (
+    "score",
+    "label",
+    "class",
+    "cluster",
+    "item",
+    "weight",
+)  # of a table; the others are scores of classes
 
 
 @dataclass
@@ -164,8 +149,8 @@ class TableReader:
     ----------
     table
         Where the rows are.
-    columns
-        What the columns mean.
+    roles
+        What the columns are for, by part; a wide table has its columns of scores in place of ``score``.
     classes
         Position of each class of a wide table.
     threshold
@@ -179,7 +164,7 @@ class TableReader:
     """
 
     table: Table
-    columns: Columns
+    roles: Mapping[str, Role]
     classes: dict[str, int] = field(default_factory=dict)
     threshold: float | None = None
     slices: Slices | None = None
@@ -188,65 +173,70 @@ class TableReader:
     class_codes: Codes = field(default_factory=Codes)
     whole_items: bool = True
 
+    @property
+    def lazy(self) -> Any | None:
+        """The frame, if it is a lazy one, whose engine can compute without sending rows."""
+        return getattr(self.table, "lazy", None)
+
+    def column_of(self, part: str) -> str | None:
+        """The name of the column for one thing; None if there is none."""
+        return self.roles[part].name if part in self.roles else None
+
+    def meaning_of(self, column: str) -> str | None:
+        """Say which column a model or its judge wrote: the score, the label, a score; None for any other."""
+        found = next((part for part, role in self.roles.items() if role.name == column), "item")
+        return {"score": "the score", "label": "the label"}.get(found, None if found in PARTS else "a score")
+
     def batches(self, size: int, items: bool) -> Iterator[Batch]:
         """Yield checked batches of at most ``size`` rows (text formats: of some megabytes)."""
-        kinds = self.columns.kinds(items)
+        kinds = kinds_of(role for part, role in self.roles.items() if items or part != "item")
         for own in () if self.slices is None else self.slices.columns:
             kinds.setdefault(own.name, own.kind)
-        first, weights, repeats = self.table.first_row, _checks.WeightRange(), _Repeats(self)
-        place = getattr(self.table, "place", lambda row: (None, row))  # of a row of many files
-        for arrow in self.table.batches(kinds, size):
-            file, row = place(first)
+        weights, repeats = _checks.WeightRange(), _Repeats(self)
+        for block in blocks(self.table, kinds, size):
             try:
-                batch = self._batch(arrow, file or self.table.name, row, items, weights)
+                batch = self._batch(block, items, weights)
             except InputError as error:
-                if getattr(self.table, "lazy", None) is not None:
+                if self.lazy is not None:
                     error.row = None  # an engine keeps no order
                 raise
             if self.whole_items:
-                repeats.check(batch, file or self.table.name)
-            first += arrow.num_rows
+                repeats.check(batch, block.file)
             if len(batch):
                 yield batch
-        if first == self.table.first_row:
-            raise InputError("there are no rows", "write at least one", code="empty", file=self.table.name)
-        if self.columns.weight is not None and not weights.most:
+        if "weight" in self.roles and not weights.most:
             raise InputError(
                 "every weight is zero",
                 "leave the column out to count every row once",
                 code="weight-value",
                 file=self.table.name,
-                column=self.columns.weight,
+                column=self.roles["weight"].name,
             )
 
-    def _batch(self, arrow: Any, file: str, first: int, items: bool, weights: _checks.WeightRange) -> Batch:
-        def column(name: str) -> Column:
-            return Column(arrow.column(name), file, name, first)
+    def _batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
+        def codes(part: str, known: Codes) -> Integers | None:
+            name = self.column_of(part)
+            return None if name is None else block.column(name).codes(known)
 
-        names, slices = self.columns, self.slices
-        if names.score is not None:
-            score: NDArray[Any] = column(names.score).scores()
-            self._check_threshold(score, file, first)
-            label: NDArray[Any] = column(names.label).labels()
+        weight, slices = self.column_of("weight"), self.slices
+        if "score" in self.roles:
+            score: NDArray[Any] = block.column(self.roles["score"].name).scores()
+            self._check_threshold(score, block)
+            label: NDArray[Any] = block.column(self.roles["label"].name).labels()
         else:
-            parts = [column(name) for name in names.class_scores]
-            if names.logits:
-                score = softmax(np.column_stack([part.finite() for part in parts]))
-            else:
-                score = np.column_stack([part.scores() for part in parts])
-                check_sums(score, file, first, self.threshold is not None)
-            label = column(names.label).class_index(self.classes)
+            score = wide_scores(block, self.roles, partial=self.threshold is not None)
+            label = block.column(self.roles["label"].name).class_index(self.classes)
         return Batch(
             score,
             label,
-            None if names.weight is None else column(names.weight).weights(weights),
-            None if names.cluster is None else column(names.cluster).codes(self.cluster_codes),
-            None if names.item is None or not items else column(names.item).codes(self.item_codes),
-            None if names.class_column is None else column(names.class_column).codes(self.class_codes),
-            None if slices is None else slices.codes([column(own.name) for own in slices.columns]),
+            None if weight is None else block.column(weight).weights(weights),
+            codes("cluster", self.cluster_codes),
+            codes("item", self.item_codes) if items else None,
+            codes("class", self.class_codes),
+            None if slices is None else slices.codes([block.column(own.name) for own in slices.columns]),
         ).without_weightless()
 
-    def _check_threshold(self, score: NDArray[Any], file: str, first: int) -> None:
+    def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
         """Raise if a long table has a score that its own note says was dropped."""
         if self.threshold is None:
             return
@@ -258,10 +248,20 @@ class TableReader:
                 f"{score[row].item()!r} is below the noted threshold {self.threshold:g}",
                 "correct the note calibrant.threshold, or drop the row",
                 code="threshold",
-                file=file,
-                row=first + row,
-                column=self.columns.score,
+                file=block.file,
+                row=block.first + row,
+                column=self.roles["score"].name,
             )
+
+
+def wide_scores(block: Block, roles: Mapping[str, Role], *, partial: bool) -> NDArray[Any]:
+    """Return the probabilities (n, K) of some rows of a wide table, from logits where it has these."""
+    parts = [role for part, role in roles.items() if part not in PARTS]
+    if parts[0].what == "finite":
+        return softmax(np.column_stack([block.column(role.name).finite() for role in parts]))
+    score: NDArray[Any] = np.column_stack([block.column(role.name).scores() for role in parts])
+    check_sums(score, block.file, block.first, partial)
+    return score
 
 
 class _Repeats:
@@ -394,73 +394,85 @@ def check_sums(matrix: NDArray[np.floating[Any]], file: str, first: int, partial
 
 
 Form = Literal["long", "wide"]
+PREFIXES = ("p_", "logit_")
+HOLD: dict[str, What] = {"score": "score", "label": "label", "weight": "finite"}  # others hold names
 TOKEN, REFERENCE = "token", "reference"
 TOKEN_SCORES = ("logprob", "score", "probability")
 
 
-def resolve(
-    table: Table, form: Form | None, score: str | None, label: str | None, named: dict[str, str | None]
-) -> tuple[Columns, tuple[str, ...]]:
-    """Decide what each column is; return the columns and, of a wide table, the classes.
+def prediction_roles(table: Table, form: Form | None, named: Mapping[str, str | None]) -> dict[str, Role]:
+    """Decide what each column of a prediction table is for.
 
-    A ``label`` of None asks for none.
+    Parameters
+    ----------
+    table
+        A table that is open.
+    form
+        As in `calibrant.io.open_predictions`.
+    named
+        Columns by `PARTS`, None for the usual one; a part that is left out is not looked for.
+
+    Returns
+    -------
+    dict
+        Roles by part, as `TableReader` has them.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or the columns fit both forms.
+
+    Examples
+    --------
+    >>> from calibrant.io.roles import open_table
+    >>> import pyarrow as pa
+    >>> table = open_table(pa.table({"p_a": [0.2], "p_b": [0.8], "gold": ["a"]}))
+    >>> list(prediction_roles(table, None, {"score": None, "label": "gold", "item": None}))
+    ['p_a', 'p_b', 'label']
     """
     there = table.columns
-    wide = {prefix: [name for name in there if name.startswith(prefix)] for prefix in ("p_", "logit_")}
-    found = wide["p_"] + wide["logit_"]
-    score_name = score or "score"
-    if form is None and score is None and "score" in there and found:
+    scores = [name for prefix in PREFIXES for name in there if name.startswith(prefix)]
+    score = named.get("score")
+    if form is None and score is None and "score" in there and scores:
         raise InputError(
-            f"the columns fit a long table (score) and a wide one ({found[0]}, ...)",
+            f"the columns fit a long table (score) and a wide one ({scores[0]}, ...)",
             "say which: `form='long'` or `form='wide'`",
             code="column-ambiguous",
             file=table.name,
         )
-    if form is None:
-        form = "wide" if score is None and "score" not in there and found else "long"
-    columns = Columns(label="" if label is None else _there(table, label, "label"))
-    optional = {part: _optional(table, part, name) for part, name in named.items()}
-    columns.cluster, columns.item, columns.weight = optional["cluster"], optional["item"], optional["weight"]
-    if form == "long":
-        columns.score = _there(table, score_name, "score")
-        columns.class_column = optional["class"]
-        roles = {"score": columns.score, "label": columns.label, **optional}
-        one_role_each(table.name, {role: name for role, name in roles.items() if name})
-        return columns, ()
-    if wide["p_"] and wide["logit_"]:
-        hint = "keep one kind of column"
-        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
-    if len(found) < 2:
-        hint = f"write one p_<class> column a class, two or more; the columns are {', '.join(there)}"
-        raise InputError("no wide table", hint, code="column-missing", file=table.name)
-    for name in found:
-        _there(table, name, "label")
-        if not name.split("_", 1)[1]:
-            hint = "name the class after the underscore"
-            raise InputError("the class has no name", hint, code="column", file=table.name, column=name)
-    columns.logits = bool(wide["logit_"])
-    columns.class_scores = tuple(found)
-    return columns, tuple(name.split("_", 1)[1] for name in found)
-
-
-def _there(table: Table, name: str, part: str) -> str:
-    if name not in table.columns and len(table.columns) == 1 and ";" in table.columns[0]:
-        hint = "write the file with commas between fields and points in decimals, or as .tsv with tabs"
-        raise InputError("fields end with semicolons", hint, code="column-missing", file=table.name)
-    how = f"name it with `{part}`"
-    if name not in table.columns and table.name.lower().endswith((".jsonl", ".jsonl.gz")):
+    wide = form == "wide" or (form is None and score is None and "score" not in there and bool(scores))
+    log = ""
+    if table.name.lower().endswith((".jsonl", ".jsonl.gz")):
         from calibrant.io.log_formats import KNOWN
 
-        how = f"nor is this a log that is known ({KNOWN}); {how}"
-    return one_column(table.name, table.columns, name, how)
+        log = f"nor is this a log that is known ({KNOWN}); "
+    roles = _class_scores(table, scores) if wide else []
+    for part in PARTS:
+        if part in named and not (wide and part in ("score", "class")):
+            what = HOLD.get(part, "name")
+            how = f"{log}name it with `{part}`"
+            roles.append(Role(part, what, named[part], part in ("score", "label"), how=how))
+    return find(table, roles)
 
 
-def _optional(table: Table, part: str, name: str | None) -> str | None:
-    if name is None:
-        if part not in table.columns:
-            return None
-        name = part
-    return _there(table, name, part)
+def _class_scores(table: Table, names: Sequence[str]) -> list[Role]:
+    """The columns of scores of a wide table."""
+    kinds = {name.split("_", 1)[0] for name in names}
+    if len(kinds) > 1:
+        hint = "keep one kind of column"
+        raise InputError("there are p_ and logit_ columns", hint, code="column-ambiguous", file=table.name)
+    if len(names) < 2:
+        hint = f"write one p_<class> column a class, two or more; the columns are {listed(table.columns)}"
+        raise InputError("no wide table", hint, code="column-missing", file=table.name)
+    if (unnamed := next((name for name in names if name in PREFIXES), None)) is not None:
+        hint = "name the class after the underscore"
+        raise InputError("the class has no name", hint, code="column", file=table.name, column=unnamed)
+    return [Role(name, "score" if kinds == {"p"} else "finite") for name in names]
+
+
+def class_names(roles: Mapping[str, Role]) -> tuple[str, ...]:
+    """Return the classes of a wide table, in the order of its columns; none of a long one."""
+    return tuple(part.split("_", 1)[1] for part in roles if part not in PARTS)
 
 
 def threshold_of(table: Table) -> float | None:

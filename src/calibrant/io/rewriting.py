@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
-from calibrant.io.columns import Codes, Column
-from calibrant.io.predictions import Form, resolve, threshold_of
-from calibrant.io.readers import check_sums, softmax
-from calibrant.io.table_formats import FORMATS, TableFormat, open_table, written_format
-from calibrant.io.tables import RECALIBRATED_KEY, Kind, Table, one_column
+from calibrant.io.columns import Codes
+from calibrant.io.readers import Form, class_names, prediction_roles, threshold_of, wide_scores
+from calibrant.io.roles import KINDS, Block, blocks, open_table
+from calibrant.io.table_formats import FORMATS, TableFormat, written_format
+from calibrant.io.tables import RECALIBRATED_KEY, Table, one_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,13 +53,13 @@ class ScoreTable:
     def __init__(self, table: Table, form: Form | None, score: str | None, class_column: str | None) -> None:
         for name in table.columns:
             one_column(table.name, table.columns, name)
-        named = {"class": class_column, "cluster": None, "item": None, "weight": None}
-        self._columns, self._classes = resolve(table, form, score, None, named)
+        self._roles = prediction_roles(table, form, {"score": score, "class": class_column})
+        self._classes = class_names(self._roles)
         self._table = table
         self._codes = Codes()
         self.name = table.name
         self.form: Form = "wide" if self._classes else "long"
-        self.has_classes = bool(self._classes) or self._columns.class_column is not None
+        self.has_classes = bool(self._classes) or "class" in self._roles
         self.threshold = threshold_of(table)
         note = table.metadata.get(RECALIBRATED_KEY)
         self.recalibrated = None if note is None else note.decode("utf-8", "replace")
@@ -110,52 +111,39 @@ class ScoreTable:
         rows = 0
         with writing(output) as file, closing(_ahead(self._changed(change, note))) as batches:
             sink: Any = None
-            for batch in batches:
-                with _refusals(os.fspath(output)):
-                    sink = form.batches(file, batch.schema) if sink is None else sink
-                    sink.write_batch(batch)
-                rows += batch.num_rows
-                if progress is not None:
-                    progress(rows)
-            if not rows:
-                raise InputError(
-                    "there are no rows", "write at least one", code="empty", file=self._table.name
-                )
+            try:
+                for batch in batches:
+                    with _refusals(os.fspath(output)):
+                        sink = form.batches(file, batch.schema) if sink is None else sink
+                        sink.write_batch(batch)
+                    rows += batch.num_rows
+                    if progress is not None:
+                        progress(rows)
+            except BaseException:
+                with suppress(Exception):
+                    sink.close()  # while the file is open: Parquet's writer closes itself later, in vain
+                raise
             sink.close()
         return rows
 
     def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
-        scores = self._score_columns
-        kinds: dict[str, Kind] = {
-            name: "number" if name in scores else "name" for name in self._table.columns
-        }
-        first = self._table.first_row
-        for batch in self._table.batches(kinds, ROWS):
-            if batch.num_rows:
-                yield self._with(batch, change(*self._read(batch, first)), note)
-            first += batch.num_rows
+        kinds = dict.fromkeys(self._table.columns, KINDS["name"])
+        kinds |= dict.fromkeys(self._score_columns, KINDS["score"])
+        for block in blocks(self._table, kinds, ROWS):
+            if block.rows.num_rows:
+                yield self._with(block.rows, change(*self._read(block)), note)
 
     @property
     def _score_columns(self) -> tuple[str, ...]:
-        single = self._columns.score
-        return self._columns.class_scores if single is None else (single,)
+        return tuple(role.name for part, role in self._roles.items() if part != "class")
 
-    def _read(self, batch: pa.RecordBatch, first: int) -> tuple[Floats, Integers | None]:
+    def _read(self, block: Block) -> tuple[Floats, Integers | None]:
         """Checked scores and codes of classes."""
-        parts = [Column(batch.column(name), self._table.name, name, first) for name in self._score_columns]
-        if self._columns.score is not None:
-            name = self._columns.class_column
-            codes = (
-                None
-                if name is None
-                else Column(batch.column(name), self._table.name, name, first).codes(self._codes)
-            )
-            return parts[0].scores().astype(np.float64, copy=False), codes
-        if self._columns.logits:
-            return softmax(np.column_stack([part.finite() for part in parts])), None
-        matrix = np.column_stack([part.scores() for part in parts]).astype(np.float64, copy=False)
-        check_sums(matrix, self._table.name, first, partial=False)
-        return matrix, None
+        if self._classes:
+            return wide_scores(block, self._roles, partial=False).astype(np.float64, copy=False), None
+        score = block.column(self._roles["score"].name).scores().astype(np.float64, copy=False)
+        named = self._roles.get("class")
+        return score, None if named is None else block.column(named.name).codes(self._codes)
 
     def _with(self, batch: pa.RecordBatch, scores: Floats, note: str) -> pa.RecordBatch:
         """The batch with new scores in the places of the old ones."""
@@ -165,8 +153,8 @@ class ScoreTable:
         fields, arrays = [], []
         for field, array in zip(batch.schema, batch.columns, strict=True):
             if field.name in new:
-                name = field.name
-                if self._columns.logits:
+                role, name = self._roles.get(field.name), field.name
+                if role is not None and role.what == "finite":
                     name = "p_" + name.removeprefix("logit_")
                 fields.append(pa.field(name, pa.float64(), field.nullable, field.metadata))
                 arrays.append(pa.array(np.ascontiguousarray(new[field.name])))
@@ -185,6 +173,12 @@ class ScoreTable:
             message = "text cannot note that a table with a threshold was recalibrated"
             raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
         keep_sources(name, self.name)
+        parts = getattr(self._table, "files", ())
+        if name.endswith(".parquet") and any(
+            Path(name).resolve().parent == each.resolve().parent for each in parts
+        ):
+            message = "the output would be among the files that are read"
+            raise InputError(message, "choose another folder (`output`)", code="output", file=name)
         return form
 
 
@@ -220,13 +214,9 @@ def open_scores(
     ...     open_predictions(f"{folder}/new.csv").read().score.round(2).tolist()
     [0.04, 0.81]
     """
-    if isinstance(source, (str, os.PathLike)):
-        refusal = "an .npz archive is not rewritten"
-        hint = "write the predictions as a table: one p_<class> column a class"
-        return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
-    from calibrant.io.frames import FrameTable
-
-    return ScoreTable(FrameTable(source), form, score, class_column)
+    refusal = "an .npz archive is not rewritten"
+    hint = "write the predictions as a table: one p_<class> column a class"
+    return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
 
 
 def _ahead(items: Iterator[Item]) -> Generator[Item]:

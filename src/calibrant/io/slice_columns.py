@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes, Column, as_numpy, class_name
+from calibrant.io.columns import Codes, Column, class_name
 from calibrant.io.tables import Kind
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,7 +48,7 @@ class SliceColumn:
         valid = _valid(column)
         code = np.zeros(len(valid), np.int64)
         if self.bands is None:
-            code[valid] = 1 + self._codes.of(_taken(column.values, valid))
+            code[valid] = 1 + self._codes.of(_taken(column, valid).values)
             if len(self._codes) > MOST_SLICES:
                 raise self._too_many(column.file)
         else:
@@ -134,27 +130,16 @@ def _short(value: float) -> str:
 
 def _valid(column: Column) -> NDArray[np.bool_]:
     """Where a value is not missing."""
-    import pyarrow as pa
-
-    values = column.values
     column.check_names("makes no slices")
-    if pa.types.is_dictionary(values.type) and values.dictionary.null_count:
-        values = values.cast(values.type.value_type)
-    valid = as_numpy(values.is_valid()).astype(bool)
-    if pa.types.is_floating(values.type):
-        valid[valid] = ~np.isnan(as_numpy(values.drop_null()))
-    return valid
+    return column.present()
 
 
-def _taken(values: pa.Array, valid: NDArray[np.bool_]) -> pa.Array:
-    import pyarrow as pa
-
-    return values if valid.all() else values.take(pa.array(np.flatnonzero(valid)))
+def _taken(column: Column, valid: NDArray[np.bool_]) -> Column:
+    return column if valid.all() else column.take(np.flatnonzero(valid))
 
 
 def _numbers(column: Column, valid: NDArray[np.bool_]) -> Floats:
-    present = Column(_taken(column.values, valid), column.file, column.column, column.first_row)
-    numbers: Floats = present.numbers().astype(np.float64)
+    numbers: Floats = _taken(column, valid).numbers().astype(np.float64)
     return numbers + 0.0  # no negative zeros
 
 

@@ -118,20 +118,6 @@ def title_of(found: str) -> str:
     return FORMATS[found].title if found in FORMATS else OTHERS[found]
 
 
-def open_table(
-    source: str | os.PathLike[str],
-    *,
-    refusal: str = "an .npz archive is no table of names",
-    hint: str = "write CSV, TSV, JSON lines or Parquet",
-) -> Table:
-    """Open a file as a table with named columns; what is none is refused in the words given."""
-    origin = locate(source)
-    form = FORMATS[origin.format]
-    if form.reader is None:
-        raise InputError(refusal, hint, code="file-kind", file=origin.name)
-    return form.table(origin)
-
-
 def written_format(name: str, *, stdout: bool = True) -> str:
     """The format that the name of an output asks for; CSV for standard output.
 

@@ -10,11 +10,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from calibrant._checks import is_unicode, shown
+from calibrant._checks import closest, is_unicode, shown
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.columns import Column
 from calibrant.io.origin import LONGEST, Origin, long_line, parquet_file, reading
@@ -30,6 +30,10 @@ RECALIBRATED_KEY = b"calibrant.recalibrated"
 THRESHOLD_LINE = "# calibrant threshold="
 # Python's float also takes 1_0 and the digits of other scripts, which the reader refuses.
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+
+DELIMITERS = (",", ";", "\t")  # of .csv files
+COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+SWAPPED = str.maketrans(",.", ".,")
 
 
 class Table(Protocol):
@@ -121,7 +125,11 @@ class ArrowTable:
 
 
 class CsvTable:
-    """Comma- or tab-separated text with a header; tab-separated text knows no quotes."""
+    """Text with a header: ``.csv``, whose fields may have quotes, and ``.tsv``, where text is as it is.
+
+    The header tells whether commas, semicolons or tabs separate the fields of a ``.csv`` file. In a file with
+    semicolons, numbers may have decimal commas.
+    """
 
     first_row = 1
 
@@ -141,10 +149,22 @@ class CsvTable:
         if not lines:
             message = "the file is empty: it has no line of column names"
             raise InputError(message, "write it again", code="empty", file=self.name)
-        tabbed = origin.format == "tsv"
         self._header_only = not any(line.strip() for line in lines[1:])
-        self.columns = tuple(lines[0].split("\t") if tabbed else next(csv.reader(lines)))
+        self._quotes = origin.format == "csv"
+        headers = {"\t": lines[0].split("\t")}
+        if self._quotes:
+            headers = {sign: next(csv.reader(lines, delimiter=sign)) for sign in DELIMITERS}
+        self._delimiter = max(headers, key=lambda sign: len(headers[sign]))  # of equals the first
+        self.columns = tuple(headers[self._delimiter])
+        self._sample = lines[1:] if self._delimiter == ";" else []
         self.rows: int | None = None
+
+    def _decimal(self, columns: Mapping[str, Kind]) -> str:
+        """A comma, if numbers of the first rows have one."""
+        places = [place for place, name in enumerate(self.columns) if columns.get(name) == "number"]
+        rows = csv.reader(self._sample, delimiter=self._delimiter)
+        numbers = (row[place] for row in rows for place in places if place < len(row))
+        return "," if any(COMMA.fullmatch(number.strip(" \t")) for number in numbers) else "."
 
     def _open(self, columns: Mapping[str, Kind], *, strings: bool, threads: bool = True) -> Any:
         import pyarrow as pa
@@ -153,17 +173,20 @@ class CsvTable:
         text = pa.string() if strings else pa.dictionary(pa.int32(), pa.string())
         number = pa.string() if strings else pa.float64()
         types = {column: number if kind == "number" else text for column, kind in columns.items()}
-        tabbed = self._origin.format == "tsv"
         return reader.open_csv(
             self._origin.open(),
             read_options=reader.ReadOptions(use_threads=threads, block_size=BLOCK, skip_rows=self._skip),
             parse_options=reader.ParseOptions(
-                delimiter="\t" if tabbed else ",",
-                quote_char=False if tabbed else '"',
-                newlines_in_values=not tabbed,
+                delimiter=self._delimiter,
+                quote_char='"' if self._quotes else False,
+                newlines_in_values=self._quotes,
             ),
             convert_options=reader.ConvertOptions(
-                column_types=types, include_columns=list(columns), null_values=[""], strings_can_be_null=True
+                column_types=types,
+                include_columns=list(columns),
+                null_values=[""],
+                strings_can_be_null=True,
+                decimal_point=self._decimal(columns),
             ),
         )
 
@@ -179,7 +202,7 @@ class CsvTable:
             except pa.ArrowInvalid as error:
                 self._explain(columns)
                 raise error
-            if self._origin.format == "csv":
+            if self._quotes:
                 self._check_quotes()
 
     def _check_quotes(self) -> None:
@@ -190,7 +213,8 @@ class CsvTable:
             return
         row = -self._skip
         with self._origin.open() as stream:
-            rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            rows = csv.reader(text, delimiter=self._delimiter, strict=True)
             try:
                 for fields in rows:
                     row += bool(fields)
@@ -204,12 +228,12 @@ class CsvTable:
         """Read again as text, slowly, and raise an error that names the first bad row."""
         import pyarrow as pa
 
-        first = 1
+        first, decimal = 1, self._decimal(columns)
         try:
             for batch in self._open(columns, strings=True, threads=False):
-                for column, kind in columns.items():
-                    if kind == "number":
-                        _raise_first_non_number(batch.column(column).to_pylist(), self.name, first, column)
+                for column in (name for name, kind in columns.items() if kind == "number"):
+                    values = batch.column(column).to_pylist()
+                    _raise_first_non_number(values, self.name, first, column, decimal=decimal)
                 first += batch.num_rows
         except pa.ArrowInvalid as error:
             found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
@@ -309,7 +333,7 @@ class JsonTable:
                 if value is None:
                     continue
                 if kind == "number":
-                    _raise_first_non_number([value], self.name, row, column, strings=False)
+                    _raise_first_non_number([value], self.name, row, column, decimal=None)
                     continue
                 first = self._types[column]
                 if type(value) is not first and not (
@@ -338,15 +362,17 @@ def _whole_lines(stream: Any, name: str) -> Iterator[bytes]:
 
 
 def _raise_first_non_number(
-    values: list[Any], name: str, first: int, column: str, *, strings: bool = True
+    values: list[Any], name: str, first: int, column: str, *, decimal: str | None
 ) -> None:
+    """Raise for what is no number; texts are none unless there is a sign of decimals."""
     for row, value in enumerate(values, first):
         if value is None:
             continue
         try:
-            good = not isinstance(value, bool) and (strings or not isinstance(value, str))
+            good = not isinstance(value, bool)
             if isinstance(value, str):
-                good = good and bool(NUMBER.fullmatch(value.strip(" \t")))
+                pointed = value.strip(" \t").translate(SWAPPED if decimal == "," else {})
+                good = decimal is not None and bool(NUMBER.fullmatch(pointed))
             else:
                 float(value)
         except (TypeError, ValueError, OverflowError):
@@ -354,38 +380,48 @@ def _raise_first_non_number(
         if not good:
             message = f"{shown(value)} is not a number"
             hint = "write a number in digits 0 to 9, such as 0.25"
+            hint += ", with a decimal point" if COMMA.fullmatch(str(value)) else ""
+            if decimal == ",":
+                hint = "other rows have decimal commas: write all numbers as 0,25 or all as 0.25"
             raise InputError(message, hint, code="column-type", file=name, row=row, column=column)
 
 
-def one_role_each(file: str, names: Mapping[str, str]) -> None:
-    """Raise where a column is taken for two things; items, folds and classes may be clusters too.
-
-    Examples
-    --------
-    >>> one_role_each("labels.csv", {"item": "sentence", "label": "label", "cluster": "sentence"})
-    """
-    roles: dict[str, str] = {}
-    for role, name in names.items():
-        first = roles.setdefault(name, role)
-        if first != role and not ({"cluster"} < {first, role} <= {"cluster", "item", "fold", "class"}):
-            message = f"column {name!r} is taken for {first} and for {role}"
-            raise InputError(message, f"name another with `{role}`", code="column-ambiguous", file=file)
-
-
-def one_column(file: str, columns: Sequence[str], name: str, how: str = "") -> str:
+def one_column(
+    file: str, columns: Sequence[str], name: str, how: str = "", *, others: Collection[str] = ()
+) -> str:
     """Return the name of a column that is there once, or raise and say how another is named.
 
+    Parameters
+    ----------
+    file
+        The table, as errors name it.
+    columns
+        Its columns.
+    name
+        The column.
+    how
+        How a user names another.
+    others
+        Names of columns for something else, of which none is meant.
+
+    Raises
+    ------
+    InputError
+        The column is not there, or is there twice.
+
     Examples
     --------
-    >>> one_column("labels.csv", ["item", "label"], "label", "name it with `label`")
-    'label'
+    >>> one_column("labels.csv", ["item", "labels"], "label", "name it with `label`")
+    Traceback (most recent call last):
+    calibrant.exceptions.InputError: labels.csv: there is no column 'label': did you mean 'labels'? ...
     """
     found = list(columns).count(name)
     if found > 1:
         raise InputError("the name is used twice", "rename one", code="column", file=file, column=name)
     if not found:
-        hints = [how, f"the columns are {listed(columns)}" if columns else ""]
-        hint = "; ".join(filter(None, hints))
+        near = closest(name, [each for each in columns if each not in others])
+        hint = "; ".join(filter(None, [how, f"the columns are {listed(columns)}" if columns else ""]))
+        hint = hint if near is None else f"did you mean {near!r}? {hint[:1].upper()}{hint[1:]}"
         raise InputError(f"there is no column {name!r}", hint, code="column-missing", file=file)
     return name
 

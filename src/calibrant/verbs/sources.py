@@ -63,8 +63,8 @@ def engine_sources(
     for the view ``top``, and for exact bins of weighted pairs.
     """
     reader = predictions.table_reader
-    frame = None if reader is None else getattr(reader.table, "lazy", None)
-    if reader is None or frame is None or reader.columns.score is None or "top" in views:
+    frame = None if reader is None else reader.lazy
+    if reader is None or frame is None or "score" not in reader.roles or "top" in views:
         return None
     if exact and predictions.weighted:
         return None
@@ -78,8 +78,9 @@ def engine_sources(
     for view, tally in tallies.items():
         part = frame
         if view.startswith(CLASS):
-            part = _of_class(frame, reader.columns.class_column, view.removeprefix(CLASS))
-        cuts = EngineCuts(part, tally.without_clusters(), reader.columns.score, reader.columns.label)
+            part = _of_class(frame, reader.column_of("class"), view.removeprefix(CLASS))
+        names = reader.roles["score"].name, reader.roles["label"].name
+        cuts = EngineCuts(part, tally.without_clusters(), *names)
         found.append(InEngine(view, tally, cuts if exact else None))
     return found, rows
 
@@ -89,30 +90,23 @@ def _tallies(
 ) -> dict[str, Tally]:
     from calibrant.io.engines import engine_tallies, engine_tally
 
-    columns = reader.columns
-    assert columns.score is not None
-    named: dict[str, Any] = {
-        "score": columns.score,
-        "label": columns.label,
-        "weight": columns.weight,
-        "name": predictions.name,
-    }
-    if columns.class_column is None:
-        return {"binary": engine_tally(frame, cluster=columns.cluster, **named)}
-    by_class = engine_tallies(frame, [columns.class_column], cluster=columns.cluster, **named)
+    named: dict[str, Any] = {part: reader.column_of(part) for part in ("score", "label", "weight")}
+    named["name"] = predictions.name
+    column, cluster = reader.column_of("class"), reader.column_of("cluster")
+    if column is None:
+        return {"binary": engine_tally(frame, cluster=cluster, **named)}
+    by_class = engine_tallies(frame, [column], cluster=cluster, **named)
     if (None,) in by_class:
         message, hint = "the value is missing in some rows", "fill it in or drop the rows"
-        raise InputError(
-            message, hint, code="missing-value", file=predictions.name, column=columns.class_column
-        )
+        raise InputError(message, hint, code="missing-value", file=predictions.name, column=column)
     classes = {str(name): tally for (name,), tally in by_class.items()}
     predictions.met_classes(list(classes))
     found: dict[str, Tally] = {}
     for view in expanded(views, predictions.classes):
         if view.startswith(CLASS):
             found[view] = classes[predictions.classes[class_of(view, predictions)]]
-        elif columns.cluster is None and columns.item is not None:
-            found[view] = engine_tally(frame, cluster=columns.item, **named)
+        elif cluster is None and "item" in reader.roles:
+            found[view] = engine_tally(frame, cluster=reader.column_of("item"), **named)
         else:
             found[view] = reduce(Tally.merge, classes.values())
     return found

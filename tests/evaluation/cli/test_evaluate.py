@@ -111,7 +111,8 @@ def test_agree_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
         (["item,annotator,label", "1,a,x", "1,b,x", "1,a,y"], [], "row 3: a labels item 1 twice"),
         (["item,annotator", "1,a"], [], "there is no column 'label'"),
         (["item,annotator,label", "1,,x"], [], "row 1, column annotator: the value is missing"),
-        (["item,annotator,label"], [], "there are no labels"),
+        (["item,annotator,label"], [], "there are no rows"),
+        (["item,annotator,label", "1,a,"], [], "column label: there is no value in any row"),
         (["item,annotator,label", "1,a,x", "1,b,x"], ["--distance", "interval"], "not all numbers"),
         (ORDERED, ["--distance", "ordinal"], "table.csv: the order of the labels (high, low, middle) is not"),
         (

@@ -332,7 +332,11 @@ BAD = [
         {"one": "item,label\n0,keep\n1,kept"}, "one.csv, row 2, column label: label 'kept'", id="label"
     ),
     pytest.param({"one": "item,label\n0,keep\n1,keep"}, "one says nothing of item 2", id="items"),
-    pytest.param({"one": "item,label\n0,keep\n0,keep"}, "item '0' stands in two rows", id="twice"),
+    pytest.param(
+        {"one": "item,label\n0,keep\n0,keep"},
+        "one.csv, row 2, column item: item '0' is also in row 1",
+        id="twice",
+    ),
     pytest.param({"one": "item,label"}, "one.csv: there are no rows", id="empty"),
     pytest.param({"one": "item,answer\n0,keep"}, "there is no column 'label'", id="column"),
     pytest.param({"one": "item,probability\n0,1.5"}, "one.csv, row 1, column probability", id="score"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from calibrant._checks import LARGEST, repeated, shown
+from calibrant._checks import LARGEST, closest, repeated, shown
 from calibrant.exceptions import FormatError, InputError
 
 Text = Annotated[str, Meta(pattern=r"\S")]
@@ -143,8 +142,8 @@ def _inner(info: Any, step: str | int) -> Any:
 
 def _nearest(word: str, known: Sequence[str]) -> str:
     """Offer the nearest of several words, or all of them."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}" if known else ""
+    near = closest(word, known)
+    return f"did you mean {near!r}?" if near else f"use one of {', '.join(known)}" if known else ""
 
 
 def _wanted(what: str) -> str:

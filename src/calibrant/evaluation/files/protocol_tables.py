@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers, shown
 from calibrant.evaluation.files.protocol_file import NamedColumns, SystemFile
+from calibrant.evaluation.files.tables import rating_table
 from calibrant.evaluation.ratings import Ratings, text
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Column, class_name
-from calibrant.io.predictions import BATCH_ROWS, Predictions, listed, open_predictions
+from calibrant.io.columns import class_name
+from calibrant.io.predictions import Predictions, listed, open_predictions
 from calibrant.io.readers import Batch
-from calibrant.io.table_formats import open_table
-from calibrant.io.tables import Kind, Table, one_column
+from calibrant.io.roles import Role, open_table, read_table
+from calibrant.io.tables import Table, one_column
 
 SUM_OFF = 1e-3
 
@@ -99,19 +99,14 @@ def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Rating
     >>> read_annotations(found, ["keep", "not keep"])[0].annotators
     ('first pass', 'second pass')
     """
-    file = open_table(table.file)
-    document = _document(file, table)
-    parts = {"item": table.item, "annotator": table.annotator, "label": table.label}
-    columns, rows, _ = _names(file, parts | document, gaps="label")
-    try:
-        ratings = Ratings.from_table(columns["item"], columns["annotator"], columns["label"], order=labels)
-    except InputError as error:
-        row = None if error.row is None else rows[error.row]
-        raise error.at(file=file.name, row=row) from None
-    return ratings, _one_document_each(file, columns, rows)
+    roles = [_role(table, "item"), _role(table, "annotator"), _role(table, "label", gaps=True)]
+    found = rating_table(table.file, [*roles, _role(table, "document", needed=False)], labels)
+    return found.ratings, _groups(found.ratings.items, found.clusters, found.groups)
 
 
-def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str = "label") -> ItemLabels:
+def read_item_labels(
+    table: NamedColumns, labels: Sequence[str] | None, key: str = "label", *, file: Table | None = None
+) -> ItemLabels:
     """Read one label (or fold) an item; of a long prediction table with a column ``class``, the gold classes.
 
     Parameters
@@ -122,6 +117,8 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
         Of the task; others are refused. None: any name.
     key
         ``label`` or ``fold``: the column to read.
+    file
+        The table, if it is open already.
 
     Raises
     ------
@@ -135,23 +132,22 @@ def read_item_labels(table: NamedColumns, labels: Sequence[str] | None, key: str
     >>> set(found.names.values()) == {"keep", "not keep"}
     True
     """
-    file = open_table(table.file)
+    file = open_table(table.file) if file is None else file
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
-    document = _document(file, table)
-    columns, rows, unlabelled = _names(
-        file, {"item": table.item, key: getattr(table, key)} | document, gaps=key
-    )
-    items = columns["item"].tolist()
-    _once(file, items, rows)
+    roles = _role(table, "item", once=True), _role(table, key, gaps=True)
+    found = read_table(file, [*roles, _role(table, "document", needed=False)])
+    names = found.texts(key)
     if labels is not None:
-        _check_labels(file, getattr(table, key), columns[key].tolist(), rows, labels)
-    return ItemLabels(
-        file.name,
-        dict(zip(items, columns[key].tolist(), strict=True)),
-        _one_document_each(file, columns, rows),
-        unlabelled,
-    )
+        for code, name in enumerate(found.names[key]):
+            if name not in labels:
+                message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
+                hint = "repair it, or name it among the labels"
+                row = int(np.flatnonzero(found[key] == code)[0])
+                raise found.error(row, message, hint, "class-unknown", part=key)
+    items = found.names["item"]
+    documents = _groups(items, found.get("document"), found.names.get("document", ()))
+    return ItemLabels(file.name, dict(zip(items, names.tolist(), strict=True)), documents, found.left_out)
 
 
 def read_folds(table: NamedColumns) -> ItemLabels | None:
@@ -162,7 +158,8 @@ def read_folds(table: NamedColumns) -> ItemLabels | None:
     InputError
         As `read_item_labels`.
     """
-    return None if "score" in open_table(table.file).columns else read_item_labels(table, None, "fold")
+    file = open_table(table.file)
+    return None if "score" in file.columns else read_item_labels(table, None, "fold", file=file)
 
 
 def read_system(system: SystemFile, labels: Sequence[str], positive: str | None) -> SystemOutput:
@@ -191,21 +188,23 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     if not system.names_label and not system.names_probability and {"class", "score"} <= set(file.columns):
         return _of_classes(file.name, labels)
     if not system.names_label and set(wide) <= set(file.columns):
-        return _of_columns(file, table.item, wide)
+        return _of_columns(file, table, [Role(name, "score") for name in wide])
     if system.names_probability or (not system.names_label and single in file.columns):
         if positive is None or len(labels) != 2:
             message = f"one column of probabilities ({single}) does not tell those of {len(labels)} labels"
             hint = f"write a column a label: {', '.join(wide[:5])}"
             raise InputError(message, hint, code="column-missing", file=file.name)
-        found = _of_columns(file, table.item, [single])
+        how = NAMED.format("probability")
+        found = _of_columns(file, table, [Role("probability", "score", single, how=how)])
         assert found.probabilities is not None
         score = found.probabilities[:, 0]
         both = [score, 1 - score] if labels[0] == positive else [1 - score, score]
         return SystemOutput(file.name, found.items, None, np.column_stack(both))
     lost = [column for column in wide if column not in file.columns]
     if table.label not in file.columns and len(lost) < len(wide):
-        one_column(file.name, file.columns, lost[0], f"write a column a label, {listed(wide)}")
-    labelled = read_item_labels(table, labels)
+        how = f"write a column a label, {listed(wide)}"
+        one_column(file.name, file.columns, lost[0], how, others=wide)
+    labelled = read_item_labels(table, labels, file=file)
     code = {label: place for place, label in enumerate(labels)}
     codes = np.array([code[name] for name in labelled.names.values()], np.int64)
     return SystemOutput(file.name, tuple(labelled.names), codes, None)
@@ -251,100 +250,27 @@ def prediction_frame(
     return pa.table(columns)
 
 
-def _document(file: Table, table: NamedColumns) -> dict[str, str]:
-    """The column of documents: the one that is named, or the usual one if it is there."""
-    if table.document is not None:
-        return {"document": table.document}
-    return {"document": "document"} if "document" in file.columns else {}
+NAMED = "name it with the key {}"
 
 
-def _check_columns(file: Table, columns: dict[str, str]) -> None:
-    for key, column in columns.items():
-        one_column(file.name, file.columns, column, f"name it with the key {key}")
+def _role(table: NamedColumns, part: str, **more: Any) -> Role:
+    return Role(part, column=getattr(table, part), how=NAMED.format(part), **more)
 
 
-def _names(
-    file: Table, columns: dict[str, str], gaps: str | None = None
-) -> tuple[dict[str, NDArray[Any]], list[int], int]:
-    """Columns as text by what they are, row numbers, and how many rows were left out for a gap."""
-    _check_columns(file, columns)
-    kinds: dict[str, Kind] = dict.fromkeys(columns.values(), "name")
-    parts: dict[str, list[str]] = {key: [] for key in columns}
-    rows: list[int] = []
-    first = file.first_row
-    for batch in file.batches(kinds, BATCH_ROWS):
-        there = list(range(batch.num_rows))
-        if gaps is not None:
-            given = batch.column(columns[gaps]).is_valid().to_pylist()
-            there = [row for row in there if given[row]]
-        for key, column in columns.items():
-            values = Column(batch.column(column), file.name, column, first)
-            if key != gaps:
-                values.complete()
-            names = values.values.to_pylist()
-            parts[key] += [text(names[row]) for row in there]
-        rows += [first + row for row in there]
-        first += batch.num_rows
-    if not rows:
-        raise InputError("there are no rows", "write a row an item", code="empty", file=file.name)
-    left = first - file.first_row - len(rows)
-    return {key: np.array(part, object) for key, part in parts.items()}, rows, left
+def _groups(items: Sequence[str], group: Integers | None, names: Sequence[str]) -> dict[str, str]:
+    """Name the group of each item; empty where there are none."""
+    return {} if group is None else dict(zip(items, (names[code] for code in group.tolist()), strict=True))
 
 
-def _once(file: Table, items: Sequence[str], rows: Sequence[int]) -> None:
-    if len(set(items)) == len(items):
-        return
-    seen: set[str] = set()
-    for item, row in zip(items, rows, strict=True):
-        if item in seen:
-            message, hint = f"item {shown(item)} stands in two rows", "keep one"
-            raise InputError(message, hint, code="duplicate", file=file.name, row=row)
-        seen.add(item)
-
-
-def _check_labels(
-    file: Table, column: str, names: Sequence[str], rows: Sequence[int], labels: Sequence[str]
-) -> None:
-    known = set(labels)
-    for name, row in zip(names, rows, strict=True):
-        if name not in known:
-            message = f"label {shown(name)} is not one of the task's ({listed(labels)})"
-            hint = "repair it, or name it among the labels"
-            raise InputError(message, hint, code="class-unknown", file=file.name, row=row, column=column)
-
-
-def _one_document_each(file: Table, columns: dict[str, NDArray[Any]], rows: Sequence[int]) -> dict[str, str]:
-    if "document" not in columns:
-        return {}
-    found: dict[str, str] = {}
-    for item, document, row in zip(columns["item"].tolist(), columns["document"].tolist(), rows, strict=True):
-        if found.setdefault(item, document) != document:
-            message, hint = f"item {shown(item)} is in two documents", "give it one"
-            raise InputError(message, hint, code="cluster", file=file.name, row=row)
-    return found
-
-
-def _of_columns(file: Table, item: str, columns: list[str]) -> SystemOutput:
+def _of_columns(file: Table, table: NamedColumns, columns: Sequence[Role]) -> SystemOutput:
     """Probabilities from one column a label."""
-    named, rows, _ = _names(file, {"item": item})
-    items = named["item"].tolist()
-    _once(file, items, rows)
-    _check_columns(file, {"probability": columns[0]} | {name: name for name in columns[1:]})
-    kinds: dict[str, Kind] = dict.fromkeys(columns, "number")
-    parts = []
-    first = file.first_row
-    for batch in file.batches(kinds, BATCH_ROWS):
-        scores = [Column(batch.column(name), file.name, name, first).scores() for name in columns]
-        parts.append(np.column_stack(scores).astype(np.float64))
-        first += batch.num_rows
-    found = np.concatenate(parts)
-    if len(columns) > 1:
-        off = np.flatnonzero(np.abs(found.sum(axis=1) - 1) > SUM_OFF)
-        if len(off):
-            message = f"the probabilities add up to {found[off[0]].sum():.4g}"
-            hint = "write those of all labels of the task"
-            raise InputError(message, hint, code="class-sum", file=file.name, row=rows[off[0]])
-    return SystemOutput(file.name, tuple(items), None, found)
+    found = read_table(file, [_role(table, "item", once=True), *columns])
+    matrix = np.column_stack([found[role.part] for role in columns])
+    off = np.flatnonzero(np.abs(matrix.sum(axis=1) - 1) > SUM_OFF)
+    if len(columns) > 1 and len(off):
+        message = f"the probabilities add up to {matrix[off[0]].sum():.4g}"
+        raise found.error(int(off[0]), message, "write those of all labels of the task", "class-sum")
+    return SystemOutput(file.name, found.names["item"], None, matrix)
 
 
 def _of_classes(name: str, labels: Sequence[str]) -> SystemOutput:

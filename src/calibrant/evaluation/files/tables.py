@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._checks import Floats, Integers
-from calibrant.evaluation.ratings import Ratings, text
+from calibrant.evaluation.ratings import Ratings
 from calibrant.exceptions import InputError
-from calibrant.io.columns import Codes, Column, as_numpy
-from calibrant.io.predictions import BATCH_ROWS, listed
-from calibrant.io.tables import Kind, Table, one_column, one_role_each
+from calibrant.io.roles import FoundColumns, Role, open_table, read, read_table
+from calibrant.io.tables import Table, listed
 
-__all__ = ["RatingTable", "ResultTable", "read_ratings", "read_results"]
+__all__ = ["RatingTable", "ResultTable", "group_of_each", "rating_table", "read_ratings", "read_results"]
 
 
 @dataclass(frozen=True)
@@ -32,11 +29,14 @@ class RatingTable:
         The labels.
     clusters
         (items,) codes of what each item belongs to; None where the table does not say.
+    groups
+        Their names, by code.
     """
 
     name: str
     ratings: Ratings
     clusters: Integers | None
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,38 +105,39 @@ def read_ratings(
     >>> read_ratings(table).ratings.annotators
     ('ann', 'bob')
     """
-    table = _open(source)
-    names = {"item": item, "annotator": annotator, "label": label}
-    cluster = cluster or ("cluster" if "cluster" in table.columns else None)
-    kinds: dict[str, Kind] = dict.fromkeys([*names.values(), *([cluster] if cluster else [])], "name")
-    _check_columns(table, names | ({"cluster": cluster} if cluster else {}))
-    codes = {column: Codes() for column in kinds}
-    parts: dict[str, list[NDArray[Any]]] = {column: [] for column in kinds}
-    rows: list[NDArray[Any]] = []
-    first = table.first_row
-    for batch in table.batches(kinds, BATCH_ROWS):
-        read = {column: Column(batch.column(column), table.name, column, first) for column in kinds}
-        given = np.flatnonzero(as_numpy(read[label].values.is_valid()))
-        for column, values in read.items():
-            if column != label:
-                values.complete()
-            kept = values if len(given) == batch.num_rows else values.take(given)
-            parts[column].append(kept.codes(codes[column]))
-        rows.append(first + given)
-        first += batch.num_rows
-    if not sum(len(part) for part in rows):
-        raise InputError("there are no labels", "write a row a label", code="empty", file=table.name)
-    row = np.concatenate(rows)
-    columns = {column: _named(np.concatenate(parts[column]), codes[column]) for column in kinds}
+    roles = (
+        Role("item", column=item),
+        Role("annotator", column=annotator),
+        Role("label", column=label, gaps=True),
+        Role("cluster", column=cluster, needed=False),
+    )
+    return rating_table(source, roles, order)
+
+
+def rating_table(source: Any, roles: Sequence[Role], order: Sequence[str] | None) -> RatingTable:
+    """Read labels by roles: an item, an annotator, a label, and last what items belong to.
+
+    Raises
+    ------
+    InputError
+        As `read_ratings`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> roles = [Role("item"), Role("annotator", column="by"), Role("label"), Role("text", needed=False)]
+    >>> rating_table(pa.table({"item": [1], "by": ["ann"], "label": ["x"]}), roles, None).ratings.labels
+    ('x',)
+    """
+    found = read(source, roles)
+    given = [found.texts(role.part) for role in roles[:3]]
     try:
-        ratings = Ratings.from_table(columns[item], columns[annotator], columns[label], order=order)
+        ratings = Ratings.from_table(*given, order=order)
     except InputError as error:
-        raise _placed(error, table.name, row) from None
-    clusters = None
-    if cluster is not None:
-        code = np.concatenate(parts[cluster])
-        clusters = _one_each(columns[item], code, ratings.items, table.name, row, cluster)
-    return RatingTable(table.name, ratings, clusters)
+        raise found.placed(error) from None
+    part = roles[-1].part
+    groups = group_of_each(found, found["item"], found.names["item"], part)
+    return RatingTable(found.table.name, ratings, groups, found.names.get(part, ()))
 
 
 def read_results(
@@ -174,95 +175,54 @@ def read_results(
     >>> read_results(pa.table(columns)).scores.tolist()
     [[0.5, 0.6], [0.4, 0.5]]
     """
-    table = _open(source)
+    table = open_table(source)
     kind, unit = _unit_column(table, fold, item)
-    repeat = repeat or ("repeat" if "repeat" in table.columns else None)
-    cluster = cluster or ("cluster" if "cluster" in table.columns else None)
-    optional = {part: name for part, name in (("repeat", repeat), ("cluster", cluster)) if name is not None}
-    _check_columns(table, {"system": system, kind: unit, "score": score, **optional})
-    kinds: dict[str, Kind] = dict.fromkeys([system, unit, *optional.values()], "name")
-    codes = {column: Codes() for column in kinds}
-    parts: dict[str, list[NDArray[Any]]] = {column: [] for column in [*kinds, score]}
-    first = table.first_row
-    for batch in table.batches(kinds | {score: "number"}, BATCH_ROWS):
-        for column in kinds:
-            values = Column(batch.column(column), table.name, column, first)
-            parts[column].append(values.codes(codes[column]))
-        parts[score].append(Column(batch.column(score), table.name, score, first).finite())
-        first += batch.num_rows
-    if first == table.first_row:
-        raise InputError("there are no rows", "write a row a score", code="empty", file=table.name)
-    rows = {column: np.concatenate(part) for column, part in parts.items()}
-    names = {column: [text(name) for name in code.names] for column, code in codes.items()}
-    return _results(table, rows, names, system, kind, unit, score, repeat, cluster)
+    roles = (
+        Role("system", column=system),
+        Role(kind, column=unit),
+        Role("score", "finite", score),
+        Role("repeat", column=repeat, needed=False),
+        Role("cluster", column=cluster, needed=False),
+    )
+    return _results(read_table(table, roles), kind)
 
 
-def _results(
-    table: Table,
-    rows: dict[str, NDArray[Any]],
-    names: dict[str, list[str]],
-    system: str,
-    kind: str,
-    unit: str,
-    score: str,
-    repeat: str | None,
-    cluster: str | None,
-) -> ResultTable:
+def _results(found: FoundColumns, kind: str) -> ResultTable:
     """Put the scores side by side, a row a system."""
-    key = rows[unit]
-    if repeat is not None:
-        key = rows[repeat] * len(names[unit]) + key
+    systems, units = found.names["system"], found.names[kind]
+    key = found[kind]
+    if "repeat" in found:
+        key = found["repeat"] * len(units) + key
     distinct, start, code = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(start)
     place = np.empty(len(distinct), np.int64)
     place[order] = np.arange(len(distinct))
     column, start = place[code], start[order]
-    called = [
-        names[unit][rows[unit][row]]
-        if repeat is None
-        else f"{names[unit][rows[unit][row]]} of repeat {names[repeat][rows[repeat][row]]}"
-        for row in start.tolist()
-    ]
-    scores = np.full((len(names[system]), len(distinct)), np.nan)
-    cell = rows[system] * len(distinct) + column
+    called = [units[each] for each in found[kind][start]]
+    if "repeat" in found:
+        repeats = found.names["repeat"]
+        of = found["repeat"][start].tolist()
+        called = [f"{name} of repeat {repeats[each]}" for name, each in zip(called, of, strict=True)]
+    scores = np.full((len(systems), len(distinct)), np.nan)
+    cell = found["system"] * len(distinct) + column
     _, once, times = np.unique(cell, return_index=True, return_counts=True)
     if (times > 1).any():
         chosen = cell[once[times > 1].min()]
         row = int(np.flatnonzero(cell == chosen)[1])
-        message = f"{names[system][rows[system][row]]} has two scores for {kind} {called[column[row]]}"
+        message = f"{systems[found['system'][row]]} has two scores for {kind} {called[column[row]]}"
         hint = "keep one score a system (if folds count anew in each repeat, add a column repeat)"
-        raise InputError(message, hint, code="duplicate", file=table.name, row=table.first_row + row)
-    scores[rows[system], column] = rows[score]
+        raise found.error(row, message, hint, "duplicate")
+    scores[found["system"], column] = found["score"]
     missing = np.argwhere(np.isnan(scores))
     if len(missing):
         one, other = missing[0]
         there = int(np.sum(~np.isnan(scores[one])))
-        message = f"{names[system][one]} has no score for {kind} {called[other]} ({there} of {len(called)})"
+        message = f"{systems[one]} has no score for {kind} {called[other]} ({there} of {len(called)})"
         hint = f"systems are compared on the same {kind}s: add the score, or leave the {kind} out for all"
-        raise InputError(message, hint, code="missing-value", file=table.name)
-    clusters = None
-    if cluster is not None:
-        own = np.array(called, object)[column]
-        row_number = np.arange(len(column)) + table.first_row
-        clusters = _one_each(own, rows[cluster], tuple(called), table.name, row_number, cluster)
-    repeats = None if repeat is None else rows[repeat][start]
-    return ResultTable(table.name, kind, tuple(names[system]), tuple(called), scores, repeats, clusters)
-
-
-def _open(source: Any) -> Table:
-    if isinstance(source, (str, os.PathLike)):
-        from calibrant.io.table_formats import open_table
-
-        return open_table(source)
-    from calibrant.io.frames import FrameTable
-
-    return FrameTable(source)
-
-
-def _check_columns(table: Table, names: dict[str, str]) -> None:
-    for part, name in names.items():
-        one_column(table.name, table.columns, name, f"name it with `{part}`")
-    one_role_each(table.name, names)
+        raise InputError(message, hint, code="missing-value", file=found.table.name)
+    clusters = group_of_each(found, column, called, "cluster")
+    repeat = found["repeat"][start] if "repeat" in found else None
+    return ResultTable(found.table.name, kind, systems, tuple(called), scores, repeat, clusters)
 
 
 def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str, str]:
@@ -281,31 +241,32 @@ def _unit_column(table: Table, fold: str | None, item: str | None) -> tuple[str,
     raise InputError(message, hint, code=code, file=table.name)
 
 
-def _named(code: NDArray[Any], codes: Codes) -> NDArray[Any]:
-    named: NDArray[Any] = np.array([text(name) for name in codes.names], object)[code]
-    return named
+def group_of_each(found: FoundColumns, item: Integers, items: Sequence[str], part: str) -> Integers | None:
+    """Return the code of the group (items,) that all rows of an item have; None if no column has groups.
 
+    Parameters
+    ----------
+    found
+        The columns.
+    item
+        (n,) the item of each row.
+    items
+        Names of the items, by code.
+    part
+        What groups them: ``cluster`` or ``document``.
 
-def _placed(error: InputError, file: str, row: NDArray[Any]) -> InputError:
-    """Say in which row of the file an error is."""
-    return error.at(file=file, row=None if error.row is None else int(row[error.row]))
-
-
-def _one_each(
-    item: NDArray[Any],
-    cluster: NDArray[Any],
-    items: tuple[str, ...],
-    file: str,
-    row: NDArray[Any],
-    column: str,
-) -> Integers:
-    """Return the cluster (items,) that all rows of an item have."""
-    place = {name: code for code, name in enumerate(items)}
-    code = np.array([place[name] for name in item.tolist()], np.int64)
-    found = np.full(len(items), -1, np.int64)
-    found[code[::-1]] = cluster[::-1]
-    wrong = np.flatnonzero(found[code] != cluster)
+    Raises
+    ------
+    InputError
+        An item is in two groups; the error names the row.
+    """
+    if part not in found:
+        return None
+    code = found[part]
+    group = np.full(len(items), -1, np.int64)
+    group[item[::-1]] = code[::-1]
+    wrong = np.flatnonzero(group[item] != code)
     if len(wrong):
-        message, hint = f"item {item[wrong[0]]} is in two clusters", "give it one"
-        raise InputError(message, hint, code="cluster", file=file, row=int(row[wrong[0]]), column=column)
-    return found
+        message = f"item {items[item[wrong[0]]]} is in two {part}s"
+        raise found.error(int(wrong[0]), message, "give it one", "cluster", part=part)
+    return group

@@ -12,7 +12,7 @@ from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
-from calibrant.io.readers import Reader, TableReader
+from calibrant.io.roles import Role
 from calibrant.io.tables import one_column
 from calibrant.metrics.periods import parse_date, period_of
 
@@ -45,24 +45,17 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
     >>> found.read(items=True).item.tolist(), found.items
     ([0, 1], ['2026-11-20', '2026-11-21'])
     """
-    first = 1
-
-    def change(reader: Reader) -> Reader:
-        nonlocal first
-        columns = reader.table.columns if isinstance(reader, TableReader) else ()
-        one_column(predictions.name, columns, column, "name the column of time (`time`)")
-        assert isinstance(reader, TableReader)  # no other reader has columns
-        parts = reader.columns
-        if column in (parts.score, parts.label, *parts.class_scores):
-            message, hint = "the column is a score or the label", "name the column of time (`time`)"
-            raise InputError(message, hint, code="column", file=predictions.name, column=column)
-        first = reader.table.first_row
-        days = replace(reader.columns, item=column)
-        return replace(reader, columns=days, item_codes=Codes(), whole_items=False)
-
-    found = predictions.through(change, predictions.name)
+    reader, hint = predictions.table_reader, "name the column of time (`time`)"
+    one_column(predictions.name, () if reader is None else reader.table.columns, column, hint)
+    assert reader is not None  # no other reader has columns
+    if reader.meaning_of(column) is not None:
+        message = "the column is a score or the label"
+        raise InputError(message, hint, code="column", file=predictions.name, column=column)
+    roles = {**reader.roles, "item": Role("item", column=column)}
+    days = replace(reader, roles=roles, item_codes=Codes(), whole_items=False)
+    found = predictions.through(lambda _: days, predictions.name)
     found.has_items = True
-    return found, first
+    return found, reader.table.first_row
 
 
 def window_of(value: Any, by: str) -> str | int:

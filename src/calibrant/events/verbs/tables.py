@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from calibrant._checks import one_of, proportion
 from calibrant.estimation.counts import INTERVALS, Interval, count_interval
-from calibrant.estimation.files import read_times
 from calibrant.estimation.results.propagation import CountInterval, Drift
 from calibrant.estimation.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.estimation.verbs import periods_of
@@ -23,6 +22,7 @@ from calibrant.events.lexicon import code_named, country_names
 from calibrant.events.results.events import EventCount, EventTable
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
+from calibrant.io.roles import Role, read
 from calibrant.metrics.periods import PERIODS, By, period_of, periods_between
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.records import Quantity
@@ -327,5 +327,5 @@ def labelled_recalibrator(
 
 def _periods_of(dev: Any, by: By) -> Any:
     """Periods of labelled documents: those of their dates, or the column period; None without either."""
-    times = read_times(dev)
-    return periods_of(times, None if times.date is None else by)
+    times = read(dev, [Role("score", "score"), *(Role(each, needed=False) for each in ("period", "date"))])
+    return periods_of(times, by if "date" in times else None)

@@ -8,14 +8,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import InitVar, dataclass, field
-from difflib import get_close_matches
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._checks import positive_integer, repeated
+from calibrant._checks import closest, positive_integer, repeated
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io.atomic import writing
 from calibrant.io.text import open_lines
@@ -114,9 +113,9 @@ def _record(text: str) -> dict[str, Any]:
     missing = [key for key in NEEDED if key not in record]
     for key in record:
         # A key that is not known is left alone, unless it is one that is missing, spelled wrongly.
-        close = get_close_matches(key.lower(), [each for each in KEYS if each not in record], 1, 0.75)
-        if key not in KEYS and close:
-            raise _broken(f"there is no key {key!r}", f"did you mean {close[0]!r}?", "column")
+        near = None if key in KEYS else closest(key, [each for each in KEYS if each not in record])
+        if near is not None:
+            raise _broken(f"there is no key {key!r}", f"did you mean {near!r}?", "column")
     if missing:
         message = f"there is no key {missing[0]!r}"
         raise _broken(message, f"every line needs {', '.join(NEEDED)}", "column-missing")

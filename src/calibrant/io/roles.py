@@ -1,0 +1,350 @@
+"""Columns of tables by what they are for: a verb lists roles, and one function finds, checks and reads them.
+
+A `Role` says what a column must hold and how it is called. `find` looks for the columns, `blocks` reads them
+batch by batch, and `read` reads them whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._checks import shown
+from calibrant.exceptions import InputError
+from calibrant.io.columns import Codes, Column, class_name
+from calibrant.io.table_formats import FORMATS, locate, parquet_parts
+from calibrant.io.tables import Kind, Table, one_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
+What = Literal["score", "finite", "label", "name"]
+KINDS: dict[What, Kind] = {"score": "number", "finite": "number", "label": "label", "name": "name"}
+GROUPS = {"cluster", "document", "period", "date"}  # may be the column of each other, and of these:
+UNITS = {"item", "fold", "class"}
+ROWS = 1 << 18  # of a batch
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column of a table is for.
+
+    Attributes
+    ----------
+    part
+        What it is, which is also the parameter that names the column.
+    what
+        What it holds: a ``score`` in [0, 1], a ``finite`` number, a ``label`` 0 or 1, or a ``name``.
+    column
+        The name that was asked for; None: the column is called like the part.
+    needed
+        Whether a table must have the column although nobody named it.
+    once
+        Whether each name is in one row.
+    gaps
+        Whether rows without a value are left out; otherwise they are errors.
+    how
+        What to do if the column is not there; None: name it with the parameter.
+
+    Examples
+    --------
+    >>> Role("label", "label", "gold").name
+    'gold'
+    """
+
+    part: str
+    what: What = "name"
+    column: str | None = None
+    needed: bool = True
+    once: bool = False
+    gaps: bool = False
+    how: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.part if self.column is None else self.column
+
+    def checked(self, column: Column, codes: Codes) -> NDArray[Any]:
+        """Return float64 numbers, bool labels, or codes of names; raise for a value that is none of them."""
+        if self.what == "name":
+            return column.codes(codes)
+        if self.what == "label":
+            return column.labels()
+        return column.scores().astype(np.float64, copy=False) if self.what == "score" else column.finite()
+
+
+def open_table(
+    source: Any,
+    *,
+    refusal: str = "an .npz archive is no table of names",
+    hint: str = "write CSV, TSV, JSON lines or Parquet",
+) -> Table:
+    """Open what has rows and named columns.
+
+    Parameters
+    ----------
+    source
+        A file, ``-`` for standard input, a folder or a pattern of Parquet files, or a dataframe.
+    refusal, hint
+        What is said of an archive of arrays.
+
+    Raises
+    ------
+    InputError
+        It is none of these, or cannot be read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> open_table(pa.table({"score": [0.5]})).columns
+    ('score',)
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        from calibrant.io.frames import FrameTable
+
+        return FrameTable(source)
+    parts = parquet_parts(source)
+    if parts is not None:
+        from calibrant.io._parts import PartsTable
+
+        return PartsTable(parts, os.fspath(source))
+    origin = locate(source)
+    form = FORMATS[origin.format]
+    if form.reader is None:
+        raise InputError(refusal, hint, code="file-kind", file=origin.name)
+    return form.table(origin)
+
+
+def find(table: Table, roles: Iterable[Role]) -> dict[str, Role]:
+    """Return the roles that columns of a table have, by part.
+
+    Raises
+    ------
+    InputError
+        A column that is needed or named is not there, or is there twice, or one column has two roles.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = open_table(pa.table({"score": [0.5], "gold": [1]}))
+    >>> roles = Role("score", "score"), Role("label", "label", "gold"), Role("item", needed=False)
+    >>> list(find(table, roles))
+    ['score', 'label']
+    """
+    asked = list(roles)
+    found: dict[str, Role] = {}
+    parts: dict[str, str] = {}
+    for role in asked:
+        if not (role.needed or role.column is not None or role.name in table.columns):
+            continue
+        how = f"name it with `{role.part}`" if role.how is None else role.how
+        one_column(table.name, table.columns, role.name, how, others=[each.name for each in asked])
+        found[role.part] = role
+    for part, role in found.items():
+        first = parts.setdefault(role.name, part)
+        both = {first, part}
+        if first != part and not (both & GROUPS and both <= GROUPS | UNITS):
+            message = f"column {role.name!r} is taken for {first} and for {part}"
+            hint = f"name another with `{part}`"
+            raise InputError(message, hint, code="column-ambiguous", file=table.name)
+    return found
+
+
+def kinds_of(roles: Iterable[Role]) -> dict[str, Kind]:
+    """As what the columns of some roles are read."""
+    kinds: dict[str, Kind] = {}
+    for role in roles:
+        kinds.setdefault(role.name, KINDS[role.what])
+    return kinds
+
+
+class Block(NamedTuple):
+    """Some rows of a table: their values, the file they are in, and the number of the first row there."""
+
+    rows: pa.RecordBatch
+    file: str
+    first: int
+
+    def column(self, name: str) -> Column:
+        """One column of the rows, which knows its place."""
+        return Column(self.rows.column(name), self.file, name, self.first)
+
+
+def blocks(table: Table, kinds: Mapping[str, Kind], size: int = ROWS) -> Iterator[Block]:
+    """Read some columns batch by batch.
+
+    Parameters
+    ----------
+    table
+        The table.
+    kinds
+        As what each column is read.
+    size
+        Rows of a batch, about.
+
+    Raises
+    ------
+    InputError
+        There are no rows, or a value cannot be read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> (block,) = blocks(open_table(pa.table({"score": [0.5, 0.2]})), {"score": "number"})
+    >>> block.column("score").scores(), block.first
+    (array([0.5, 0.2]), 0)
+    """
+    first = table.first_row
+    for rows in table.batches(kinds, size):
+        yield Block(rows, *_place(table, first))
+        first += rows.num_rows
+    if first == table.first_row:
+        raise InputError("there are no rows", "write at least one", code="empty", file=table.name)
+
+
+def _place(table: Table, row: int) -> tuple[str, int]:
+    """File and number of a row; a table of many files tells the file."""
+    place = getattr(table, "place", None)
+    return (table.name, row) if place is None else place(row)
+
+
+@dataclass(frozen=True)
+class FoundColumns:
+    """Whole columns, checked.
+
+    Attributes
+    ----------
+    table
+        Where they are from.
+    roles
+        Which parts are there.
+    rows
+        (n,) numbers of the rows, as errors count them.
+    left_out
+        How many rows have a gap where that is allowed.
+    values
+        By part: (n,) float64 numbers, bool labels, or int64 codes of names in order of appearance.
+    names
+        By part: the names, as text, by code.
+    """
+
+    table: Table
+    roles: Mapping[str, Role]
+    rows: Integers
+    left_out: int
+    values: Mapping[str, NDArray[Any]]
+    names: Mapping[str, tuple[str, ...]]
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.values
+
+    def __getitem__(self, part: str) -> NDArray[Any]:
+        return self.values[part]
+
+    def get(self, part: str) -> NDArray[Any] | None:
+        """Return the values of a part; None if the table has no such column."""
+        return self.values.get(part)
+
+    def texts(self, part: str) -> NDArray[Any]:
+        """Return the names of a part as an array (n,) of texts."""
+        texts: NDArray[Any] = np.array(self.names[part], object)[self[part]]
+        return texts
+
+    def error(self, row: int, message: str, hint: str, code: str, *, part: str | None = None) -> InputError:
+        """Make an error about a value, by its place among the rows."""
+        return self.placed(InputError(message, hint, code=code, row=row), part)
+
+    def placed(self, error: InputError, part: str | None = None) -> InputError:
+        """Give an error of code that knew the values only its place in the file."""
+        column = error.column if part is None else self.roles[part].name
+        if error.row is None:
+            return error.at(file=self.table.name, column=column)
+        file, row = _place(self.table, int(self.rows[error.row]))
+        return error.at(file=file, row=row, column=column)
+
+
+def read(source: Any, roles: Iterable[Role]) -> FoundColumns:
+    """Read whole columns of a table.
+
+    Parameters
+    ----------
+    source
+        As in `open_table`.
+    roles
+        What the columns are for.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the row and the column: a column or a value is missing or not as its role says.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"item": [7, 8, 9], "label": [1, None, 0]})
+    >>> roles = Role("item", once=True), Role("label", "label", gaps=True), Role("date", needed=False)
+    >>> found = read(table, roles)
+    >>> found["label"].tolist(), found.names["item"], found.left_out, "date" in found
+    ([True, False], ('7', '9'), 1, False)
+    """
+    return read_table(open_table(source), roles)
+
+
+def read_table(table: Table, roles: Iterable[Role]) -> FoundColumns:
+    """Read whole columns of a table that is open; see `read`."""
+    found = find(table, roles)
+    codes = {part: Codes() for part in found}
+    parts: dict[str, list[NDArray[Any]]] = {part: [] for part in found}
+    rows: list[Integers] = []
+    seen = 0
+    gaps = [role for role in found.values() if role.gaps]
+    for block in blocks(table, kinds_of(found.values())):
+        count = block.rows.num_rows
+        columns = {part: block.column(role.name) for part, role in found.items()}
+        there = np.ones(count, np.bool_)
+        for role in gaps:
+            there &= columns[role.part].present(blank=False)
+        kept = np.flatnonzero(there)
+        for part, role in found.items():
+            column = columns[part] if len(kept) == count else columns[part].take(kept)
+            parts[part].append(role.checked(column, codes[part]))
+        rows.append(table.first_row + seen + kept)
+        seen += count
+    names = {
+        part: tuple(class_name(name) for name in codes[part].names)
+        for part, role in found.items()
+        if role.what == "name"
+    }
+    values = {part: np.concatenate(each) for part, each in parts.items()}
+    columns_found = FoundColumns(
+        table, found, np.concatenate(rows), seen - sum(map(len, rows)), values, names
+    )
+    _check(columns_found)
+    return columns_found
+
+
+def _check(found: FoundColumns) -> None:
+    """Raise if no row is left, a name is an empty text, or a name that is there once is repeated."""
+    for part, role in found.roles.items():
+        if role.gaps and not len(found.rows):
+            message, hint = "there is no value in any row", "fill in some"
+            raise InputError(message, hint, code="empty", file=found.table.name, column=role.name)
+        names, code = found.names.get(part, ()), found[part]
+        if "" in names:
+            row = int(np.flatnonzero(code == names.index(""))[0])
+            hint = "fill it in or drop the row"
+            raise found.error(row, "the value is missing", hint, "missing-value", part=part)
+        if role.once and len(names) < len(code):
+            last = np.maximum.accumulate(code)  # codes count up as names appear
+            row = 1 + int(np.flatnonzero(code[1:] <= last[:-1])[0])
+            file, other = _place(found.table, int(found.rows[np.flatnonzero(code == code[row])[0]]))
+            of = "" if file == found.table.name else f" of {file}"
+            message = f"{part} {shown(names[code[row]])} is also in row {other}{of}"
+            raise found.error(row, message, f"keep one row per {part}", "duplicate", part=part)
