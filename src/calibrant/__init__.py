@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
+    from calibrant.verbs.converting import convert
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
     from calibrant.verbs.planning import plan
@@ -64,6 +65,7 @@ __all__ = [
     "agree",
     "apply",
     "compare",
+    "convert",
     "data",
     "estimate",
     "estimation",

@@ -46,6 +46,7 @@ main = CommandGroup(
             "data": "calibrant_studies.cli.data",
         },
         "Outputs": {
+            "convert": "calibrant.cli.convert",
             "schema": "calibrant.cli.schema",
         },
     },
