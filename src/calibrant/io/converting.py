@@ -155,12 +155,19 @@ class _Rows:
             for batch in predictions.batches(size, items=True):
                 yield batch, None
             return
-        taken = {role.name for role in reader.roles.values()}
+        taken = {role.name for part, role in reader.roles.items() if part != "item"}
+        item = reader.column_of("item")
+        if item not in (None, "item"):
+            taken.add("item")  # the name that the column of items gets
         others = [name for name in reader.table.columns if name not in taken]
         kinds = dict.fromkeys(others, KINDS["name"]) | kinds_of(reader.roles.values())
+        renamed = ["item" if name == item else name for name in others]
         weights = WeightRange()
         for block in blocks(reader.table, kinds, size):
-            yield reader.batch(block, True, weights), block.rows.select(others)
+            if item is not None:
+                block.column(item).complete()
+            # Items stay as they are: codes for millions of names would be the most work.
+            yield reader.batch(block, False, weights), block.rows.select(others).rename_columns(renamed)
 
     def tables(self) -> Iterator[pa.RecordBatch]:
         """Yield the pieces as record batches."""
@@ -174,6 +181,10 @@ class _Rows:
         made = self._long(batch) if self.form == "long" else self._wide(batch)
         repeats = np.repeat(np.arange(len(batch)), len(made["label"]) // len(batch))
         kept = {} if others is None else dict(zip(others.schema.names, others.columns, strict=True))
+        if self.form != self.predictions.form and "item" not in made and "item" not in kept:
+            # Else rows of an item could not be told from others.
+            made["item"] = as_arrow(self._before + 1 + repeats)
+            self._before += len(batch)
         for name, values in kept.items():
             if name not in made:
                 made[name] = values if len(repeats) == len(batch) else values.take(as_arrow(repeats))
@@ -214,11 +225,7 @@ class _Rows:
             "label": pa.array(label.astype(np.int8)),
             "class": pa.DictionaryArray.from_arrays(as_arrow(code), pa.array(classes)),
         }
-        named = self._names(batch, width)
-        if "item" not in named:  # else rows of an item could not be told from others
-            named["item"] = as_arrow(self._before + np.repeat(np.arange(1, len(batch) + 1), width))
-            self._before += len(batch)
-        return made | named
+        return made | self._names(batch, width)
 
     def _wide(self, batch: Batch) -> dict[str, Any]:
         import pyarrow as pa
