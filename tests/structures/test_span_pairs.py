@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from calibrant import InputError, Tally
-from calibrant.structures import SpanRows, pair_spans, read_tagged
+from calibrant.structures import SpanPairs, SpanRows, pair_spans, read_tagged
 from calibrant.structures.models import CRFTagger
 from calibrant.structures.posterior import ChainPosterior, queries
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
@@ -20,13 +21,14 @@ WNUT = "wnut17"
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
-def rows(*spans: tuple[int, int, int, int] | tuple[int, int, int, int, float]) -> SpanRows:
-    columns = [np.array([span[place] for span in spans], np.int64) for place in range(4)]
+def rows(*spans: tuple[float, ...]) -> SpanRows:
+    """Spans as (document, start, end, type), and predicted ones with a score."""
+    document, start, end, kind = (np.array([span[place] for span in spans], np.int64) for place in range(4))
     scored = bool(spans) and len(spans[0]) == 5
-    return SpanRows(*columns, np.array([span[-1] for span in spans], float) if scored else None)
+    return SpanRows(document, start, end, kind, np.array([span[-1] for span in spans]) if scored else None)
 
 
-def paired(predicted: SpanRows, gold: SpanRows, match: Match = "exact", **options: object):
+def paired(predicted: SpanRows, gold: SpanRows, match: Match = "exact", **options: Any) -> SpanPairs:
     documents, types = ("d0", "d1", "d2"), ("A", "B", "C")
     return pair_spans(predicted, gold, documents, types, match=match, **options)
 
@@ -39,7 +41,8 @@ def table_of(spans: Spans) -> SpanRows:
 def made_up(seed: int) -> tuple[SpanRows, SpanRows]:
     """Distinct spans that are nested, cross, and have several types, of which some are gold."""
     rng = np.random.default_rng(seed)
-    given, true = set(), set()
+    given: set[tuple[int, ...]] = set()
+    true: set[tuple[int, ...]] = set()
     for _ in range(60):
         start = int(rng.integers(0, 6))
         span = (int(rng.integers(3)), start, start + int(rng.integers(1, 4)), int(rng.integers(3)))
@@ -47,20 +50,20 @@ def made_up(seed: int) -> tuple[SpanRows, SpanRows]:
         if rng.random() < 0.3:
             true.add(span)
     drawn = rng.permutation(sorted(given))
-    return rows(*((*map(int, span), float(rng.uniform(0, 0.3))) for span in drawn)), rows(*sorted(true))
+    return rows(*((*span, float(rng.uniform(0, 0.3))) for span in drawn.tolist())), rows(*sorted(true))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_exact_boundary_and_type_pairs_are_those_of_an_enumeration(seed: int) -> None:
     given, true = made_up(seed)
-    score = {
+    score: dict[tuple[int, ...], float] = {
         key[:4]: key[4]
         for key in zip(
             *(getattr(given, part).tolist() for part in ("document", "start", "end", "type", "score")),
             strict=True,
         )
     }
-    gold = set(
+    gold: set[tuple[int, ...]] = set(
         zip(*(getattr(true, part).tolist() for part in ("document", "start", "end", "type")), strict=True)
     )
     boundary: dict[tuple[int, ...], float] = {}
@@ -153,9 +156,11 @@ def test_spans_of_a_crf_on_noisy_text_give_the_tally_of_the_query(data: Path, tm
         end = next(place for place in range(most, len(lines)) if not lines[place].strip())
         file.write_text("\n".join(line if line.strip() else "" for line in lines[:end]) + "\n")
         texts[name] = read_tagged(file, column=2)
-    tagger = CRFTagger(features="basic", max_iterations=30).fit(texts["train"].sentences, texts["train"].tags)
-    posterior = tagger.posterior(texts["test"].sentences)
-    assert_same_as_query(posterior, texts["test"].tags, 0.01)
+    train, test = texts["train"], texts["test"]
+    assert train.tags is not None
+    assert test.tags is not None
+    tagger = CRFTagger(features="basic", max_iterations=30).fit(train.sentences, train.tags)
+    assert_same_as_query(tagger.posterior(test.sentences), test.tags, 0.01)
 
 
 def test_equal_rows_are_one_span_and_different_scores_of_one_are_refused() -> None:

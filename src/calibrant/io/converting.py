@@ -15,7 +15,7 @@ from calibrant.exceptions import InputError
 from calibrant.io.atomic import keep_sources, writing
 from calibrant.io.columns import Codes, as_arrow
 from calibrant.io.predictions import Predictions
-from calibrant.io.readers import Batch, Form, TableReader, joined
+from calibrant.io.readers import Batch, Form, Names, TableReader, joined
 from calibrant.io.rewriting import ROWS, output_format, write_batches
 from calibrant.io.roles import KINDS, blocks, kinds_of
 from calibrant.io.tables import RECALIBRATED_KEY, THRESHOLD_KEY, THRESHOLD_LINE
@@ -214,7 +214,7 @@ class _Rows:
                 "label": pa.array(batch.label.astype(np.int8)),
             }
             if batch.class_code is not None:
-                made["class"] = self.predictions.reader.class_codes.named(batch.class_code)
+                made["class"] = _named(self.predictions.reader.class_codes, batch.class_code)
             return made | self._names(batch, 1)
         classes = self.predictions.classes
         width = len(classes)
@@ -265,8 +265,7 @@ class _Rows:
             ("item", batch.item, reader.item_codes),
         ):
             if codes is not None:
-                assert isinstance(known, Codes)
-                found[part] = known.named(np.repeat(codes, times))
+                found[part] = _named(known, np.repeat(codes, times))
         if batch.weight is not None:
             found["weight"] = pa.array(np.repeat(batch.weight, times))
         return found
@@ -303,6 +302,12 @@ def _write_archive(made: _Rows, name: str, progress: Count | None) -> Written:
     with writing(name) as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
     return Written("wide", rows, tuple(arrays), made._lost(()))
+
+
+def _named(known: Names, codes: NDArray[np.int64]) -> pa.Array:
+    """Names of some codes, which every table keeps as `Codes`."""
+    assert isinstance(known, Codes)
+    return known.named(codes)
 
 
 def _plain(names: list[Any]) -> NDArray[Any]:

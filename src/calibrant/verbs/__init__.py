@@ -8,6 +8,7 @@ from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
     from calibrant.verbs.converting import convert
+    from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot, save_figure
     from calibrant.verbs.grouping import group_changes
     from calibrant.verbs.measuring import measure
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from calibrant.verbs.tallying_files import tally_files
 
 __all__ = [
+    "ReliabilityDisplay",
     "apply",
     "convert",
     "fit",

@@ -259,7 +259,7 @@ class SpanWriter(RowWriter):
         """
         pairs = self._pairs
         self._check_names(pairs.documents, "document")
-        values = {
+        values: dict[str, NDArray[Any]] = {
             "score": pairs.score,
             "label": pairs.label.astype(np.int8),
             "class": pairs.type.astype(np.int32),
