@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
-    from calibrant.verbs.converting import convert
     from calibrant.recalibrate.calibrated import Calibrated
+    from calibrant.verbs.converting import convert
     from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure

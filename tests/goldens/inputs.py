@@ -139,8 +139,9 @@ def _systems(folder: Path, random: np.random.Generator) -> None:
 def _spans(folder: Path, random: np.random.Generator) -> None:
     """Write spans of documents with the scores of two types each, and gold spans."""
     places = [(f"d{document}", 10 * place) for document in range(12) for place in range(5)]
-    rows = [(*place, kind, round(float(random.uniform(0, 0.5)), 3)) for place in places for kind in ("A", "B")]
-    document, start, kind, score = zip(*rows, strict=True)
+    typed = [(*place, kind) for place in places for kind in ("A", "B")]
+    document, start, kind = zip(*typed, strict=True)
+    score = [round(float(random.uniform(0, 0.5)), 3) for _ in typed]
     columns = {"document": document, "start": start, "end": [each + 4 for each in start], "type": kind}
     write_table(folder / "spans.csv", {**columns, "score": score})
     right = [place for place, value in enumerate(score) if random.random() < value] + [0, 0]

@@ -91,7 +91,9 @@ def test_exact_boundary_and_type_pairs_are_those_of_an_enumeration(seed: int) ->
             found.type.tolist(),
             strict=True,
         )
-        got = dict(zip(keys, zip(found.score.tolist(), found.label.tolist(), strict=True), strict=True))
+        got: dict[tuple[int, ...], tuple[float, bool]] = dict(
+            zip(keys, zip(found.score.tolist(), found.label.tolist(), strict=True), strict=True)
+        )
         assert got.keys() == pairs.keys()
         for key, (value, label) in pairs.items():
             assert got[key] == (pytest.approx(value, abs=1e-12), label)
