@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from calibrant.structures.files.tagged import TaggedText, read_tagged
     from calibrant.structures.files.writing_coreference import write_coreference
     from calibrant.structures.files.writing_pairs import PairWriter
+    from calibrant.structures.posterior.span_pairs import SpanPairs, SpanRows, pair_spans
     from calibrant.structures.results.coreference import (
         AntecedentTemperature,
         CoreferenceCandidate,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
         TrainedTagger,
         WrittenPredictions,
     )
-    from calibrant.structures.span_pairs import SpanPairs, SpanRows, pair_spans
     from calibrant.structures.verbs.coreference import evaluate_coreference, predict_coreference
     from calibrant.structures.verbs.coreference_pairs import export_pairs
     from calibrant.structures.verbs.coreference_training import train_coreference

@@ -16,7 +16,7 @@ from calibrant.io.roles import FoundColumns, Role, open_table, read_table
 from calibrant.io.row_writer import RowWriter
 from calibrant.io.sinks import NAME
 from calibrant.io.tables import Table
-from calibrant.structures.span_pairs import Match, Repeats, SpanPairs, SpanRows, Types, pair_spans
+from calibrant.structures.posterior.span_pairs import Match, Repeats, SpanPairs, SpanRows, Types, pair_spans
 
 Integers = NDArray[np.int64]
 
@@ -88,7 +88,7 @@ def read_spans(
         The table of gold spans. None: ``predicted`` has a column ``gold``, 1 in rows whose span is gold, and
         a score in the rows of spans that the model outputs; a gold span that it does not output has none.
     match, type_scores, repeats
-        As in `calibrant.structures.span_pairs.pair_spans`.
+        As in `calibrant.structures.posterior.span_pairs.pair_spans`.
     threshold
         Spans with a lower score are left out; in [0, 1). A threshold that the table notes counts as well.
     columns
@@ -103,7 +103,7 @@ def read_spans(
     ------
     InputError
         Naming the file, the row and the column: a column or a value is missing, a position is not a whole
-        number, a span is empty, or as `calibrant.structures.span_pairs.pair_spans` says. Also
+        number, a span is empty, or as `calibrant.structures.posterior.span_pairs.pair_spans` says. Also
         if the tables have no document in common.
 
     Examples

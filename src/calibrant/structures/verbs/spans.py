@@ -9,8 +9,8 @@ from calibrant.io.atomic import keep_sources
 from calibrant.progress import Progress
 from calibrant.records import Quantity
 from calibrant.structures.files.span_tables import SpanColumns, SpanWriter, read_spans
+from calibrant.structures.posterior.span_pairs import Match, Repeats, Types
 from calibrant.structures.results.spans import MatchedSpans
-from calibrant.structures.span_pairs import Match, Repeats, Types
 
 
 def match_spans(

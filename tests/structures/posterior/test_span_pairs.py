@@ -14,8 +14,8 @@ from calibrant import InputError, Tally
 from calibrant.structures import SpanPairs, SpanRows, pair_spans, read_tagged
 from calibrant.structures.models import CRFTagger
 from calibrant.structures.posterior import ChainPosterior, queries
+from calibrant.structures.posterior.span_pairs import Match
 from calibrant.structures.posterior.spans import Spans, gold_spans, likely_spans, span_probabilities
-from calibrant.structures.span_pairs import Match
 
 WNUT = "wnut17"
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]

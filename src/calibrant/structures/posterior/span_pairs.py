@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._checks import SUM_TOLERANCE, one_of
 from calibrant.exceptions import InputError
-from calibrant.structures.posterior.queries import Query
+from calibrant.structures.posterior._query import Query
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
