@@ -51,6 +51,8 @@ COMMANDS = {
     "coref pairs": "{posteriors.jsonl} -o {pairs.parquet}",
     "coref eval": "{posteriors.jsonl} --samples 100",
     "events run": "{documents} -o {store} --coref {coref} --workers 1",
+    "events lexicon": "{documents} {lexicon}",
+    "events relations": "{documents} --coref {coref} --samples 5",
     "events table": "current-events --by year --country IRQ",
     "events uncertain": "current-events --country IRQ --most 3",
     "events plot": "current-events --by year --country IRQ -o {events.svg}",
@@ -58,7 +60,7 @@ COMMANDS = {
     "study": "synthetic",
 }
 SLOW = ("demo", "study", "protocol")
-ELSEWHERE = {"data fetch", "data list", "data where", "explore"}  # tested with what they need
+ELSEWHERE = {"data fetch", "data list", "data train", "data where", "explore"}  # tested with what they need
 
 
 def test_every_command_that_prints_a_record_is_here() -> None:
@@ -103,6 +105,7 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
     train_tagger(tagged / "train.conllu", None, model="hmm", output=place("tagger"))
     train_coreference(narrated / "train.conll", epochs=2, output=place("coref"))
     predict_coreference(place("coref"), narrated / "test.conll", place("posteriors.jsonl"))
+    place("lexicon").write_text("code,name\nPER,Peruvian\n", encoding="utf-8")
     return place
 
 

@@ -31,6 +31,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "coref predict": structures.predict_coreference,
     "coref eval": structures.evaluate_coreference,
     "coref pairs": structures.export_pairs,
+    "events lexicon": events.compare_lexicons,
+    "events relations": events.country_relations,
     "events run": events.extract_events,
     "events table": events.event_table,
     "events uncertain": events.uncertain_documents,

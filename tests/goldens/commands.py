@@ -133,6 +133,9 @@ COMMANDS = {
     "coref-eval-detected": "coref eval coref.model narrated/test.conllu --detect --no-singletons --smooth "
     "--n-bins 3",
     "events-run": "events run events.conllu -o new.store --coref coref.model --workers 1",
+    "events-lexicon": "events lexicon events.conllu lexicon.csv",
+    "events-relations": "events relations events.conllu --coref coref.model --samples 20",
+    "events-table-entities": "events table events.store --by year --count entities",
     "events-table": "events table events.store --by quarter --country ESP --country CHL",
     "events-table-total": "events table current-events --by year --country IRQ",
     "events-table-samples": "events table reuters-21578 --by year --country IRN --interval samples",

@@ -78,13 +78,13 @@ def calls() -> dict[str, Calls]:
             **_agreeing(),
             **_comparing(given),
             **_deciding(given),
-            **_entities(),
+            **_spans_of_systems(),
             **_monitoring(given),
         },
     }
 
 
-def _entities() -> Calls:
+def _spans_of_systems() -> Calls:
     """Entities and surface forms of twenty sentences."""
     gold = ["B-x", "I-x", "O", "B-y", "O", "O"] * 20
     found = ["B-x", "I-x", "O", "O", "O", "B-y", "B-x", "O", "O", "B-y", "I-y", "O"] * 10
@@ -660,6 +660,9 @@ def _counting(given: Inputs) -> Calls:
             )
             for each in kinds
         },
+        "number_interval": lambda: estimation.number_interval(
+            np.random.default_rng(2).integers(0, 4, (30, 12))
+        ),
         "count_interval:samples": lambda: estimation.count_interval(
             bits=np.random.default_rng(1).random((30, 12)) < given.score[:12], interval="samples"
         ),

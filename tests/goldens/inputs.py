@@ -171,5 +171,6 @@ def write_inputs(folder: Path) -> None:
         (folder / name).mkdir()
         write(folder / name)
     shutil.copy(dated_documents(), folder / "events.conllu")
+    (folder / "lexicon.csv").write_text("code,name\nPER,Peruvian\nESP,Spain\n", encoding="utf-8")
     shutil.copytree(LOGS, folder / "logs")
     (folder / "data").mkdir()
