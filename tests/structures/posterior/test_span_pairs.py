@@ -96,7 +96,8 @@ def test_exact_boundary_and_type_pairs_are_those_of_an_enumeration(seed: int) ->
         )
         assert got.keys() == pairs.keys()
         for key, (value, label) in pairs.items():
-            assert got[key] == (pytest.approx(value, abs=1e-12), label)
+            assert got[key][0] == pytest.approx(value, abs=1e-12)
+            assert got[key][1] == label
         assert sum(found.missed.values()) + sum(found.unseen.values()) == missed[match]
         assert (np.diff(found.document) >= 0).all()
 
