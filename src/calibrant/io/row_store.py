@@ -66,7 +66,7 @@ class RowStore:
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115: closed on exit
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115
         for number, parts in self._held.items():
             rows = np.concatenate(parts)
             self._pieces.setdefault(number, []).append((self._file.tell(), len(rows), rows.dtype))

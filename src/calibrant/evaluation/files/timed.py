@@ -155,7 +155,9 @@ class Windows:
         File, row and column of a row, by its number from 0.
     """
 
-    def __init__(self, by: str, until: str | int | None, place: Callable[[int], tuple[str, int, str]]) -> None:
+    def __init__(
+        self, by: str, until: str | int | None, place: Callable[[int], tuple[str, int, str]]
+    ) -> None:
         self._by, self._until, self._place = by, until, place
         self._of_value: list[int] = []
         self._numbers: dict[tuple[str | int, bool], int] = {}

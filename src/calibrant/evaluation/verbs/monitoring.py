@@ -198,9 +198,7 @@ def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _T
     """Put the pairs of the view aside by their windows, in one pass."""
     _check(predictions, settings)
     found, first = timed(predictions, settings.time, settings.by)
-    windows = Windows(
-        settings.by, settings.until, lambda row: (predictions.name, first + row, settings.time)
-    )
+    windows = Windows(settings.by, settings.until, lambda row: (predictions.name, first + row, settings.time))
     seen = 0
     for batch in found.batches(items=True):
         assert batch.item is not None
