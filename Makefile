@@ -49,6 +49,8 @@ browser: $(READY) ## open the report in a browser and look at it
 lint: $(READY) ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 types: $(READY) ## types
 	$(BIN)/mypy

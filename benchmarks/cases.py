@@ -74,7 +74,7 @@ def adaptive(name: str, n: int, label: str, bins: int, threads: int) -> Call:
         square = found.sum_score2.sum() - 2 * found.sum_score_positive.sum() + found.positives.sum()
         return [
             found.used,
-            errors.rms_calibration_error,
+            errors.plug_in_calibration_error,
             errors.expected_calibration_error,
             float(square / found.n.sum()),
         ]
@@ -137,13 +137,13 @@ def clustered_tally(name: str, n: int, clusters: int, threads: int, **_: Any) ->
 
 @case
 def default_interval(name: str, n: int, clusters: int, **_: Any) -> Call:
-    from calibrant.metrics.intervals import calibration_interval
+    from calibrant.metrics.intervals import calibration_error
 
     score, y = data.load(name, n)
     cluster = _clusters(n, clusters)
 
     def call() -> list[float | None]:
-        found = calibration_interval(y, score, clusters=cluster)
+        found = calibration_error(y, score, clusters=cluster)
         return [found.low, found.high]
 
     return call

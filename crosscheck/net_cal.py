@@ -56,7 +56,7 @@ def ece(one: Input) -> Comparison:
     def theirs() -> float:
         return float(ECE(COUNT).measure(*plain(one)))
 
-    ours = expected_calibration_error(one.label, one.score, bin_count=COUNT)
+    ours = expected_calibration_error(one.label, one.score, n_bins=COUNT)
     return compare(
         ours, theirs, UPPER, lambda: (errors(edge_index(one), one.label, one.score, "l1"), theirs())
     )
@@ -68,7 +68,7 @@ def mce(one: Input) -> Comparison:
     def theirs() -> float:
         return float(MCE(COUNT).measure(*plain(one)))
 
-    ours = max_calibration_error(one.label, one.score, binning="uniform", bin_count=COUNT)
+    ours = max_calibration_error(one.label, one.score, binning="uniform", n_bins=COUNT)
     return compare(
         ours, theirs, UPPER, lambda: (errors(edge_index(one), one.label, one.score, "max"), theirs())
     )
@@ -89,7 +89,7 @@ def ace(one: Input) -> Comparison:
         ]
         return np.mean(gaps), theirs()
 
-    bins = uniform_bins(one.label, one.score, count=COUNT)
+    bins = uniform_bins(one.label, one.score, n_bins=COUNT)
     return compare(float(np.abs(bins.residual).mean()), theirs, UPPER, because)
 
 
@@ -103,7 +103,7 @@ def equal_mass(one: Input) -> Comparison:
     def theirs() -> float:
         return float(ECE(count, equal_intervals=False).measure(*plain(one)))
 
-    ours = expected_calibration_error(one.label, one.score, binning="adaptive", bin_count=count)
+    ours = expected_calibration_error(one.label, one.score, binning="adaptive", n_bins=count)
     if len(np.unique(edges)) < len(edges):
         return compare(ours, theirs, REFUSED, lambda: len(np.unique(edges)) < len(edges))
     return compare(
@@ -129,7 +129,7 @@ def top_label(one: ClassInput) -> Comparison:
         return errors(upper(score, np.linspace(0, 1, COUNT + 1)), right, score, "l1"), theirs()
 
     pairs = top_pairs(one)
-    ours = expected_calibration_error(pairs.label, pairs.score, bin_count=COUNT)
+    ours = expected_calibration_error(pairs.label, pairs.score, n_bins=COUNT)
     return compare(ours, theirs, BINARY if prob.shape[1] == 2 else UPPER, because)
 
 
@@ -143,7 +143,7 @@ def two_labels(one: ClassInput) -> Comparison:
         more = np.append(one.prob, [[0.2, 0.2, 0.6]], axis=0), np.append(one.label, 2)
         return bool(np.isfinite(ECE(COUNT).measure(*more)))
 
-    ours = expected_calibration_error(pairs.label, pairs.score, bin_count=COUNT)
+    ours = expected_calibration_error(pairs.label, pairs.score, n_bins=COUNT)
     return compare(ours, lambda: float(ECE(COUNT).measure(one.prob, one.label)), LABELS, because)
 
 
@@ -159,9 +159,7 @@ def threshold(one: Input) -> Comparison:
         part = errors(index[kept], one.label[kept], one.score[kept], "l1") if kept.any() else 0.0
         return part * kept.mean(), theirs()
 
-    return compare(
-        expected_calibration_error(one.label, one.score, bin_count=COUNT), theirs, THRESHOLD, because
-    )
+    return compare(expected_calibration_error(one.label, one.score, n_bins=COUNT), theirs, THRESHOLD, because)
 
 
 def histogram(one: Input) -> Comparison:
@@ -239,14 +237,14 @@ CASES = (
     _case("ECE(15).measure(q, y)", "expected_calibration_error(y, q)", _edges, ece),
     _case(
         "MCE(15).measure(q, y)",
-        'max_calibration_error(y, q, binning="uniform", bin_count=15)',
+        'max_calibration_error(y, q, binning="uniform", n_bins=15)',
         inputs.binary,
         mce,
     ),
     _case("ACE(15).measure(q, y)", "abs(uniform_bins(y, q).residual).mean()", inputs.binary, ace),
     _case(
         "ECE(15, equal_intervals=False).measure(q, y)",
-        'expected_calibration_error(y, q, binning="adaptive", bin_count=15)',
+        'expected_calibration_error(y, q, binning="adaptive", n_bins=15)',
         _zeros,
         equal_mass,
     ),

@@ -46,7 +46,7 @@ def mapie(one: Input) -> Comparison:
         zero = np.searchsorted(edges, score)  # 0 has a bin of its own
         return errors(zero, one.label, score, "l1"), theirs(COUNT + 1)
 
-    ours = expected_calibration_error(one.label, one.score, bin_count=COUNT)
+    ours = expected_calibration_error(one.label, one.score, n_bins=COUNT)
     return compare(ours, theirs(COUNT), FEWER, because)
 
 
@@ -54,7 +54,7 @@ def pycalib(one: Input, name: str) -> Comparison:
     from pycalib import metrics
 
     call = {"binary_ECE": expected_calibration_error, "binary_MCE": max_calibration_error}[name]
-    ours = call(one.label, one.score, binning="uniform", bin_count=COUNT)
+    ours = call(one.label, one.score, binning="uniform", n_bins=COUNT)
     return compare(ours, lambda: float(getattr(metrics, name)(*plain(one), bins=COUNT)))
 
 
@@ -63,7 +63,7 @@ def pycalib_classes(one: ClassInput) -> Comparison:
 
     prob = one.prob.astype(np.float64)
     right = (one.label[:, None] == np.arange(prob.shape[1])).astype(int)
-    found = class_errors(one.label, one.prob, binning="uniform", bin_count=COUNT)
+    found = class_errors(one.label, one.prob, binning="uniform", n_bins=COUNT)
     ours = found.mean_expected_calibration_error
     return compare(ours, lambda: classwise_ECE(right, prob, bins=COUNT))
 
@@ -151,14 +151,14 @@ CASES = (
     Case(
         "pycalib",
         "binary_MCE(y, q, bins=15)",
-        'max_calibration_error(y, q, binning="uniform", bin_count=15)',
+        'max_calibration_error(y, q, binning="uniform", n_bins=15)',
         inputs.binary,
         partial(pycalib, name="binary_MCE"),
     ),
     Case(
         "pycalib",
         "classwise_ECE(Y, Q, bins=15)",
-        'class_errors(y, Q, binning="uniform", bin_count=15).mean_expected_calibration_error',
+        'class_errors(y, Q, binning="uniform", n_bins=15).mean_expected_calibration_error',
         inputs.classes,
         pycalib_classes,
     ),

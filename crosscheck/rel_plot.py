@@ -64,7 +64,7 @@ def binned(one: Input) -> Comparison:
         index = (score / 0.1).astype(int)
         return errors(index, one.label, score, "l1"), theirs()
 
-    ours = expected_calibration_error(one.label, one.score, bin_count=10)
+    ours = expected_calibration_error(one.label, one.score, n_bins=10)
     return compare(ours, theirs, f"{OWN_BIN} Bins are whole parts of q / 0.1.", because)
 
 
@@ -87,7 +87,7 @@ CASES = (
     Case(
         "relplot",
         "binnedECE(q, y)",
-        "expected_calibration_error(y, q, bin_count=10)",
+        "expected_calibration_error(y, q, n_bins=10)",
         _binned,
         binned,
     ),

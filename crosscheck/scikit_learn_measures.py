@@ -125,7 +125,7 @@ def curve(one: Input, strategy: str, count: int) -> Comparison:
         )
     edges = np.percentile(double, np.linspace(0, 1, count + 1) * 100)
     tied = len(np.unique(double)) < len(double)
-    ours = _curve(adaptive(tally, count=count))
+    ours = _curve(adaptive(tally, n_bins=count))
     return compare(ours, theirs, TIES if tied else RANKS, lambda: (_cut(tally, edges), theirs()))
 
 
@@ -206,7 +206,7 @@ CASES = (
     *(
         _case(
             f"calibration_curve(y, q, n_bins={count})",
-            f"uniform_bins(y, q, count={count})",
+            f"uniform_bins(y, q, n_bins={count})",
             inputs.binary,
             curve,
             ("strategy", "uniform"),
@@ -217,7 +217,7 @@ CASES = (
     *(
         _case(
             f'calibration_curve(y, q, n_bins={count}, strategy="quantile")',
-            f"adaptive_bins(y, q, count={count})",
+            f"adaptive_bins(y, q, n_bins={count})",
             inputs.binary,
             curve,
             ("strategy", "quantile"),

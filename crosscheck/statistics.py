@@ -141,7 +141,7 @@ def proportions(one: Input, method: Any) -> Comparison:
     """Intervals of the frequencies of ten bins."""
     from statsmodels.stats.proportion import proportion_confint
 
-    bins = uniform_bins(one.label, one.score, count=10)
+    bins = uniform_bins(one.label, one.score, n_bins=10)
     found = bin_intervals(bins, method=method)
     name = {"wilson": "wilson", "normal": "normal"}[method]
     return compare([found.low, found.high], lambda: proportion_confint(bins.positives, bins.n, method=name))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.metrics import expected_calibration_error, max_calibration_error, rms_calibration_error
+from calibrant.metrics import expected_calibration_error, max_calibration_error, plug_in_calibration_error
 from crosscheck import inputs
 from crosscheck.bins import OWN_BIN, errors, own_bin, top_pairs
 from crosscheck.comparison import Case, Comparison, compare
@@ -15,7 +15,7 @@ from crosscheck.inputs import ClassInput, Input
 
 COUNT = 15
 FLOAT32 = 1e-6  # rounding of sums of several hundred
-OURS = {"l1": expected_calibration_error, "l2": rms_calibration_error, "max": max_calibration_error}
+OURS = {"l1": expected_calibration_error, "l2": plug_in_calibration_error, "max": max_calibration_error}
 EDGES = f"{OWN_BIN} Their edges are those of torch.linspace, which differ from k / n by rounding."
 SINGLE = "They compute in float32 what is given in float32. In float64 theirs are ours."
 ALWAYS_SINGLE = (
@@ -55,7 +55,7 @@ def peer(label: Any, score: Any, norm: str) -> float:
 
 def binary(one: Input, norm: str) -> Comparison:
     double = one.score.astype(np.float64)
-    ours = OURS[norm](one.label, one.score, binning="uniform", bin_count=COUNT)
+    ours = OURS[norm](one.label, one.score, binning="uniform", n_bins=COUNT)
 
     def because() -> Any:
         index = own_bin(double, edges_in(double))
@@ -78,7 +78,7 @@ def many_classes(one: ClassInput, norm: str) -> Comparison:
         classes = prob.shape[1]
         return float(multiclass_calibration_error(score, label, classes, n_bins=COUNT, norm=norm))
 
-    ours = OURS[norm](pairs.label, pairs.score, binning="uniform", bin_count=COUNT)
+    ours = OURS[norm](pairs.label, pairs.score, binning="uniform", n_bins=COUNT)
 
     def because() -> bool:
         single = one.prob.astype(np.float32)
@@ -90,7 +90,7 @@ def many_classes(one: ClassInput, norm: str) -> Comparison:
 
 
 def saturation(one: Input) -> Comparison:
-    ours = expected_calibration_error(one.label, one.score, bin_count=COUNT)
+    ours = expected_calibration_error(one.label, one.score, n_bins=COUNT)
     return compare(
         ours,
         peer(one.label, one.score, "l1"),
@@ -102,7 +102,7 @@ def saturation(one: Input) -> Comparison:
 def above_one(one: Input) -> Comparison:
     squashed = 1 / (1 + np.exp(-one.score))
     return compare(
-        lambda: expected_calibration_error(one.label, one.score, bin_count=COUNT),
+        lambda: expected_calibration_error(one.label, one.score, n_bins=COUNT),
         peer(one.label, one.score, "l1"),
         SIGMOID,
         lambda: (peer(one.label, squashed, "l1"), peer(one.label, one.score, "l1")),
@@ -128,7 +128,7 @@ CASES = (
     *(
         _case(
             f'binary_calibration_error(q, y, n_bins=15, norm="{norm}")',
-            f'{name}_calibration_error(y, q, binning="uniform", bin_count=15)',
+            f'{name}_calibration_error(y, q, binning="uniform", n_bins=15)',
             lambda: (*inputs.binary(), inputs.EDGES, inputs.ENDS),
             binary,
             norm=norm,

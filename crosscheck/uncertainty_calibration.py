@@ -13,7 +13,7 @@ from calibrant.metrics import (
     expected_calibration_error,
     kumar_debiased_squared_error,
     kumar_debiased_squared_error_of,
-    rms_calibration_error,
+    plug_in_calibration_error,
     uniform,
 )
 from calibrant.metrics.tally import Tally
@@ -68,7 +68,7 @@ def ece(one: Input) -> Comparison:
     from calibration import get_ece
 
     return compare(
-        expected_calibration_error(one.label, one.score, bin_count=COUNT),
+        expected_calibration_error(one.label, one.score, n_bins=COUNT),
         lambda: get_ece(*plain(one), num_bins=COUNT),
     )
 
@@ -87,7 +87,7 @@ def ece_equal_mass(one: Input) -> Comparison:
         index = np.searchsorted(get_equal_bins(score, count), score)
         return errors(index, one.label, score, "l1"), theirs()
 
-    ours = expected_calibration_error(one.label, one.score, binning="adaptive", bin_count=count)
+    ours = expected_calibration_error(one.label, one.score, binning="adaptive", n_bins=count)
     return compare(ours, theirs, MIDDLE, because)
 
 
@@ -95,7 +95,7 @@ def plug_in(one: Input, power: int) -> Comparison:
     from calibration import lower_bound_scaling_ce
     from calibration.utils import get_equal_prob_bins
 
-    ours = rms_calibration_error(one.label, one.score, binning="uniform", bin_count=COUNT)
+    ours = plug_in_calibration_error(one.label, one.score, binning="uniform", n_bins=COUNT)
     return compare(
         ours,
         lambda: lower_bound_scaling_ce(
@@ -150,7 +150,7 @@ def default(one: Input, debias: bool) -> Comparison:
 
     if debias:
         return compare(root(kumar_debiased_squared_error(one.label, one.score)), theirs, GUESSED, because)
-    ours = rms_calibration_error(one.label, one.score, bin_count=min(COUNT, len(score)))
+    ours = plug_in_calibration_error(one.label, one.score, n_bins=min(COUNT, len(score)))
     return compare(ours, theirs, GUESSED_PLUG_IN, because)
 
 
@@ -158,7 +158,7 @@ def top_label(one: ClassInput) -> Comparison:
     from calibration import get_ece
 
     pairs = top_pairs(one)
-    ours = expected_calibration_error(pairs.label, pairs.score, bin_count=COUNT)
+    ours = expected_calibration_error(pairs.label, pairs.score, n_bins=COUNT)
     return compare(ours, lambda: get_ece(one.prob.astype(np.float64), one.label, num_bins=COUNT))
 
 
@@ -174,7 +174,7 @@ def marginal(one: ClassInput, debias: bool) -> Comparison:
         )
 
     if not debias:
-        found = class_errors(one.label, one.prob, binning="uniform", bin_count=COUNT)
+        found = class_errors(one.label, one.prob, binning="uniform", n_bins=COUNT)
         return compare(found.marginal_calibration_error, theirs)
     by_class = [
         uniform(Tally.from_arrays(y_true=one.label == k, y_prob=prob[:, k], exact=True), COUNT)
@@ -244,13 +244,13 @@ CASES = (
     _case("get_ece(q, y)", "expected_calibration_error(y, q)", inputs.binary, ece),
     _case(
         "get_ece_em(q, y)",
-        'expected_calibration_error(y, q, binning="adaptive", bin_count=15)',
+        'expected_calibration_error(y, q, binning="adaptive", n_bins=15)',
         _zeros,
         ece_equal_mass,
     ),
     _case(
         f"lower_bound_scaling_ce(q, y, p=2, debias=False, {SCHEME})",
-        'rms_calibration_error(y, q, binning="uniform", bin_count=15)',
+        'plug_in_calibration_error(y, q, binning="uniform", n_bins=15)',
         inputs.binary,
         plug_in,
         power=2,
@@ -270,7 +270,7 @@ CASES = (
     ),
     _case(
         "get_calibration_error(q, y, debias=False)",
-        "rms_calibration_error(y, q, bin_count=15)",
+        "plug_in_calibration_error(y, q, n_bins=15)",
         _rounded,
         default,
         debias=False,
@@ -278,7 +278,7 @@ CASES = (
     _case("get_ece(Q, y)", TOP, inputs.classes, top_label),
     _case(
         f"lower_bound_scaling_ce(Q, y, p=2, debias=False, {SCHEME})",
-        'class_errors(y, Q, binning="uniform", bin_count=15).marginal_calibration_error',
+        'class_errors(y, Q, binning="uniform", n_bins=15).marginal_calibration_error',
         inputs.classes,
         marginal,
         debias=False,

@@ -5,6 +5,9 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 from calibrant.outputs import outputs
 from calibrant.records import schema
 
@@ -24,6 +27,7 @@ templates_path = ["_templates"]
 default_role = "code"
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
+html_math_renderer = "mathml"  # which browsers show by themselves: no script, no network
 
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -53,6 +57,19 @@ def _write_schemas(app: Any, error: Exception | None) -> None:
         (folder / f"{command.replace(' ', '-')}.json").write_text(text, encoding="utf-8")
 
 
+def _inline_math(writer: Any, node: Any) -> None:
+    """Write a formula as MathML."""
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _math_block(writer: Any, node: Any) -> None:
+    """Write a formula as MathML in a paragraph of its own."""
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_math_block, None))
     app.connect("autodoc-skip-member", _is_of_scikit_learn)
     app.connect("build-finished", _write_schemas)

@@ -133,6 +133,7 @@ def archive(data: bytes, random: Random) -> bytes:
     """A member of a zip file, with sums and sizes that then are right; or its name, or its being there."""
     with zipfile.ZipFile(io.BytesIO(data)) as source:
         members = [(each.filename, source.open(each).read(LARGEST)) for each in source.infolist()]
+        packing = max(each.compress_type for each in source.infolist())  # some readers take no packed members
     place = random.randrange(len(members))
     name, content = members[place]
     kind = random.random()
@@ -155,7 +156,7 @@ def archive(data: bytes, random: Random) -> bytes:
     with zipfile.ZipFile(target, "w") as result:
         for name, content in members:
             info = zipfile.ZipInfo(name or "a", EPOCH)
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info.compress_type = packing
             result.writestr(info, content, compresslevel=1)
     return target.getvalue()
 

@@ -349,10 +349,50 @@ def protocols() -> Iterator[bytes]:
     yield from files(SHIPPED, "*.toml")
 
 
+def entities() -> Iterator[bytes]:
+    """Tagged tokens, one per line, as they are and packed."""
+    text = b"Ada\tB-person\nLovelace\tI-person\n\nShe O\r\nmet O\r\n\r\nBob\tnoun\tB-group\n"
+    yield from (text, gzip.compress(text))
+
+
 def documents() -> Iterator[bytes]:
     """Dated documents, as JSON lines and as trees."""
     yield from (DATED.encode(), TREE.encode())
     yield gzip.compress(DATED.encode())
+
+
+def tensors() -> Iterator[bytes]:
+    """Labels, scores and rows of truth values, as PyTorch writes them."""
+    for values, kind in (
+        (np.array([0, 2, 1], "<i8"), "Long"),
+        (np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]], "<f4"), "Float"),
+        (np.array([[1, 0, 0], [0, 0, 1]], "|b1"), "Bool"),
+    ):
+        shape, steps = values.shape, [step // values.itemsize for step in values.strides]
+        tuples = [
+            b"".join(b"K%c" % each for each in some) + b"\x85\x86"[len(shape) - 1 :][:1]
+            for some in (shape, steps)
+        ]
+        pickled = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\nq\x00((X\x07\x00\x00\x00storageq\x01"
+        pickled += b"ctorch\n%bStorage\nq\x02X\x01\x00\x00\x000q\x03X\x03\x00\x00\x00cpuq\x04" % kind.encode()
+        pickled += b"K%ctq\x05QK\x00%b%b\x89ccollections\nOrderedDict\n)RtR." % (values.size, *tuples)
+        sink = io.BytesIO()
+        with zipfile.ZipFile(sink, "w") as archive:
+            for name, data in (("data.pkl", pickled), ("data/0", values.tobytes()), ("version", b"3\n")):
+                archive.writestr(f"archive/{name}", data)
+        yield sink.getvalue()
+
+
+def published() -> Iterator[bytes]:
+    """A table of results, and tag counts."""
+    groups = [
+        f"group{place}_{part}" for place in range(5) for part in ("rmse_uncal", "rmse_cal", "num_scores")
+    ]
+    header = ["technique", *groups, "collective_pre", "collective_post", "numel"]
+    names = ("histogram_binning", "isotonic_regression", "isotonic_scaling_binning")
+    rows = [[name, *["0.02", "0.01", "30"] * 6] for name in names]
+    yield "".join(",".join(row) + "\r\n" for row in (header, *rows)).encode()
+    yield b'{"N": 12, "N/N": 7, "<UNKNOWN>": 0}'
 
 
 def stores() -> Iterator[bytes]:

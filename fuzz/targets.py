@@ -16,7 +16,8 @@ import seeds
 
 from calibrant import estimation, evaluation, events, structures
 from calibrant import io as files
-from calibrant.evaluation.files.protocol_file import read_protocol_file
+from calibrant.evaluation.files.protocol_file import NamedColumns, read_protocol_file
+from calibrant.evaluation.files.protocol_tables import read_item_labels
 from calibrant.events.files.dated_pieces import Unread, iter_unread
 from calibrant.exceptions import CalibrantError
 from calibrant.structures.files.coreference import read_folds
@@ -26,6 +27,7 @@ LARGEST = 65_536  # bytes of a folder's members
 STARTS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK": ".npz"}
 # Of the library, when a zip file is broken.
 BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, NotImplementedError)
+ENTITY_TAGS = ("O", "B-person", "I-person", "B-group", "I-group")
 PLAIN: tuple[str | int | None, ...] = (None, 3)
 OF_TREES: tuple[str | int | None, ...] = (None, "xpos", "upos+feats", 10)
 
@@ -59,6 +61,11 @@ class Target:
     folders: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     longest: int = 8_192
+
+
+def entities(path: Path) -> Any:
+    """Read the tags of tokens, of two types."""
+    return read_item_labels(NamedColumns(path), ENTITY_TAGS)
 
 
 def named(suffix: str) -> Callable[[bytes], str]:
@@ -239,6 +246,37 @@ def posteriors(path: Path) -> None:
     list(structures.read_posteriors(path))
 
 
+def tensor(path: Path) -> None:
+    """A tensor, and the labels and scores that the sparse study makes of one."""
+    from calibrant_studies._sparse_authors import labels, read_scores
+    from calibrant_studies._tensors import read_tensor
+
+    for read in (
+        read_tensor,
+        lambda found: labels(found, 3),
+        lambda found: read_scores(found, gold(found), 3),
+    ):
+        with suppress(CalibrantError):
+            read(path)
+
+
+def gold(path: Path) -> Any:
+    """Labels for as many tokens as a file has scores; one if it has none."""
+    from calibrant_studies._tensors import read_tensor
+
+    try:
+        return np.zeros(len(read_tensor(path)), np.int64)
+    except CalibrantError:
+        return np.zeros(1, np.int64)
+
+
+def published(path: Path) -> None:
+    """Tables and tag counts of the sparse study's authors; the input decides which."""
+    from calibrant_studies._sparse_authors import read_integers, read_published
+
+    (read_integers if path.suffix == ".json" else read_published)(path)
+
+
 LISTS = (read_folds, files.read_class_table, events.read_verbs, events.read_lexicon)
 TARGETS: dict[str, Target] = {
     "conllu": Target(
@@ -279,7 +317,24 @@ TARGETS: dict[str, Target] = {
         named(".toml"),
         also=("tomllib",),
     ),
+    "entities": Target(
+        "entities in CoNLL columns", (entities,), seeds.entities, named(".conll"), longest=16_384
+    ),
     "documents": Target("dated documents", (dated,), seeds.documents, named("")),
+    "tensors": Target(
+        "tensors of PyTorch (studies)",
+        (tensor,),
+        seeds.tensors,
+        named(".pt"),
+        also=("calibrant_studies", "pickletools"),
+    ),
+    "published": Target(
+        "published results and tag counts (studies)",
+        (published,),
+        seeds.published,
+        lambda data: ".json" if data.lstrip().startswith(b"{") else ".csv",
+        also=("calibrant_studies",),
+    ),
     "stores": Target(
         "stores of events", (store,), seeds.stores, named(""), folders=("manifest.json",), longest=16_384
     ),

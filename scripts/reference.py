@@ -10,8 +10,9 @@ import importlib
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -32,6 +33,7 @@ PUBLIC_MODULES = {
     "calibrant.outputs": "Outputs of commands",
     "calibrant.plots": "Plots",
     "calibrant.pages": "Pages",
+    "calibrant.testing": "Assertions for test suites",
     "calibrant.synthetic": "Synthetic predictions",
     "calibrant.data": "Data that ships",
     "calibrant.exceptions": "Errors",
@@ -58,7 +60,7 @@ ORDER += ["smooth", "curve", "proper_scores", "decompositions", "logistic", "vie
 ORDER += ["chain", "_paths", "spans", "antecedent"]
 
 # Studies in the order of the papers, then those of our own methods.
-STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "synthetic", "sparse"]
+STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "synthetic", "sparse", "protocol"]
 STUDY_ORDER += ["coverage", "monitoring", "agreement", "significance"]
 
 
@@ -142,6 +144,7 @@ def command_line() -> str:
     parts = [
         "# Command line",
         "Exit code 0 is fine, 2 is wrong usage or bad input (one line that says what to do), "
+        "3 a condition of --fail-if that is met, "
         "130 or 143 a command that SIGINT (Ctrl-C) or SIGTERM ended, 1 anything else.",
     ]
     width: dict[str, Any] = {"max_content_width": WIDTH, "terminal_width": WIDTH}
@@ -227,14 +230,19 @@ def command_fields(command: str, seen: dict[str, Any]) -> list[str]:
 
 def studies() -> str:
     """All studies in a table: the question and answer that head each page, and the verdicts of its record."""
-    verdicts = ("agrees", "differs", "not comparable")
+    from calibrant_studies import _verdicts
+
+    verdicts = get_args(_verdicts.Verdict)
+    rule = (_verdicts.__doc__ or "").partition("\n\n")[2].strip()
+    totals = Counter[str | None]()
     rows = []
     for name in STUDY_ORDER:
         head = (STUDIES / f"{name}.md").read_text(encoding="utf-8").split("---\n")[1]
         question, answer = (json.loads(line.partition(": ")[2]) for line in head.splitlines())
         findings = json.loads((STUDIES / f"{name}.json").read_text(encoding="utf-8"))["findings"]
-        given = [finding["verdict"] for finding in findings]
-        counts = " | ".join(str(given.count(verdict)) for verdict in (*verdicts, None))
+        given = Counter(finding["verdict"] for finding in findings)
+        totals += given
+        counts = " | ".join(str(given[verdict]) for verdict in (*verdicts, None))
         rows.append(f"| [{name}]({name}.md) | {question} | {answer} | {counts} |")
     return "\n".join(
         [
@@ -245,12 +253,21 @@ def studies() -> str:
             "says whether they agree. A replication that fails is shown as such. One whose",
             "[data sets](../guide/data_sets.md) are not there says what to fetch.",
             "",
-            "The last columns count the numbers of each page by verdict. *Not comparable*: other data or",
-            "another model than the paper's. *Ours alone*: no paper has such a number.",
+            "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",
-            "| study | question | answer | agrees | differs | not comparable | ours alone |",
-            "|---|---|---|---:|---:|---:|---:|",
+            f"| study | question | answer | {' | '.join(verdicts)} | ours alone |",
+            "|---|---|---|" + "---:|" * (len(verdicts) + 1),
             *rows,
+            f"| all | | | {' | '.join(str(totals[verdict]) for verdict in (*verdicts, None))} |",
+            "",
+            "## Verdicts",
+            "",
+            "One rule serves all studies (`calibrant_studies._verdicts`); no study states a verdict itself.",
+            "",
+            rule,
+            "",
+            "*Not comparable*: other data or another model than the paper's, so that the number cannot speak",
+            "for or against it. *Ours alone*: no paper has such a number.",
             "",
             "```{toctree}",
             ":hidden:",

@@ -74,7 +74,8 @@ def console(block: str) -> str:
             contextlib.suppress(SystemExit),
         ):
             main(words[1:], prog_name="calibrant")
-        got = out.buffer.getvalue().decode() or err.getvalue()
+        printed, told = out.buffer.getvalue().decode(), err.getvalue()
+        got = printed + told if told.startswith("calibrant: failed") else printed or told
         return match[0] if not shown or accepted(shown, got) else line + excerpt(shown, got)
 
     return COMMAND.sub(run, block)

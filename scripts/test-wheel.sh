@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the wheel, install it with its core dependencies alone, and use it far from the work tree.
+# Build both distributions, install the wheel with its core dependencies alone, and use it far from the work tree.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=$root/.venv/bin/python
@@ -7,8 +7,8 @@ uv=$root/.venv/bin/uv
 
 away=$(mktemp -d)
 trap 'rm -rf "$away"' EXIT
-"$python" -m hatchling build --target wheel --directory "$away/dist" >"$away/build" 2>&1 || { cat "$away/build" >&2; exit 1; }
-wheel=$(echo "$away"/dist/calibrant-*.whl)
+"$root/scripts/build.sh" "$away/dist" >"$away/build" 2>&1 || { cat "$away/build" >&2; exit 1; }
+wheel=$(echo "$away"/dist/calibrant/*.whl)
 
 # The core's versions are those of the lock: nothing from the extras comes in.
 "$uv" pip compile --quiet --generate-hashes --no-annotate --no-header --constraints "$root/requirements/dev.lock" \
@@ -40,6 +40,5 @@ said=$("$bin/calibrant" tag train text.conllu -o x.model 2>&1) && { echo "a tagg
 # The studies are a distribution of their own: without it their command says what to install, with it a study runs.
 said=$("$bin/calibrant" study sentiment 2>&1) && { echo "a study ran without its distribution" >&2; exit 1; }
 [[ $said == *"pip install calibrant-studies"* ]] || { echo "$said" >&2; exit 1; }
-(cd "$root/studies" && "$python" -m hatchling build --target wheel --directory "$away/dist" >"$away/build" 2>&1) || { cat "$away/build" >&2; exit 1; }
-"$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant_studies-*.whl
+"$away/venv/bin/python" -m pip install --quiet --no-deps --no-index "$away"/dist/calibrant-studies/*.whl
 "$bin/calibrant" study sentiment | head -n 1

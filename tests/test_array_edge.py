@@ -155,7 +155,7 @@ def test_a_tensor_that_cannot_be_read_says_what_to_do() -> None:
 
 
 PAIRS = pairs(LABEL * 9, SCORE * 9)
-BINS = metrics.adaptive(PAIRS, count=2)
+BINS = metrics.adaptive(PAIRS, n_bins=2)
 ROWS = class_predictions(LABEL, MATRIX)
 NOT_A_LIST: Any = 5
 ONE = ["a"] * 4
@@ -170,8 +170,8 @@ def scalar(value: Any) -> Any:
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
     "binning": lambda value: metrics.expected_calibration_error(LABEL, SCORE, binning=value),
-    "bin_count": lambda value: metrics.expected_calibration_error(LABEL, SCORE, bin_count=value),
-    "ties": lambda value: metrics.adaptive(PAIRS, count=2, ties=value),
+    "n_bins": lambda value: metrics.expected_calibration_error(LABEL, SCORE, n_bins=value),
+    "ties": lambda value: metrics.adaptive(PAIRS, n_bins=2, ties=value),
     "size": lambda value: metrics.adaptive(PAIRS, size=value),
     "count": lambda value: metrics.uniform(PAIRS, value),
     "level": lambda value: metrics.bin_intervals(BINS, level=value),
@@ -255,9 +255,9 @@ def test_more_draws_than_anyone_waits_for_are_refused() -> None:
 def test_a_billion_bins_are_refused_before_memory_is_asked_for() -> None:
     for compute in (
         lambda: metrics.uniform(PAIRS, 10**9),
-        lambda: metrics.uniform_bins(LABEL, SCORE, count=10**9),
-        lambda: metrics.adaptive(PAIRS, count=10**9),
-        lambda: metrics.expected_calibration_error(LABEL, SCORE, bin_count=10**9),
+        lambda: metrics.uniform_bins(LABEL, SCORE, n_bins=10**9),
+        lambda: metrics.adaptive(PAIRS, n_bins=10**9),
+        lambda: metrics.expected_calibration_error(LABEL, SCORE, n_bins=10**9),
     ):
         with pytest.raises(InputError, match=r"1000000000|1,000,000,000"):
             compute()

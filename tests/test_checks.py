@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import CalibrantError, InputError
-from calibrant.metrics import Tally, adaptive_bins, calibration_interval, pairs
+from calibrant.metrics import Tally, adaptive_bins, calibration_error, pairs
 from calibrant.seeds import generator
 
 
@@ -100,7 +100,7 @@ def test_a_count_must_be_a_whole_number_of_at_least_one(value: Any) -> None:
 @pytest.mark.parametrize("value", [0, 1, 95, float("nan"), "0.9"])
 def test_a_level_must_lie_between_zero_and_one(value: Any) -> None:
     with pytest.raises(InputError, match="level is"):
-        calibration_interval([0, 1], [0.1, 0.2], level=value)
+        calibration_error([0, 1], [0.1, 0.2], level=value)
 
 
 def test_equal_seeds_give_equal_numbers_and_a_generator_is_used_as_it_is() -> None:

@@ -27,7 +27,7 @@ LAYERS: list[set[str]] = [
     {"io"},
     {"plots"},
     {"verbs"},
-    {"pages"},
+    {"pages", "testing"},
     {"cli", "__main__"},
 ]
 HEIGHT = {block: height for height, blocks in enumerate(LAYERS) for block in blocks}

@@ -35,7 +35,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "events uncertain": events.uncertain_documents,
 }
 # What is for the terminal alone: how to print, and files and figures that are made of the record.
-PRINTING = {"--json", "--format", "--table", "--meanings", "--width", "--most", "--title"}
+PRINTING = {"--json", "--format", "--table", "--meanings", "--width", "--most", "--title", "--fail-if"}
 FILES = {
     "measure": {"--plot"},
     "slices": {"--plot", "--output"},

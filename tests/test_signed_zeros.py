@@ -94,7 +94,7 @@ def test_both_scores_of_a_comparison_may_have_either_zero(name: str) -> None:
 
 def test_bins_of_many_pairs_take_both_zeros_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "LARGEST_EXACT", 100)  # beyond it, values are checked in the pass that sums
-    same(lambda q: metrics.adaptive_bins(LABEL, q, count=5))
+    same(lambda q: metrics.adaptive_bins(LABEL, q, n_bins=5))
 
 
 def test_tallies_of_batches_take_both_zeros_for_one() -> None:

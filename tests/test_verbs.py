@@ -18,9 +18,9 @@ from calibrant.data import predictions
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
 from calibrant.metrics.binning import adaptive_bins
-from calibrant.metrics.calibration_error import rms_calibration_error
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.multiplicity import adjusted_p_values
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant.pages import page
 from calibrant.results.drawing import bin_limits
 from calibrant.results.measurement import Measured, Measurement
@@ -67,22 +67,22 @@ def assert_close(one: Measurement, other: Measurement, tolerance: float) -> None
         assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6), name
     assert one.log_loss.estimate == pytest.approx(other.log_loss.estimate, abs=1e-6)
     assert one.ece == pytest.approx(other.ece, abs=1e-12)
-    assert one.rms_calibration_error == pytest.approx(other.rms_calibration_error, abs=tolerance)
+    assert one.plug_in_calibration_error == pytest.approx(other.plug_in_calibration_error, abs=tolerance)
     # The estimator's bins keep rows whole: with few pairs a row they are other bins.
     assert other.interval.standard_error is not None
-    assert one.debiased_mse.estimate == pytest.approx(
-        other.debiased_mse.estimate, abs=2 * other.interval.standard_error
+    assert one.debiased_squared_error.estimate == pytest.approx(
+        other.debiased_squared_error.estimate, abs=2 * other.interval.standard_error
     )
 
 
 def test_a_record_has_the_numbers_of_the_functions() -> None:
     columns = long_columns()
     found = measure(pa.table(columns), bin_size=100)["binary"]
-    assert found.rms_calibration_error == pytest.approx(
-        rms_calibration_error(columns["label"], columns["score"], bin_size=100), abs=1e-12
+    assert found.plug_in_calibration_error == pytest.approx(
+        plug_in_calibration_error(columns["label"], columns["score"], bin_size=100), abs=1e-12
     )
     debiased = debiased_squared_error(columns["label"], columns["score"])
-    assert found.debiased_mse.estimate == pytest.approx(debiased)
+    assert found.debiased_squared_error.estimate == pytest.approx(debiased)
     bins = adaptive_bins(columns["label"], columns["score"], size=100)
     np.testing.assert_allclose(found.sums.frequency, bins.frequency)
     assert (found.n, found.positives) == (3000, int(columns["label"].sum()))
@@ -143,7 +143,7 @@ def test_exact_means_the_same_bins_from_a_large_table(
         np.testing.assert_allclose(
             getattr(large.sums, name), getattr(small.sums, name), rtol=1e-12, err_msg=name
         )
-    assert large.rms_calibration_error == pytest.approx(small.rms_calibration_error, abs=1e-12)
+    assert large.plug_in_calibration_error == pytest.approx(small.plug_in_calibration_error, abs=1e-12)
     assert large.ece == pytest.approx(small.ece, abs=1e-12)
 
 
@@ -156,7 +156,7 @@ def test_every_view_of_a_large_wide_table_is_tallied(tmp_path: Path, monkeypatch
     small = measure(path, view=["top", "classwise", "pooled"])
     assert [each.view for each in large.views] == [each.view for each in small.views]
     for each in large.views:
-        assert_close(each, small[each.view], 2e-3)
+        assert_close(each, small[each.view], 5e-3)  # of 1,500 pairs, a row is a large part of a bin
 
 
 def test_views_of_a_wide_table_are_what_their_names_say() -> None:
@@ -212,10 +212,10 @@ def test_a_large_long_table_with_classes_is_tallied_by_class(tmp_path: Path) -> 
 def test_the_mean_over_classes_is_of_signed_squares() -> None:
     found = measure(pa.table(wide_columns()[0]), view="classwise")
     assert found.mean is not None
-    signed = [each.debiased_mse.estimate or 0.0 for each in found.views]
-    assert found.mean.debiased_mse.estimate == pytest.approx(np.mean(signed))
-    squares = [each.calibration_mse for each in found.views]
-    assert found.mean.rms_calibration_error == pytest.approx(np.sqrt(np.mean(squares)))
+    signed = [each.debiased_squared_error.estimate or 0.0 for each in found.views]
+    assert found.mean.debiased_squared_error.estimate == pytest.approx(np.mean(signed))
+    squares = [each.plug_in_squared_error for each in found.views]
+    assert found.mean.plug_in_calibration_error == pytest.approx(np.sqrt(np.mean(squares)))
 
 
 def test_clusters_widen_the_interval_and_the_bins() -> None:
@@ -224,8 +224,8 @@ def test_clusters_widen_the_interval_and_the_bins() -> None:
     score = np.repeat(random.random(150), 20)
     label = np.repeat(random.random(150), 20) < score
     columns = {"score": score, "label": label}
-    alone = measure(pa.table(columns), bin_count=5)["binary"]
-    grouped = measure(pa.table({**columns, "cluster": group}), bin_count=5)["binary"]
+    alone = measure(pa.table(columns), n_bins=5)["binary"]
+    grouped = measure(pa.table({**columns, "cluster": group}), n_bins=5)["binary"]
     assert grouped.clusters == 150
     widths = [np.mean(each.high - each.low) for each in map(bin_limits, (grouped, alone))]
     assert widths[0] > 2 * widths[1]
@@ -249,7 +249,9 @@ def test_a_bin_size_above_the_pairs_of_a_rare_class_makes_one_bin() -> None:
     assert [(each.binning.size, each.binning.used) for each in found.views] == [(25, 2), (25, 1)]
     alone = measure(pa.table(columns), view="class:b", bin_size=25)["class:b"]
     assert alone.binning.used == 1
-    assert alone.rms_calibration_error == pytest.approx(abs(alone.calibration_in_the_large.estimate or 0.0))
+    assert alone.plug_in_calibration_error == pytest.approx(
+        abs(alone.calibration_in_the_large.estimate or 0.0)
+    )
 
 
 def test_default_views_follow_the_form_of_the_table() -> None:
@@ -262,9 +264,9 @@ def test_default_views_follow_the_form_of_the_table() -> None:
     assert expanded(["classwise", "class:a"], ["a", "b"]) == ["class:a", "class:b"]
 
 
-def test_fewer_than_two_hundred_pairs_make_one_bin_and_a_warning() -> None:
-    found = measure(pa.table({"score": [0.5] * 150, "label": [0, 1] * 75}))["binary"]
-    assert found.binning.used == 1
+def test_few_pairs_make_few_bins_and_a_warning() -> None:
+    found = measure(pa.table({"score": np.linspace(0, 1, 150), "label": [0, 1] * 75}))["binary"]
+    assert found.binning.used == 7
     assert "150 pairs" in (found.bins_warning or "")
 
 
@@ -469,7 +471,7 @@ def test_rows_without_names_are_not_taken_for_rows_of_another_table() -> None:
 def test_a_tally_is_of_one_view() -> None:
     wide = pa.table(wide_columns(4)[0])
     for view in (None, "classwise"):
-        with pytest.raises(InputError, match="a tally is of one view"):
+        with pytest.raises(InputError, match=r"a tally is of one view|several views, and one is needed"):
             tally(wide, view=view)
 
 
@@ -516,8 +518,8 @@ def test_what_only_the_table_could_give_is_refused_of_a_tally() -> None:
         ({"view": ["binary", None]}, "view is"),
         ({"threads": 0}, "threads is 0"),
         ({"threads": 1_000_000}, r"threads is 1000000: give at most 256 \(`threads`\)"),
-        ({"ece_bins": 100_000_000}, r"ece_bins is 100000000: give at most 10000 \(`ece_bins`\)"),
-        ({"bin_count": 41}, r"bin_count is 41, more than the 40 pairs .*\(`bin_count`\)"),
+        ({"n_ece_bins": 100_000_000}, r"n_ece_bins is 100000000: give at most 10000 \(`n_ece_bins`\)"),
+        ({"n_bins": 41}, r"n_bins is 41, more than the 40 pairs .*\(`n_bins`\)"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(arguments: dict[str, Any], match: str) -> None:
@@ -552,16 +554,17 @@ def test_gaps_that_cancel_within_wide_bins_are_named_next_to_the_numbers() -> No
     table = pd.DataFrame({"score": q, "label": y.astype(int)})
     found = measure(table, bin_size=2000)["binary"]
     assert found.interval.low is not None
-    assert found.rms_calibration_error < found.interval.low
-    warning = found.rms_calibration_error_warning
+    assert found.plug_in_calibration_error < found.interval.low
+    warning = found.plug_in_calibration_error_warning
     assert warning is not None
     assert (
-        f"CalibErr ({found.rms_calibration_error:.4f}) is below the interval of the debiased error" in warning
+        f"CalibErr ({found.plug_in_calibration_error:.4f}) is below the interval of the debiased error"
+        in warning
     )
     assert warning in found.warnings()
     assert "below the debiased error: gaps can cancel within a bin" in found.to_text()
     plain = measure(predictions("dated", "naive-bayes"), bin_size=20)["binary"]
-    assert plain.rms_calibration_error_warning is None
+    assert plain.plug_in_calibration_error_warning is None
     assert "biased upward by noise" in plain.to_text()
 
 

@@ -16,7 +16,7 @@ from pyarrow import parquet as pq
 from calibrant import Tally, verbs
 from calibrant.exceptions import InputError
 from calibrant.io import open_predictions
-from calibrant.metrics import TallyAccumulator, calibration_interval
+from calibrant.metrics import TallyAccumulator, calibration_error
 from calibrant.recalibrate import Isotonic
 
 N = 40
@@ -63,7 +63,7 @@ def tables(folder: Path, weight: Any) -> dict[str, Callable[[], Any]]:
         "frame": lambda: verbs.measure(pl.DataFrame(columns.to_dict("list"))),
         "lazy frame": lambda: verbs.tally(pl.DataFrame(columns.to_dict("list")).lazy()),
         "duckdb": duckdb,
-        "arrays": lambda: calibration_interval(LABEL, SCORE, sample_weight=weight),
+        "arrays": lambda: calibration_error(LABEL, SCORE, sample_weight=weight),
         "fit": lambda: Isotonic().fit(SCORE, LABEL, sample_weight=weight),
         "accumulator": accumulated,
         "merged tallies": merged,

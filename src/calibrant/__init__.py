@@ -8,7 +8,7 @@ Modules and names listed in ``__all__`` load on first use, so that ``import cali
 Examples
 --------
 >>> import calibrant
->>> calibrant.metrics.rms_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
+>>> calibrant.metrics.plug_in_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bin_size=2)
 0.1767766952966369
 """
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         results,
         structures,
         synthetic,
+        testing,
         verbs,
     )
     from calibrant.estimation.verbs import estimate
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from calibrant.io.predictions import open_predictions
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
+    from calibrant.recalibrate.calibrated import Calibrated
+    from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
     from calibrant.verbs.planning import plan
@@ -56,9 +59,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CalibrantError",
+    "Calibrated",
     "FormatError",
     "InputError",
     "MissingExtraError",
+    "ReliabilityDisplay",
     "Tally",
     "__version__",
     "agree",
@@ -91,6 +96,7 @@ __all__ = [
     "structures",
     "synthetic",
     "tally",
+    "testing",
     "verbs",
 ]
 

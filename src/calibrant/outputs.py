@@ -41,6 +41,17 @@ def outputs() -> dict[str, type[Record]]:
     return dict(sorted(found.items()))
 
 
+def output_of(command: str) -> type[Record] | None:
+    """Return the record that a command prints with ``--json``; None if it prints none.
+
+    Examples
+    --------
+    >>> output_of("measure")
+    <class 'calibrant.results.measurement.Measured'>
+    """
+    return OUTPUTS.get(command) or outputs().get(command)
+
+
 def schema(command: str) -> dict[str, Any]:
     """Return the JSON Schema of what a command prints with ``--json``, generated from its record.
 

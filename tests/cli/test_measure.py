@@ -29,11 +29,11 @@ DESIGNED = [
     "positives",
     "view",
     "binning",
-    "rms_calibration_error",
-    "calibration_mse",
+    "plug_in_calibration_error",
+    "plug_in_squared_error",
     "max_calibration_error",
     "ece",
-    "debiased_mse",
+    "debiased_squared_error",
     "calibration_error",
     "brier",
     "log_loss",
@@ -100,8 +100,8 @@ def test_several_views_are_a_list(
     validator.validate(found)
     assert [each["view"] for each in found["views"]] == ["top", "class:red", "class:green", "class:blue"]
     assert found["mean"]["classes"] == 3
-    signed = [each["debiased_mse"]["estimate"] for each in found["views"][1:]]
-    assert found["mean"]["debiased_mse"]["estimate"] == pytest.approx(np.mean(signed))
+    signed = [each["debiased_squared_error"]["estimate"] for each in found["views"][1:]]
+    assert found["mean"]["debiased_squared_error"]["estimate"] == pytest.approx(np.mean(signed))
     text = run("measure", wide_table).out
     assert "Mean over classes" in text
     assert "--view top" in text
@@ -114,8 +114,8 @@ def test_several_views_are_a_list(
         ["--view", "pooled"],
         ["--view", "top", "--view", "pooled"],
         ["--view", "classwise"],
-        ["--view", "top", "--bin-count", "4"],
-        ["--view", "top", "--bin-size", "10", "--ece-bins", "10", "--level", "0.9"],
+        ["--view", "top", "--n-bins", "4"],
+        ["--view", "top", "--bin-size", "10", "--n-ece-bins", "10", "--level", "0.9"],
         ["--view", "top", "--interval", "sampling", "--samples", "100"],
         ["--view", "top", "--interval", "bootstrap", "--samples", "50"],
         ["--view", "top", "--smooth", "--threads", "1"],
@@ -184,7 +184,9 @@ def test_a_saved_tally_can_be_measured(run: Run, tmp_path: Path, long_table: Pat
     (found,), (expected,) = whole["views"], json.loads(run("measure", long_table, "--json").out)["views"]
     assert found["view"] == "top"
     assert whole["recipe"]["form"] == "tally"
-    assert found["rms_calibration_error"] == pytest.approx(expected["rms_calibration_error"], abs=1e-12)
+    assert found["plug_in_calibration_error"] == pytest.approx(
+        expected["plug_in_calibration_error"], abs=1e-12
+    )
     high = expected["calibration_error"]["high"]
     assert found["calibration_error"]["high"] == pytest.approx(high, abs=1e-9)
     assert "not of binary" in run("measure", path, "--view", "binary").err

@@ -187,14 +187,14 @@ def test_errors_are_one_line_and_leave_nothing(
         (("--counts", "counts.tsv"), "counts goes with"),
         (("--min-scores", 3), "min_scores goes with groups by class only"),
         (("--groups", "many"), "'many' is neither a whole number of at least 1 nor auto"),
-        (("--bins", 3), "isotonic has no bins: leave --bins out, or choose histogram"),
+        (("--n-bins", 3), "isotonic has no n_bins: leave --n-bins out, or choose histogram"),
         (("--smoothing",), "isotonic has no smoothing: leave --smoothing out, or choose platt"),
         (("--method", "vector", "--penalty", 1), "vector maps all classes of a row at once"),
         (
             ("--group", "class", "--min-scores", 10_000),
             "lower --min-scores, or fit classes together",
         ),
-        (("--method", "histogram", "--bins", 5000), "there are 1,800 pairs for 5,000 bins"),
+        (("--method", "histogram", "--n-bins", 5000), "there are 1,800 pairs for 5,000 bins"),
         (("--group", "frequency", "--groups", 0), "'0' is neither"),
     ],
     ids=str,
@@ -219,7 +219,7 @@ def test_separable_labels_are_fitted_with_smoothing(run: Run, tmp_path: Path) ->
 
 
 def test_bins_and_groups_can_be_chosen(run: Run, tags: Path, tmp_path: Path) -> None:
-    choose = ("--method", "histogram", "--bins", "auto", "--group", "frequency", "--groups", "auto")
+    choose = ("--method", "histogram", "--n-bins", "auto", "--group", "frequency", "--groups", "auto")
     ran = run("fit", tags, "-o", tmp_path / "model.json", *choose)
     assert (ran.code, ran.err) == (0, "")
     assert "bins: the best of" in ran.out

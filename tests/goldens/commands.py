@@ -43,7 +43,7 @@ MASKS = {
 
 COMMANDS = {
     "measure-binary": "measure binary.csv",
-    "measure-settings": "measure binary.csv --bin-count 4 --ece-bins 5 --level 0.9 --smooth --seed 3",
+    "measure-settings": "measure binary.csv --n-bins 4 --n-ece-bins 5 --level 0.9 --smooth --seed 3",
     "measure-sampling": "measure binary.csv --interval sampling --samples 100",
     "measure-bootstrap": "measure binary.csv --interval bootstrap --samples 100",
     "measure-weights": "measure weights.csv",
@@ -94,13 +94,13 @@ COMMANDS = {
     "fit-isotonic": "fit binary.csv -o fitted.json",
     "fit-platt": "fit weights.csv --method platt --smoothing -o fitted.json",
     "fit-beta": "fit binary.csv --method beta -o fitted.json",
-    "fit-histogram": "fit binary.csv --method histogram --bins auto -o fitted.json",
-    "fit-scaling-binning": "fit binary.csv --method scaling-binning --bins 4 -o fitted.json",
+    "fit-histogram": "fit binary.csv --method histogram --n-bins auto -o fitted.json",
+    "fit-scaling-binning": "fit binary.csv --method scaling-binning --n-bins 4 -o fitted.json",
     "fit-venn-abers": "fit two-clusters.csv --method venn-abers -o fitted.json",
     "fit-temperature": "fit wide.csv --method temperature -o fitted.json",
     "fit-vector": "fit wide.csv --method vector --penalty 0.001 -o fitted.json",
     "fit-class": "fit classes.csv --method platt --group class --min-scores 20 -o fitted.json",
-    "fit-frequency": "fit classes.csv --method histogram --bins 3 --group frequency --groups 2 "
+    "fit-frequency": "fit classes.csv --method histogram --n-bins 3 --group frequency --groups 2 "
     "--counts counts.tsv -o fitted.json",
     "fit-auto": "fit classes.csv --method platt --group frequency --groups auto -o fitted.json",
     "apply": "apply map.json one.csv -o applied.csv",
@@ -119,15 +119,15 @@ COMMANDS = {
     "tag-train": "tag train tagged/train.tsv --dev tagged/dev.tsv --model hmm -o new.model",
     "tag-train-crf": "tag train tagged/train.tsv --max-iterations 3 --features basic -o new.model",
     "tag-predict": "tag predict tagger.model tagged/dev.conllu -o predicted.csv",
-    "tag-eval": "tag eval tagger.model tagged/test.conllu --view pooled --view top --bin-count 4",
+    "tag-eval": "tag eval tagger.model tagged/test.conllu --view pooled --view top --n-bins 4",
     "tag-eval-classwise": "tag eval tagger.model tagged/test.conllu --cluster document --view classwise",
     "coref-train": "coref train narrated/train.conll --dev narrated/dev.conll --l1 0.00001 --l1 1 --epochs 1 "
     "-o new.model",
     "coref-predict": "coref predict coref.model narrated/test.conllu --detect -o predicted.jsonl",
     "coref-pairs": "coref pairs posteriors.jsonl -o pairs.csv",
-    "coref-eval": "coref eval posteriors.jsonl --samples 100 --bin-count 4",
+    "coref-eval": "coref eval posteriors.jsonl --samples 100 --n-bins 4",
     "coref-eval-detected": "coref eval coref.model narrated/test.conllu --detect --no-singletons --smooth "
-    "--bin-count 3",
+    "--n-bins 3",
     "events-run": "events run events.conllu -o new.store --coref coref.model --workers 1",
     "events-table": "events table events.store --by quarter --country ESP --country CHL",
     "events-table-total": "events table current-events --by year --country IRQ",

@@ -97,16 +97,15 @@ def _of_pairs(given: Inputs) -> Calls:
     names = (
         "brier_score",
         "calibration_in_the_large",
-        "calibration_mse",
+        "plug_in_squared_error",
         "cox_calibration",
-        "debiased_rms_calibration_error",
         "debiased_squared_error",
         "expected_calibration_error",
         "isotonic_bins",
         "kumar_debiased_squared_error",
         "log_loss",
         "max_calibration_error",
-        "rms_calibration_error",
+        "plug_in_calibration_error",
         "scores",
         "smooth_calibration_error",
         "uniform_bins",
@@ -115,14 +114,14 @@ def _of_pairs(given: Inputs) -> Calls:
     for name in names:
         found |= _variants(metrics, name, given)
     for method in ("inverted", "sampling", "bootstrap"):
-        part = _variants(metrics, "calibration_interval", given, method=method)
+        part = _variants(metrics, "calibration_error", given, method=method)
         found |= {f"{key}:{method}": call for key, call in part.items()}
     found |= _variants(metrics, "calibration_difference", given, given.other)
     found |= _variants(metrics, "adaptive_bins", given, size=20)
     ones, half = np.ones(60), np.full(60, 0.5)
     found |= {
         "scores:one label": lambda: metrics.scores(ones, given.score),
-        "calibration_interval:one label": lambda: metrics.calibration_interval(ones, given.score),
+        "calibration_error:one label": lambda: metrics.calibration_error(ones, given.score),
         "cox_calibration:one label": lambda: metrics.cox_calibration(ones, given.score),
         "cox_calibration:constant": lambda: metrics.cox_calibration(given.label, half),
         "log_loss:infinite": lambda: metrics.log_loss([0, 1], [1.0, 0.5]),
@@ -173,13 +172,13 @@ OF_TALLY = (
 )
 OF_BINS = (
     "brier_decomposition",
-    "calibration_mse_of",
+    "plug_in_squared_error_of",
     "consistency_bars",
     "expected_calibration_error_of",
     "kumar_debiased_squared_error_of",
     "max_calibration_error_of",
     "plug_in_errors",
-    "rms_calibration_error_of",
+    "plug_in_calibration_error_of",
 )
 
 
@@ -210,7 +209,7 @@ def _of_sources(given: Inputs) -> Calls:
         )
     found |= {
         "adaptive": lambda: bins,
-        "adaptive:count": lambda: metrics.adaptive(tally, count=3),
+        "adaptive:count": lambda: metrics.adaptive(tally, n_bins=3),
         "uniform": lambda: wide,
         "at_edges": lambda: metrics.at_edges(tally, [0.0, 0.3, 0.6, 1.0]),
         "bin_intervals": lambda: metrics.bin_intervals(bins),
@@ -251,7 +250,7 @@ def _of_classes(given: Inputs) -> Calls:
     table: tuple[Any, ...] = (hit, flat, codes)
     after = np.clip(flat * 0.9 + 0.02, 0, 1)
     groups = [["red"], ["green", "blue"]]
-    named: dict[str, Any] = {"names": CLASSES, "bin_count": 3, "seed": 1}
+    named: dict[str, Any] = {"names": CLASSES, "n_bins": 3, "seed": 1}
     changes = metrics.calibration_changes(hit, flat, after, codes, groups[1:], class_mean=False, **named)
     return {
         "ClassPredictions": lambda: made,
@@ -354,7 +353,7 @@ def _recalibrators(given: Inputs) -> Calls:
         "HistogramBinning:uniform": recalibrate.HistogramBinning(4, strategy="uniform"),
         "Isotonic:steps": recalibrate.Isotonic(between="steps"),
         "Platt:smoothing": recalibrate.Platt(smoothing=True),
-        "ScalingBinning": recalibrate.ScalingBinning(bins=3, seed=1),
+        "ScalingBinning": recalibrate.ScalingBinning(n_bins=3, seed=1),
     }
     found: Calls = {}
     tally = metrics.Tally.from_arrays(y_true=given.label, y_prob=given.score)
@@ -448,7 +447,7 @@ def _recalibrating(given: Inputs) -> Calls:
         "order_effect": lambda: recalibrate.order_effect(given.label, given.score, given.score.round(1)),
         "renormalise": lambda: recalibrate.renormalise(given.score[:12], np.arange(12) // 3),
         "resampled_changes": lambda: recalibrate.resampled_changes(
-            recalibrate.Shared(platt), data, data, groups[1:], bin_count=3, class_mean=False, draws=20, seed=1
+            recalibrate.Shared(platt), data, data, groups[1:], n_bins=3, class_mean=False, draws=20, seed=1
         ),
     }
     return found

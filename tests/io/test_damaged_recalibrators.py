@@ -41,7 +41,7 @@ def long(n: int) -> pa.Table:
 TABLES = {"binary": long(20).drop_columns(["class"]), "classes": long(20), "wide": wide(20)}
 FITS: dict[str, tuple[str, dict[str, Any]]] = {
     **{
-        name: ("binary", {"method": name} | ({} if method.bins is None else {"bins": 2}))
+        name: ("binary", {"method": name} | ({} if method.n_bins is None else {"n_bins": 2}))
         for name, method in METHODS.items()
         if method.maps != "rows"
     },

@@ -211,7 +211,7 @@ def test_exact_bins_are_those_of_the_arrays(engine: str, limit: int, monkeypatch
     cut = engine_cuts(
         frame, engine_tally(frame), np.zeros(0, np.int64), sevenths, score="score", label="label"
     )
-    np.testing.assert_array_equal(uniform(cut, 7).n, uniform_bins(label, score, count=7).n)
+    np.testing.assert_array_equal(uniform(cut, 7).n, uniform_bins(label, score, n_bins=7).n)
 
 
 def test_a_million_equal_scores_add_up_to_the_last_digit() -> None:

@@ -112,7 +112,7 @@ def test_files_measured_in_duckdb_give_the_same_numbers(folder: Path) -> None:
     inside = measure(folder, columns=Columns(engine="duckdb"), exact=True)["binary"]
     assert inside.tally == "exact"
     np.testing.assert_array_equal(inside.sums.n, kernel.sums.n)
-    assert inside.rms_calibration_error == pytest.approx(kernel.rms_calibration_error, rel=1e-12)
+    assert inside.plug_in_calibration_error == pytest.approx(kernel.plug_in_calibration_error, rel=1e-12)
     assert inside.ece == pytest.approx(kernel.ece, rel=1e-12)
     assert inside.brier == pytest.approx(kernel.brier, rel=1e-12)
     assert measure(folder, columns=Columns(engine="duckdb"))["binary"].tally == "compressed"
@@ -134,8 +134,8 @@ def test_classes_and_items_of_a_lazy_frame_are_those_of_the_table(pairs: pa.Tabl
     assert sorted(found.recipe.classes or []) == ["a", "b"]
     for view in ("pooled", "class:a", "class:b"):
         assert (found[view].n, found[view].clusters) == (expected[view].n, expected[view].clusters)
-        assert found[view].rms_calibration_error == pytest.approx(
-            expected[view].rms_calibration_error, rel=1e-12
+        assert found[view].plug_in_calibration_error == pytest.approx(
+            expected[view].plug_in_calibration_error, rel=1e-12
         )
     both = tally(frame, view="pooled"), tally(pairs, view="pooled")
     assert both[0].cluster_names.tolist() == both[1].cluster_names.tolist()

@@ -154,7 +154,9 @@ def test_measuring_the_file_is_measuring_the_scores(tmp_path: Path, tagged: Tagg
     alone = measure(tally)["binary"]
     assert (pooled.n, pooled.positives) == (tagged.scores.size, (tagged.gold >= 0).sum())
     assert pooled.brier == pytest.approx(alone.brier, rel=1e-12)
-    assert pooled.debiased_mse.estimate == pytest.approx(alone.debiased_mse.estimate, rel=1e-9)
+    assert pooled.debiased_squared_error.estimate == pytest.approx(
+        alone.debiased_squared_error.estimate, rel=1e-9
+    )
     assert pooled.interval.clusters == len(set(tagged.clusters))
 
 

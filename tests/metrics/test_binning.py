@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
 from calibrant.exceptions import InputError
-from calibrant.metrics import binning, calibration_interval, pairs
+from calibrant.metrics import bin_intervals, binning, calibration_error, pairs
 from calibrant.metrics.binning import (
     adaptive,
     adaptive_bins,
     at_edges,
     default_bin_size,
+    display,
+    display_cuts,
     isotonic,
     uniform,
     uniform_bins,
@@ -87,7 +89,7 @@ def test_a_tie_across_an_edge_is_shared_in_proportion() -> None:
 def test_bins_by_count_differ_in_size_by_at_most_one(seed: int, n: int, count: int) -> None:
     score = np.random.default_rng(seed).random(n)
     count = min(count, n)
-    bins = adaptive(pairs(score > 0.5, score), count=count)
+    bins = adaptive(pairs(score > 0.5, score), n_bins=count)
     assert bins.used == bins.asked == count
     assert bins.n.max() - bins.n.min() <= 1
 
@@ -125,7 +127,7 @@ def test_few_cuts_of_many_pairs_are_selected_and_many_are_sorted(
         return Tally.from_pairs(checked)
 
     monkeypatch.setattr(binning, "select_tally", select)
-    adaptive(checked, count=count)
+    adaptive(checked, n_bins=count)
     assert bool(asked) is selected
 
 
@@ -176,7 +178,7 @@ def test_edges_of_ones_own_are_closed_above() -> None:
 
 
 def test_empty_bins_are_left_out_and_counted() -> None:
-    bins = uniform_bins([0, 1], [0.05, 0.95], count=10)
+    bins = uniform_bins([0, 1], [0.05, 0.95], n_bins=10)
     assert (bins.asked, bins.used) == (10, 2)
     assert bins.edge_low.tolist() == [0.0, 0.9]
 
@@ -185,8 +187,8 @@ def test_integer_weights_bin_as_repeated_pairs() -> None:
     rng = np.random.default_rng(2)
     score = rng.random(60)
     label, weight = rng.random(60) < score, rng.integers(1, 4, 60)
-    weighted = adaptive(pairs(label, score, sample_weight=weight), count=5)
-    repeated = adaptive(pairs(np.repeat(label, weight), np.repeat(score, weight)), count=5)
+    weighted = adaptive(pairs(label, score, sample_weight=weight), n_bins=5)
+    repeated = adaptive(pairs(np.repeat(label, weight), np.repeat(score, weight)), n_bins=5)
     total = weight.sum()
     shares = [float(Fraction(int(total) * j // 5, int(total))) for j in range(1, 6)]
     assert np.cumsum(weighted.share) == pytest.approx(shares, abs=1 / 60 + 1 / total)
@@ -224,7 +226,7 @@ def test_fewer_pairs_than_the_bin_size_are_one_bin(weight: list[float] | None) -
     bins = adaptive_bins([0, 1, 1], [0.1, 0.2, 0.3], size=4, sample_weight=weight)
     assert bins.n.tolist() == [3.0]
     assert bins.size == 4
-    interval = calibration_interval([0, 1, 1], [0.1, 0.2, 0.3], method="sampling", bin_size=4)
+    interval = calibration_error([0, 1, 1], [0.1, 0.2, 0.3], method="sampling", bin_size=4)
     assert interval.bins == 1
 
 
@@ -235,9 +237,9 @@ def test_bins_to_look_at_have_their_documented_size(n: int, size: int) -> None:
     assert default_bin_size(n) == size
 
 
-def test_size_and_count_exclude_each_other() -> None:
-    with pytest.raises(InputError, match="either size or count"):
-        adaptive_bins([0, 1], [0.1, 0.2], size=1, count=1)
+def test_size_and_number_exclude_each_other() -> None:
+    with pytest.raises(InputError, match="either size or n_bins"):
+        adaptive_bins([0, 1], [0.1, 0.2], size=1, n_bins=1)
 
 
 @pytest.mark.parametrize("value", [1.0000001, -1e-300, float("nan"), float("inf")])
@@ -261,3 +263,60 @@ def test_a_bad_label_among_many_is_found_in_the_pass_that_sums_them(value: float
 def test_edges_that_do_not_cover_the_unit_interval_are_refused(edges: list[float]) -> None:
     with pytest.raises(InputError, match="edges are"):
         at_edges(pairs([0, 1], [0.1, 0.2]), edges)
+
+
+@pytest.mark.parametrize(
+    ("n", "bins"), [(3, 1), (10, 2), (100, 6), (300, 9), (600, 12), (6000, 20), (150_000, 30)]
+)
+def test_bins_to_look_at_are_enough_for_a_curve(n: int, bins: int) -> None:
+    q = (np.arange(n) + 0.5) / n
+    found = display(pairs(np.arange(n) % 2, q))
+    assert (found.kind, found.used) == ("adaptive", bins)
+
+
+def test_where_scores_crowd_near_zero_bins_to_look_at_have_equal_information() -> None:
+    q = np.random.default_rng(1).beta(0.03, 1, 200_000)
+    found = display(pairs(np.zeros(len(q)), q))
+    information = found.sum_score - found.sum_score2
+    assert found.kind == "information"
+    assert information == pytest.approx(np.full(len(found), information.mean()), rel=0.05)
+    assert np.count_nonzero((found.score > 0.1) & (found.score < 0.9)) >= 8
+
+
+def test_bins_to_look_at_are_those_of_the_tally_in_any_order() -> None:
+    rng = np.random.default_rng(2)
+    q = rng.beta(0.1, 1, 100_000)
+    order = rng.permutation(len(q))
+    expected = display_cuts(pairs(np.zeros(len(q)), q))
+    for exact in (True, False):
+        tally = Tally.from_arrays(y_true=np.zeros(len(q)), y_prob=q[order], exact=exact)
+        assert display_cuts(tally).ranks.tolist() == expected.ranks.tolist()
+    weighted = display_cuts(pairs(np.zeros(len(q)), q, sample_weight=np.full(len(q), 0.3)))
+    assert weighted.ranks.tolist() == expected.ranks.tolist()
+
+
+@pytest.mark.parametrize("scores", [[0.0, 1.0], [0.0], [0.5], [1e-300, 1.0]])
+def test_equal_scores_are_in_one_bin_to_look_at(scores: list[float]) -> None:
+    q = np.repeat(scores, 100)
+    found = display(pairs(np.arange(len(q)) % 2, q))
+    assert found.used <= len(scores)
+    assert found.n.sum() == len(q)
+
+
+@pytest.mark.parametrize(
+    ("n", "shape", "power"), [(250, (0.5, 0.7), 1.0), (700, (2.0, 1.0), 1.4), (9000, (0.04, 1.0), 0.8)]
+)
+def test_intervals_of_bins_to_look_at_cover_whatever_the_scores(
+    n: int, shape: tuple[float, float], power: float
+) -> None:
+    rng = np.random.default_rng(9)
+    q = np.sort(rng.beta(*shape, n))
+    p = q**power
+    cuts = np.concatenate([[0], display_cuts(pairs(np.zeros(n), q)).ranks, [n]])
+    truth = np.add.reduceat(p, cuts[:-1]) / np.diff(cuts)
+    covered = []
+    for _ in range(400):
+        found = bin_intervals(display(pairs(rng.random(n) < p, q)))
+        covered.append((found.low <= truth) & (truth <= found.high))
+    assert np.mean(covered) > 0.94
+    assert np.mean(covered, axis=0).min() > 0.9

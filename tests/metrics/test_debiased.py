@@ -10,12 +10,12 @@ from calibrant.exceptions import InputError
 from calibrant.metrics import Pairs, pairs
 from calibrant.metrics.binning import adaptive, uniform_bins
 from calibrant.metrics.debiased import (
-    debiased_rms_calibration_error,
     debiased_squared_error,
     debiased_squared_error_of,
     kumar_debiased_squared_error,
     kumar_debiased_squared_error_of,
 )
+from calibrant.metrics.intervals import calibration_error
 from calibrant.metrics.moments import moments
 from calibrant.metrics.residuals import EDGES, residuals
 from calibrant.metrics.tally import Tally
@@ -239,7 +239,7 @@ def test_a_bin_size_above_n_is_refused() -> None:
 
 def test_the_root_cuts_at_zero() -> None:
     assert debiased_squared_error([0, 1] * 30, [0.5] * 60) < 0
-    assert debiased_rms_calibration_error([0, 1] * 30, [0.5] * 60) == 0.0
+    assert calibration_error([0, 1] * 30, [0.5] * 60).estimate == 0.0
 
 
 def test_scores_of_98_percent_tiny_values_are_binned_whole() -> None:
@@ -258,14 +258,14 @@ def test_kumar_subtracts_the_variance_of_the_frequency() -> None:
 def test_kumar_and_the_default_agree_where_a_bin_holds_one_score() -> None:
     source = sample(500, ties=True)
     bins = adaptive(source, size=20, ties="whole")
-    one_score = uniform_bins([0, 1, 1, 0, 1, 1], [0.2] * 3 + [0.7] * 3, count=2)
+    one_score = uniform_bins([0, 1, 1, 0, 1, 1], [0.2] * 3 + [0.7] * 3, n_bins=2)
     assert kumar_debiased_squared_error_of(one_score) == pytest.approx(debiased_squared_error_of(one_score))
     assert kumar_debiased_squared_error_of(bins) == pytest.approx(debiased_squared_error_of(bins), abs=1e-3)
 
 
 def test_kumar_refuses_bins_of_one_pair() -> None:
     with pytest.raises(InputError, match="single pair"):
-        kumar_debiased_squared_error_of(uniform_bins([0, 1], [0.2, 0.7], count=2))
+        kumar_debiased_squared_error_of(uniform_bins([0, 1], [0.2, 0.7], n_bins=2))
 
 
 def test_sections_are_alike_at_both_ends_and_at_most_a_tenth_of_the_arcsine_root_wide() -> None:

@@ -36,7 +36,7 @@ def sample(n: int, seed: int = 0, *, weights: bool = False) -> Pairs:
 
 
 def binnings(source: Pairs) -> list[Bins]:
-    return [adaptive(source, size=50), adaptive(source, count=3), uniform(source, 15), isotonic(source)]
+    return [adaptive(source, size=50), adaptive(source, n_bins=3), uniform(source, 15), isotonic(source)]
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -45,7 +45,7 @@ def test_the_brier_score_is_the_sum_of_its_parts(weights: bool) -> None:
     for bins in binnings(source):
         parts = brier_decomposition(bins)
         assert parts.brier == pytest.approx(brier_of(source), abs=1e-12)
-        assert parts.calibration_mse + parts.refinement + parts.remainder == pytest.approx(
+        assert parts.plug_in_squared_error + parts.refinement + parts.remainder == pytest.approx(
             parts.brier, abs=1e-12
         )
         murphy = parts.reliability - parts.resolution + parts.uncertainty
@@ -72,7 +72,7 @@ def test_whatever_the_pairs_every_decomposition_adds_up(
     parts = brier_decomposition(bins)
     brier = np.average((y - q) ** 2, weights=w)
     assert parts.brier == pytest.approx(brier, abs=1e-12)
-    assert parts.calibration_mse + parts.refinement + parts.remainder == pytest.approx(brier, abs=1e-12)
+    assert parts.plug_in_squared_error + parts.refinement + parts.remainder == pytest.approx(brier, abs=1e-12)
     corp = corp_decomposition(source)
     assert corp.miscalibration is not None
     assert corp.miscalibration - corp.discrimination + corp.uncertainty == pytest.approx(brier, abs=1e-12)
@@ -190,7 +190,7 @@ def test_the_general_decomposition_gives_the_brier_one_with_its_sign(weights: bo
         general = proper_score_decomposition(source, bins, *brier_rule())
         brier = brier_decomposition(bins)
         assert general.score == pytest.approx(-brier.brier, abs=1e-12)
-        assert general.calibration == pytest.approx(-brier.calibration_mse, abs=1e-12)
+        assert general.calibration == pytest.approx(-brier.plug_in_squared_error, abs=1e-12)
         assert general.sharpness == pytest.approx(-brier.refinement, abs=1e-12)
         assert general.remainder == pytest.approx(-brier.remainder, abs=1e-12)
 

@@ -17,7 +17,7 @@ from calibrant.metrics.tally import Tally
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
 def test_wilson_intervals_are_those_of_scipy(positives: int, level: float) -> None:
     found = bin_intervals(
-        uniform_bins([1] * positives + [0] * (20 - positives), [0.3] * 20, count=1), level=level
+        uniform_bins([1] * positives + [0] * (20 - positives), [0.3] * 20, n_bins=1), level=level
     )
     wilson = binomtest(positives, 20).proportion_ci(level, method="wilson")
     assert found.low[0] == pytest.approx(wilson.low, abs=1e-12)
@@ -25,7 +25,7 @@ def test_wilson_intervals_are_those_of_scipy(positives: int, level: float) -> No
 
 
 def test_normal_intervals_are_those_of_the_papers() -> None:
-    found = bin_intervals(uniform_bins([1] * 5 + [0] * 15, [0.3] * 20, count=1), method="normal")
+    found = bin_intervals(uniform_bins([1] * 5 + [0] * 15, [0.3] * 20, n_bins=1), method="normal")
     half = 1.959964 * np.sqrt(0.25 * 0.75 / 20)
     assert [found.low[0], found.high[0]] == pytest.approx([0.25 - half, 0.25 + half], abs=1e-6)
 
@@ -37,7 +37,7 @@ def test_equal_weights_change_nothing_and_unequal_ones_widen() -> None:
         found = bin_intervals(uniform(pairs(label, score, sample_weight=weight), 1))
         return float(found.high[0] - found.low[0])
 
-    plain = bin_intervals(uniform_bins(label, score, count=1))
+    plain = bin_intervals(uniform_bins(label, score, n_bins=1))
     assert width([3.0] * 20) == pytest.approx(float(plain.high[0] - plain.low[0]))
     assert width([1.0, 9.0] * 10) > width([1.0] * 20)
 
@@ -46,7 +46,7 @@ def test_copies_of_a_pair_in_a_cluster_count_about_once() -> None:
     label = np.repeat(np.arange(40) % 3 == 0, 10)
     tally = Tally.from_arrays(y_true=label, y_prob=np.full(400, 0.3), clusters=np.repeat(np.arange(40), 10))
     clustered = bin_intervals(uniform(tally, 1), clustered=tally)
-    once = bin_intervals(uniform_bins(label[::10], np.full(40, 0.3), count=1))
+    once = bin_intervals(uniform_bins(label[::10], np.full(40, 0.3), n_bins=1))
     assert clustered.high[0] - clustered.low[0] == pytest.approx(once.high[0] - once.low[0], rel=0.1)
 
 
@@ -55,11 +55,11 @@ def test_clusters_of_independent_labels_hardly_widen_the_interval() -> None:
     label, score = rng.random(4000) < 0.3, np.full(4000, 0.3)
     tally = Tally.from_arrays(y_true=label, y_prob=score, clusters=np.repeat(np.arange(400), 10))
     clustered = bin_intervals(uniform(tally, 1), clustered=tally)
-    alone = bin_intervals(uniform_bins(label, score, count=1))
+    alone = bin_intervals(uniform_bins(label, score, n_bins=1))
     assert clustered.high[0] - clustered.low[0] == pytest.approx(alone.high[0] - alone.low[0], rel=0.1)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
 def test_a_level_outside_the_open_unit_interval_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="level is"):
-        bin_intervals(uniform_bins([0, 1], [0.1, 0.2], count=1), level=level)
+        bin_intervals(uniform_bins([0, 1], [0.1, 0.2], n_bins=1), level=level)

@@ -24,7 +24,7 @@ from calibrant.metrics import (
     grouped_calibration_errors,
     marginal_calibration_error,
     pairs,
-    rms_calibration_error,
+    plug_in_calibration_error,
     shared_calibration_error,
     with_verdicts,
 )
@@ -120,10 +120,10 @@ def test_counts_that_are_none_are_refused(counts: dict[str, Any], groups: int, w
 def test_the_mce_is_the_root_mean_of_the_classes_squared_errors() -> None:
     y, q, tag, _ = columns(2000, 0)
     error = marginal_calibration_error(y, q, tag, threshold=0)
-    each = [rms_calibration_error(y[tag == t], q[tag == t], bin_count=10) for t in np.unique(tag)]
-    assert error.calibration_error == pytest.approx(math.sqrt(np.mean(np.square(each))))
+    each = [plug_in_calibration_error(y[tag == t], q[tag == t], n_bins=10) for t in np.unique(tag)]
+    assert error.plug_in_calibration_error == pytest.approx(math.sqrt(np.mean(np.square(each))))
     squares = [debiased_squared_error(y[tag == t], q[tag == t]) for t in np.unique(tag)]
-    assert error.debiased_mse == pytest.approx(np.mean(squares))
+    assert error.debiased_squared_error == pytest.approx(np.mean(squares))
     assert (error.classes, error.n, error.below_threshold) == (4, 2000, 0)
 
 
@@ -131,19 +131,19 @@ def test_the_mce_of_all_scores_of_a_matrix_is_that_of_the_class_errors() -> None
     rng = np.random.default_rng(1)
     prob = rng.dirichlet([1, 2, 3], 500)
     label = rng.integers(3, size=500)
-    expected = class_errors(label, prob, bin_count=10).marginal_calibration_error
+    expected = class_errors(label, prob, n_bins=10).marginal_calibration_error
     y = label[:, None] == np.arange(3)
     error = marginal_calibration_error(y.ravel(), prob.ravel(), np.tile([0, 1, 2], 500), threshold=0)
-    assert error.calibration_error == pytest.approx(expected)
+    assert error.plug_in_calibration_error == pytest.approx(expected)
 
 
 def test_the_smce_pools_all_scores_above_the_threshold_on_one_set_of_bins() -> None:
     y, q, tag, cluster = columns(2000, 2)
     kept = q >= 0.05
     error = shared_calibration_error(y, q, tag, clusters=cluster, threshold=0.05)
-    bins = adaptive_bins(y[kept], q[kept], count=10)
+    bins = adaptive_bins(y[kept], q[kept], n_bins=10)
     by_hand = math.sqrt(np.sum(bins.n / bins.n.sum() * (bins.score - bins.frequency) ** 2))
-    assert error.calibration_error == pytest.approx(by_hand)
+    assert error.plug_in_calibration_error == pytest.approx(by_hand)
     assert (error.n, error.below_threshold) == (kept.sum(), (~kept).sum())
     assert error.interval == error_interval(pairs(y[kept], q[kept], clusters=cluster[kept]))
 
@@ -160,7 +160,7 @@ def test_a_group_s_error_is_the_shared_error_of_its_tags() -> None:
     for error, tags in zip(errors, (["T2"], ["T0", "T3"], ["T1"]), strict=True):
         kept = np.isin(tag, tags)
         alone = shared_calibration_error(y[kept], q[kept], tag[kept], clusters=cluster[kept])
-        assert error.calibration_error == alone.calibration_error
+        assert error.plug_in_calibration_error == alone.plug_in_calibration_error
         assert error.interval == alone.interval
         assert (error.n, error.classes, error.positives) == (alone.n, alone.classes, alone.positives)
     assert [error.group for error in errors] == ["1", "2", "3"]
@@ -170,7 +170,7 @@ def test_one_group_of_all_tags_has_the_shared_error() -> None:
     y, q, tag, cluster = columns(1000, 4)
     (error,) = grouped_calibration_errors(y, q, tag, {"all": ["T0", "T1", "T2", "T3"]}, clusters=cluster)
     shared = shared_calibration_error(y, q, tag, clusters=cluster)
-    assert error.calibration_error == shared.calibration_error
+    assert error.plug_in_calibration_error == shared.plug_in_calibration_error
     assert error.group == "all"
 
 
@@ -184,18 +184,20 @@ def test_an_unseen_tag_is_of_the_last_group_of_a_list_and_refused_by_a_mapping()
 
 def test_a_group_without_scores_has_no_numbers_and_says_why() -> None:
     first, second = grouped_calibration_errors([0, 1], [0.2, 0.7], ["a", "a"], [["a"], ["b"]])
-    assert first.calibration_error is not None
-    assert (second.n, second.calibration_error, second.interval) == (0, None, None)
-    assert second.reason == second.debiased_error.reason == "no score of these classes reaches the threshold"
+    assert first.plug_in_calibration_error is not None
+    assert (second.n, second.plug_in_calibration_error, second.interval) == (0, None, None)
+    assert (
+        second.reason == second.calibration_error.reason == "no score of these classes reaches the threshold"
+    )
 
 
 def test_weights_are_copies() -> None:
     y, q, tag, _ = columns(400, 5)
     w = np.random.default_rng(0).integers(0, 3, size=400)
     copies = np.repeat(np.arange(400), w)
-    weighted = marginal_calibration_error(y, q, tag, sample_weight=w, bin_count=1)
-    copied = marginal_calibration_error(y[copies], q[copies], tag[copies], bin_count=1)
-    assert weighted.calibration_error == pytest.approx(copied.calibration_error)
+    weighted = marginal_calibration_error(y, q, tag, sample_weight=w, n_bins=1)
+    copied = marginal_calibration_error(y[copies], q[copies], tag[copies], n_bins=1)
+    assert weighted.plug_in_calibration_error == pytest.approx(copied.plug_in_calibration_error)
     assert weighted.n == (w[q >= 0.01] > 0).sum()
 
 
@@ -211,7 +213,7 @@ def test_the_order_of_the_rows_is_nothing() -> None:
     order = np.random.default_rng(0).permutation(600)
     one = marginal_calibration_error(y, q, tag, clusters=cluster)
     other = marginal_calibration_error(y[order], q[order], tag[order], clusters=cluster[order])
-    assert one.calibration_error == pytest.approx(other.calibration_error, rel=1e-12)
+    assert one.plug_in_calibration_error == pytest.approx(other.plug_in_calibration_error, rel=1e-12)
     assert one.interval is not None
     assert other.interval is not None
     assert one.interval.low == pytest.approx(other.interval.low)
@@ -236,11 +238,11 @@ def test_classes_with_few_scores_are_left_out_when_asked_and_counted() -> None:
     y, q, tag, cluster = columns(1000, 9)
     tag = np.where(np.arange(1000) < 3, "rare", tag)
     every = marginal_calibration_error(y, q, tag, clusters=cluster, threshold=0)
-    assert every.debiased_mse is None  # its three scores are of one cluster
-    assert "min_scores" in (every.debiased_error.reason or "")
+    assert every.debiased_squared_error is None  # its three scores are of one cluster
+    assert "min_scores" in (every.calibration_error.reason or "")
     some = marginal_calibration_error(y, q, tag, clusters=cluster, threshold=0, min_scores=10)
     assert (some.classes, some.classes_left_out, some.n) == (4, 1, 997)
-    assert some.debiased_mse is not None
+    assert some.debiased_squared_error is not None
 
 
 def sparse(rng: np.random.Generator, n: int) -> Columns:
@@ -296,8 +298,8 @@ def test_changes_are_of_the_same_scores_whatever_they_become() -> None:
     kept = q >= 0.01
     assert smce.before.n == smce.after.n == kept.sum()
     assert smce.before == shared_calibration_error(y, q, tag, clusters=cluster)
-    assert smce.after.calibration_error == pytest.approx(
-        rms_calibration_error(y[kept], after[kept], bin_count=10)
+    assert smce.after.plug_in_calibration_error == pytest.approx(
+        plug_in_calibration_error(y[kept], after[kept], n_bins=10)
     )
     assert [change.before.group for change in gmce] == ["1", "2"]
     assert (mce.before.measure, smce.before.measure, gmce[0].before.measure) == ("mce", "smce", "gmce")
@@ -311,7 +313,7 @@ def test_the_paired_interval_is_that_of_two_models() -> None:
         expected = error_difference(pairs(y, q, clusters=clusters), pairs(y, after, clusters=clusters))
         assert smce.difference == structs.replace(expected, calibration_map="fixed")
     assert smce.relative_change.estimate == pytest.approx(
-        rms_calibration_error(y, after, bin_count=10) / rms_calibration_error(y, q, bin_count=10) - 1
+        plug_in_calibration_error(y, after, n_bins=10) / plug_in_calibration_error(y, q, n_bins=10) - 1
     )
 
 
@@ -368,7 +370,7 @@ def test_records_are_read_back() -> None:
         ({"threshold": 1.5}, "threshold is 1.5"),
         ({"threshold": -0.1}, "threshold is -0.1"),
         ({"threshold": 0.9}, "no score reaches the threshold of 0.9"),
-        ({"bin_count": 0}, "bin_count is 0"),
+        ({"n_bins": 0}, "n_bins is 0"),
         ({"min_scores": 0}, "min_scores is 0"),
         ({"method": "sampling"}, "method is 'sampling'"),
         ({"level": 2}, "level is 2"),
@@ -397,7 +399,7 @@ def test_unusable_groups_are_refused(groups: Any, words: str) -> None:
 
 def test_no_class_with_enough_scores_is_no_error_but_has_no_numbers() -> None:
     error = marginal_calibration_error([0, 1], [0.2, 0.8], ["a", "b"], min_scores=5)
-    assert (error.n, error.calibration_error, error.classes_left_out) == (0, None, 2)
+    assert (error.n, error.plug_in_calibration_error, error.classes_left_out) == (0, None, 2)
 
 
 # Groups by the structure of tags.

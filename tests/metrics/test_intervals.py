@@ -13,7 +13,7 @@ from calibrant.metrics.binning import adaptive, uniform_bins
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.debiased import debiased_squared_error
 from calibrant.metrics.intervals import (
-    calibration_interval,
+    calibration_error,
     calibration_test,
     error_interval,
     inverted,
@@ -58,11 +58,11 @@ def test_an_estimate_far_below_zero_does_not_exclude_zero() -> None:
 
 @pytest.mark.parametrize("method", ["inverted", "wald"])
 def test_no_interval_reaches_beyond_the_largest_possible_error(method: Any) -> None:
-    interval = calibration_interval([0, 1] * 20, [1, 0] * 20, method=method)
+    interval = calibration_error([0, 1] * 20, [1, 0] * 20, method=method)
     assert interval.low is not None
     assert 0.9 < interval.low < 1
     assert interval.high == 1
-    few = calibration_interval([0, 1] * 20, [0.4] * 40, clusters=[0, 1] * 20, method=method)
+    few = calibration_error([0, 1] * 20, [0.4] * 40, clusters=[0, 1] * 20, method=method)
     assert few.high == 1
 
 
@@ -116,7 +116,7 @@ def test_a_compressed_tally_gives_nearly_the_interval_of_its_pairs() -> None:
 def test_correlated_labels_widen_the_interval() -> None:
     source = drawn(20_000, 0.1, cluster_size=20, label_correlation=0.9)
     with_clusters = error_interval(source)
-    without = calibration_interval(source.label, source.score)
+    without = calibration_error(source.label, source.score)
     assert with_clusters.standard_error is not None
     assert without.standard_error is not None
     assert with_clusters.standard_error > 1.3 * without.standard_error
@@ -132,24 +132,24 @@ def test_few_clusters_give_a_warning_and_a_wider_quantile() -> None:
 
 
 def test_one_cluster_has_no_interval_but_a_reason() -> None:
-    record = calibration_interval([0, 1, 1], [0.2, 0.4, 0.8], clusters=[7, 7, 7])
+    record = calibration_error([0, 1, 1], [0.2, 0.4, 0.8], clusters=[7, 7, 7])
     assert record.estimate is None
     assert record.low is None
     assert "two clusters" in (record.reason or "")
 
 
 def test_a_single_pair_has_no_interval_but_a_reason() -> None:
-    assert calibration_interval([1], [0.3]).high is None
+    assert calibration_error([1], [0.3]).high is None
 
 
 def test_labels_equal_to_scores_have_no_interval_but_a_reason() -> None:
-    record = calibration_interval([0] * 60 + [1] * 40, [0.0] * 60 + [1.0] * 40)
+    record = calibration_error([0] * 60 + [1] * 40, [0.0] * 60 + [1.0] * 40)
     assert (record.estimate, record.low, record.high) == (0.0, None, None)
     assert "every score is 0 or 1" in (record.reason or "")
 
 
 def test_one_class_only_is_allowed() -> None:
-    record = calibration_interval([0] * 500, np.linspace(0.3, 0.5, 500))
+    record = calibration_error([0] * 500, np.linspace(0.3, 0.5, 500))
     assert record.low is not None
     assert record.low > 0.2
 
@@ -198,7 +198,7 @@ def test_the_thesis_version_is_on_the_square_and_unclipped() -> None:
 
 
 def test_algorithm_2_draws_once_a_tie() -> None:
-    record = calibration_interval([0, 1] * 500, [0.4] * 1000, method="sampling", bin_size=100, samples=100)
+    record = calibration_error([0, 1] * 500, [0.4] * 1000, method="sampling", bin_size=100, samples=100)
     assert record.bins == 1
 
 
@@ -289,7 +289,7 @@ def test_a_bad_argument_is_named(argument: str, value: object) -> None:
     if argument == "samples":
         arguments["method"] = "bootstrap"
     with pytest.raises(InputError, match=argument):
-        calibration_interval([0, 1, 1], [0.2, 0.5, 0.7], **arguments)
+        calibration_error([0, 1, 1], [0.2, 0.5, 0.7], **arguments)
 
 
 def test_an_unknown_test_is_named() -> None:
@@ -300,7 +300,7 @@ def test_an_unknown_test_is_named() -> None:
 
 def test_bins_take_no_bin_size() -> None:
     with pytest.raises(InputError, match="already made"):
-        error_interval(uniform_bins([0, 1], [0.4, 0.6], count=1), bin_size=20)
+        error_interval(uniform_bins([0, 1], [0.4, 0.6], n_bins=1), bin_size=20)
 
 
 def test_weighted_bins_are_not_bootstrapped() -> None:
@@ -314,8 +314,8 @@ def test_weights_are_used() -> None:
     q = rng.random(4000)
     y = rng.random(4000) < np.where(q < 0.5, q, q**2)
     weight = np.where(q < 0.5, 1.0, 1e-3)
-    heavy = calibration_interval(y, q, sample_weight=weight)
-    plain = calibration_interval(y, q)
+    heavy = calibration_error(y, q, sample_weight=weight)
+    plain = calibration_error(y, q)
     assert plain.low is not None
     assert heavy.high is not None
     assert plain.low > heavy.high
@@ -327,7 +327,7 @@ def test_weighted_intervals_cover() -> None:
     for _ in range(200):
         q = rng.random(1500)
         weight = rng.exponential(size=1500)
-        record = calibration_interval(rng.random(1500) < np.clip(q + 0.1, 0, 1), q, sample_weight=weight)
+        record = calibration_error(rng.random(1500) < np.clip(q + 0.1, 0, 1), q, sample_weight=weight)
         assert record.low is not None
         assert record.high is not None
         theta = (0.9 * 0.1**2 + 0.1**3 / 3) ** 0.5
@@ -338,7 +338,7 @@ def test_weighted_intervals_cover() -> None:
 def test_the_estimate_is_that_of_the_debiased_error() -> None:
     source = drawn(1000, 0.1)
     record = error_interval(source)
-    assert record.debiased_mse == debiased_squared_error(source.label, source.score)
+    assert record.debiased_squared_error == debiased_squared_error(source.label, source.score)
 
 
 @pytest.mark.slow
@@ -419,8 +419,8 @@ def test_rare_events_do_not_bias_the_error_to_zero() -> None:
     for _ in range(150):
         source, theta = logit_normal(3000, rng, -10, 3, 0.5, -3)
         found = error_interval(source)
-        assert found.debiased_mse is not None
-        estimates.append(found.debiased_mse)
+        assert found.debiased_squared_error is not None
+        estimates.append(found.debiased_squared_error)
         held += _holds(found, theta)
     assert (np.mean(estimates) - theta) / np.std(estimates) > -0.5
     assert held >= 0.9 * 150
@@ -432,16 +432,18 @@ def test_small_changes_of_the_rows_change_the_error_by_less_than_its_standard_er
     for _ in range(20):
         source, _ = logit_normal(6000, rng, -9, 3, 0.7, -1)
         y, q = source.label, source.score
-        before = calibration_interval(y, q)
+        before = calibration_error(y, q)
         if rows == "rounded":
-            after = calibration_interval(y, np.round(q, 6))
+            after = calibration_error(y, np.round(q, 6))
         elif rows == "appended":
-            after = calibration_interval(np.append(y, [0] * 4), np.append(q, [1e-9] * 4))
+            after = calibration_error(np.append(y, [0] * 4), np.append(q, [1e-9] * 4))
         else:
             item = np.arange(len(q))
-            after = calibration_interval(np.tile(y, 2), np.tile(q, 2), clusters=np.tile(item, 2))
+            after = calibration_error(np.tile(y, 2), np.tile(q, 2), clusters=np.tile(item, 2))
         assert before.standard_error is not None
-        assert after.debiased_mse == pytest.approx(before.debiased_mse, abs=before.standard_error)
+        assert after.debiased_squared_error == pytest.approx(
+            before.debiased_squared_error, abs=before.standard_error
+        )
 
 
 def test_weights_that_depend_on_labels_do_not_bias_the_error() -> None:
@@ -451,7 +453,7 @@ def test_weights_that_depend_on_labels_do_not_bias_the_error() -> None:
         found = sample(100_000, a=0.5, b=2, transform=Shift(0.1), seed=int(rng.integers(1 << 30)))
         kept = (found.label == 1) | (rng.random(len(found.label)) < 1 / ratio)
         weight = np.where(found.label == 1, 1.0, ratio)[kept]
-        interval = calibration_interval(found.label[kept], found.score[kept], sample_weight=weight)
+        interval = calibration_error(found.label[kept], found.score[kept], sample_weight=weight)
         assert "weights depend on labels" in (interval.weights_warning or "")
         held += _holds(interval, squared_error(0.5, 2, Shift(0.1)))
     assert held >= 17
@@ -461,13 +463,13 @@ def test_weights_that_do_not_depend_on_labels_give_no_warning() -> None:
     rng = np.random.default_rng(16)
     q = rng.random(5000)
     for weight in (rng.lognormal(size=5000), np.where(q < 0.5, 1.0, 10.0)):
-        found = calibration_interval(rng.random(5000) < q, q, sample_weight=weight)
+        found = calibration_error(rng.random(5000) < q, q, sample_weight=weight)
         assert found.weights_warning is None
 
 
 def test_few_positives_give_a_warning() -> None:
     q = np.linspace(0.001, 0.01, 1000)
-    found = calibration_interval(np.arange(1000) % 200 == 0, q)
+    found = calibration_error(np.arange(1000) % 200 == 0, q)
     assert "only 5 positives among 1,000 pairs" in (found.few_positives_warning or "")
 
 
@@ -477,7 +479,7 @@ def test_few_positives_give_a_warning() -> None:
 def test_a_hundred_positives_are_few_if_events_are_rare(positives: int, n: int, few: bool) -> None:
     q = np.linspace(0.0, 2 * positives / n, n)
     y = np.arange(n) % (n // positives) == 0
-    for found in (calibration_interval(y, q), calibration_interval(~y, 1 - q)):
+    for found in (calibration_error(y, q), calibration_error(~y, 1 - q)):
         assert (found.few_positives_warning is not None) == few
 
 
@@ -486,9 +488,9 @@ def test_a_dominant_cluster_gives_a_warning_and_one_that_has_nearly_all_pairs_a_
     q = rng.random(4000)
     y = rng.random(4000) < q
     others = rng.integers(1, 40, 4000)
-    most = calibration_interval(y, q, clusters=np.where(np.arange(4000) < 2800, 0, others))
+    most = calibration_error(y, q, clusters=np.where(np.arange(4000) < 2800, 0, others))
     assert "one of 40 clusters has 70% of the weight" in (most.dominant_cluster_warning or "")
-    nearly_all = calibration_interval(y, q, clusters=np.where(np.arange(4000) < 3700, 0, others))
+    nearly_all = calibration_error(y, q, clusters=np.where(np.arange(4000) < 3700, 0, others))
     assert nearly_all.low is None
     assert "one cluster has 92% of the weight" in (nearly_all.reason or "")
 

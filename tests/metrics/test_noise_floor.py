@@ -10,7 +10,6 @@ from scipy.stats import binom
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, uniform
-from calibrant.metrics.calibration_error import plug_in_errors
 from calibrant.metrics.noise_floor import (
     MatchedBinomial,
     binomial_quantile,
@@ -18,6 +17,7 @@ from calibrant.metrics.noise_floor import (
     noise_floors,
     smooth_noise_floor,
 )
+from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.smooth import smooth_calibration_error_of
 from calibrant.metrics.tally import Tally
 
@@ -32,10 +32,10 @@ def brute_force(q: Floats, weight: Floats | None, times: int) -> dict[str, Float
         for _ in range(times)
     ]
     names = (
-        "rms_calibration_error",
+        "plug_in_calibration_error",
         "expected_calibration_error",
         "max_calibration_error",
-        "calibration_mse",
+        "plug_in_squared_error",
     )
     return {name: np.array([getattr(record, name) for record in records]) for name in names}
 
@@ -57,7 +57,7 @@ def test_the_floor_is_that_of_labels_redrawn_one_by_one(shape: tuple[float, floa
 def test_the_floor_of_the_squared_error_is_its_expectation() -> None:
     q = np.random.default_rng(0).random(10_000)
     bins = adaptive(pairs(np.zeros(10_000), q), size=200)
-    floor = noise_floors(bins, resamples=4000, seed=1)["calibration_mse"]
+    floor = noise_floors(bins, resamples=4000, seed=1)["plug_in_squared_error"]
     expected = np.sum((bins.sum_score - bins.sum_score2) / bins.weight) / 10_000
     assert floor.mean == pytest.approx(expected, rel=0.02)
 
@@ -116,12 +116,12 @@ def test_flipping_clusters_sees_their_dependence() -> None:
     seen = []
     for _ in range(300):
         y, q, _ = clustered(200, rng)
-        seen.append(plug_in_errors(adaptive(pairs(y, q), size=400)).rms_calibration_error)
+        seen.append(plug_in_errors(adaptive(pairs(y, q), size=400)).plug_in_calibration_error)
     y, q, cluster = clustered(200, rng)
     bins = adaptive(pairs(y, q), size=400)
     tally = Tally.from_arrays(y_true=y, y_prob=q, clusters=cluster)
-    flipped = noise_floors(bins, clustered=tally, seed=1)["rms_calibration_error"]
-    independent = noise_floors(bins, seed=1)["rms_calibration_error"]
+    flipped = noise_floors(bins, clustered=tally, seed=1)["plug_in_calibration_error"]
+    independent = noise_floors(bins, seed=1)["plug_in_calibration_error"]
     assert (flipped.dependence, independent.dependence) == ("clusters", "independent")
     assert flipped.mean == pytest.approx(np.mean(seen), rel=0.15)
     assert independent.mean < 0.75 * np.mean(seen)
@@ -132,7 +132,7 @@ def test_flipped_rows_keep_to_their_bins() -> None:
     y = np.array([0, 0, 0, 0, 1, 1, 1])
     tally = Tally.from_arrays(y_true=y, y_prob=q, clusters=np.arange(7))
     for bins in (uniform(pairs(y, q), 5), adaptive(pairs(y, q), size=3, ties="whole")):
-        floor = noise_floors(bins, clustered=tally, resamples=2000, seed=1)["calibration_mse"]
+        floor = noise_floors(bins, clustered=tally, resamples=2000, seed=1)["plug_in_squared_error"]
         position = np.searchsorted(bins.edge_high[:-1], q, "right" if bins.kind == "adaptive" else "left")
         squares = np.bincount(position, (y - q) ** 2)
         assert floor.mean == pytest.approx(np.sum(squares / bins.n) / 7, rel=0.1)

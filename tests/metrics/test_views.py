@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant.exceptions import InputError
-from calibrant.metrics.calibration_error import expected_calibration_error
+from calibrant.metrics.plug_in import expected_calibration_error
 from calibrant.metrics.views import (
     ClassPredictions,
     binary_view,

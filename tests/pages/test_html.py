@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -140,7 +142,7 @@ def test_the_class_table_holds_each_class(classes: Report, class_html: str) -> N
     for name in ("NOUN", "<b>VERB</b>", "$x$"):
         assert f"{measured[f'class:{name}'].ece:.4f}" in text
     assert measured.mean is not None
-    assert f"{measured.mean.rms_calibration_error:.4f}" in text
+    assert f"{measured.mean.plug_in_calibration_error:.4f}" in text
 
 
 def test_scores_that_crowd_near_zero_are_also_drawn_on_axes_of_log_odds(two_html: str) -> None:
@@ -206,3 +208,35 @@ def test_a_page_of_many_models_stays_below_a_megabyte_and_says_what_it_leaves_ou
     assert len(html.encode()) < 1_000_000
     assert html.count("<svg") == svgs
     assert note in html
+
+
+def test_a_long_table_of_classes_goes_by_error_and_is_searched_by_one_script_that_the_policy_names() -> None:
+    rng = np.random.default_rng(5)
+    names = [HOSTILE, *(f"class {place}" for place in range(19))]
+    score = rng.dirichlet([0.4] * 20, 800)
+    table = pd.DataFrame(score, columns=[f"p_{name}" for name in names])
+    table.insert(0, "label", [names[place] for place in rng.integers(0, 20, 800)])
+    found = page(report([table], names=["many"]))
+    assert found.classes is not None
+    errors = [row[0].calibration_error.estimate or 0.0 for _, row in found.classes.rows]
+    assert errors == sorted(errors, reverse=True)
+    html = found.to_html()
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    assert policy[1].endswith(f"script-src 'sha256-{digest}'")
+    assert HOSTILE not in html
+    assert Reader(html).faults == []
+
+
+def test_every_entry_of_the_contents_is_a_section(class_html: str) -> None:
+    elements = Reader(class_html).elements
+    identifiers = {attributes.get("id") for _, attributes in elements}
+    links = {
+        (attributes["href"] or "#")[1:]
+        for tag, attributes in elements
+        if tag == "a" and "download" not in attributes
+    }
+    assert {"view-1", "classes", "recipe"} <= links <= identifiers

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from calibrant.exceptions import InputError
 from calibrant.pages import Page, page
-from calibrant.pages.text import number
+from calibrant.pages.text import direction_verdict, number
 from calibrant.records import Quantity
 from calibrant.results.drawing import ModelDifference, Report
 from calibrant.verbs import report
@@ -25,8 +25,8 @@ def test_the_headline_is_the_debiased_error_with_its_interval(one: Report, one_p
 
 def test_the_plug_in_stands_beside_it_with_its_bins(one: Report, one_page: Page) -> None:
     card = one_page.sections[0].cards[0]
-    assert card.plug_in == f"{one.models[0].measured['binary'].rms_calibration_error:.4f}"
-    assert card.bins == "10 adaptive bins of 200 pairs"
+    assert card.plug_in == f"{one.models[0].measured['binary'].plug_in_calibration_error:.4f}"
+    assert card.bins == "14 bins of equal information"
 
 
 def test_an_interval_that_excludes_zero_is_a_verdict(one: Report, one_page: Page) -> None:
@@ -68,8 +68,34 @@ def test_one_class_alone_is_shown_with_what_is_undefined(label: int) -> None:
 
 def test_the_direction_is_told_where_the_interval_tells_it(two_page: Page) -> None:
     sharp, calibrated = two_page.sections[0].cards
-    assert "too extreme: too near 0 and 1." in sharp.direction
+    assert "overconfident: too near 0 and 1." in sharp.direction
     assert calibrated.direction == ""
+
+
+@pytest.mark.parametrize(
+    ("large", "sentence"),
+    [
+        ((0.031, 0.02, 0.04), "On the whole its scores are 3.1 points too low."),
+        ((-0.0003, -0.0004, -0.0002), "On the whole its scores are 0.03 points too high."),
+        ((0.002, -0.001, 0.005), "neither too high nor too low, as far as these data show."),
+        ((1e-17, 1e-18, 2e-17), "On the whole its scores are neither too high nor too low."),
+    ],
+)
+def test_scores_are_not_called_zero_points_too_low(
+    two: Report, large: tuple[float, float, float], sentence: str
+) -> None:
+    off = structs.replace(two.models[0].measured.views[0], calibration_in_the_large=Quantity(*large))
+    assert sentence in direction_verdict(off)
+    assert " 0.0 points" not in direction_verdict(off)
+
+
+def test_a_page_about_a_recalibrator_has_a_title_that_reads_well(two: Report) -> None:
+    models = tuple(
+        structs.replace(model, name=name) for model, name in zip(two.models, ("before", "after"), strict=True)
+    )
+    recalibrated = structs.replace(two, models=models, recalibrator="platt.json", differences=())
+    assert page(recalibrated).title == "Before and after recalibration"
+    assert page(structs.replace(recalibrated, recalibrator=None)).title == "Calibration of before and after"
 
 
 @pytest.mark.parametrize(
@@ -100,9 +126,14 @@ def test_a_difference_without_an_interval_says_why(two: Report) -> None:
 
 def test_every_number_has_a_label_and_a_sentence(two_page: Page) -> None:
     rows = [row for group in two_page.sections[0].numbers for row in group.rows]
-    assert {"calibration_error", "rms_calibration_error", "ece", "smooth_ece", "test.p_value", "brier"} <= {
-        row.field for row in rows
-    }
+    assert {
+        "calibration_error",
+        "plug_in_calibration_error",
+        "ece",
+        "smooth_ece",
+        "test.p_value",
+        "brier",
+    } <= {row.field for row in rows}
     for row in rows:
         assert row.label
         assert row.meaning.endswith(".")
@@ -144,7 +175,7 @@ def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
     lines = dict(recipe)
     assert name == "sharp"
     assert (lines["Rows"], lines["Views"], lines["Level"]) == ("2,000", "binary", "95 %")
-    assert (lines["Bins used"], lines["Bins"], lines["Pairs per bin"]) == ("10", "adaptive", "200")
+    assert (lines["Bins used"], lines["Bins"]) == ("14", "information")
     assert (lines["Seed"], lines["ECE bins"], lines["Interval method"]) == ("0", "15", "inverted")
     assert one_page.command == "calibrant report first.csv second.csv -o 'a <report>.html'"
 
@@ -152,7 +183,7 @@ def test_the_recipe_has_what_is_needed_to_do_it_again(one_page: Page) -> None:
 def test_classes_stand_in_a_table_and_the_top_label_in_a_section(class_page: Page) -> None:
     assert [section.view for section in class_page.sections] == ["top"]
     assert class_page.classes is not None
-    assert [name for name, _ in class_page.classes.rows] == ["NOUN", "<b>VERB</b>", "$x$"]
+    assert [name for name, _ in class_page.classes.rows] == ["$x$", "NOUN", "<b>VERB</b>"]  # by error
 
 
 def test_models_of_different_classes_have_no_table_of_classes() -> None:

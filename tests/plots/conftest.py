@@ -29,7 +29,7 @@ def bins(data: Pairs) -> Bins:
 @pytest.fixture
 def wide(data: Pairs) -> Bins:
     """Two bins of equal width, twenty pairs each."""
-    return uniform(data, count=2)
+    return uniform(data, n_bins=2)
 
 
 @pytest.fixture

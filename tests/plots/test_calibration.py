@@ -105,7 +105,7 @@ def test_two_models_lie_on_the_same_axes_with_their_own_numbers(bins: Bins, wide
 
 
 def test_points_and_ticks_grow_with_the_weight_of_the_bin() -> None:
-    uneven = uniform(pairs([0, 1, 1, 1], [0.2, 0.9, 0.9, 0.9]), count=2)
+    uneven = uniform(pairs([0, 1, 1, 1], [0.2, 0.9, 0.9, 0.9]), n_bins=2)
     ax = plots.calibration_curve(uneven)
     small, large = points(ax).get_sizes()
     assert large == pytest.approx(3 * small)

@@ -22,15 +22,15 @@ def change(measure: str, group: str | None, before: float | None, after: float |
         below_threshold=0,
         classes=2,
         classes_left_out=0,
-        debiased_error=Quantity(None),
-        debiased_mse=None,
-        calibration_error=before,
+        calibration_error=Quantity(None),
+        debiased_squared_error=None,
+        plug_in_calibration_error=before,
         interval=None,
         threshold=0.01,
-        bin_count=10,
+        n_bins=10,
         clusters=None,
     )
-    other = structs.replace(error, calibration_error=after)
+    other = structs.replace(error, plug_in_calibration_error=after)
     return MarginalChange(before=error, after=other, relative_change=Quantity(None), difference=None)
 
 

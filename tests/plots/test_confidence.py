@@ -14,7 +14,7 @@ from calibrant.results import Bins
 @pytest.fixture
 def overconfident() -> Bins:
     """Two pairs near 0.6, both right, and eight near 0.9, half of them right."""
-    return uniform(pairs([1, 1] + [1, 0] * 4, [0.6] * 2 + [0.9] * 8), count=5)
+    return uniform(pairs([1, 1] + [1, 0] * 4, [0.6] * 2 + [0.9] * 8), n_bins=5)
 
 
 def bars(ax: Axes, label: str) -> list[tuple[float, float, float, float]]:
@@ -58,7 +58,7 @@ def test_a_gap_reaches_from_the_accuracy_to_the_mean_confidence_inside_the_bin(o
 
 
 def test_the_gaps_add_up_to_the_ece(overconfident: Bins) -> None:
-    from calibrant.metrics.calibration_error import expected_calibration_error_of
+    from calibrant.metrics.plug_in import expected_calibration_error_of
 
     ax = plots.reliability_bars(overconfident)
     gaps = {x: height for name in ("over", "under") for x, _, _, height in bars(ax, f"{name}confident gap")}

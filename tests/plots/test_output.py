@@ -129,7 +129,7 @@ def settings():
 before = settings()
 from calibrant.plots import calibration_curve, render
 from calibrant.metrics.binning import uniform_bins
-render(calibration_curve(uniform_bins([0, 1], [0.2, 0.8], count=2)).figure, "svg")
+render(calibration_curve(uniform_bins([0, 1], [0.2, 0.8], n_bins=2)).figure, "svg")
 assert "matplotlib.pyplot" not in sys.modules
 assert settings() == before
 """

@@ -88,16 +88,16 @@ def test_moving_edges_of_steps_are_no_spread_of_the_error() -> None:
     after = []
     for seed in range(60):
         dev = sure(2000, 200 + seed)
-        mended = ScalingBinning(bins=10).fit(dev.scores, dev.labels).transform(test.scores)
+        mended = ScalingBinning(n_bins=10).fit(dev.scores, dev.labels).transform(test.scores)
         after.append(debiased_squared_error(test.labels, mended))
-    row = first_of(ScalingBinning(bins=10), sure(2000, 31), test, threshold=0, draws=60)
+    row = first_of(ScalingBinning(n_bins=10), sure(2000, 31), test, threshold=0, draws=60)
     assert 0.4 * np.std(after) < row.map_deviation.estimate < 1.7 * np.std(after)
 
 
 def test_more_data_to_fit_to_leave_less_to_chance() -> None:
     test = labelled(2000, 6, classes=False)
     few, many = (
-        first_of(HistogramBinning(bins=10), labelled(n, 7, classes=False), test, threshold=0, draws=40)
+        first_of(HistogramBinning(n_bins=10), labelled(n, 7, classes=False), test, threshold=0, draws=40)
         for n in (300, 12_000)
     )
     assert many.map_deviation.estimate < few.map_deviation.estimate / 3

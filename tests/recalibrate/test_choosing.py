@@ -74,7 +74,7 @@ def test_the_loss_is_that_of_all_scores_mended_by_the_other_folds_maps(objective
 
 def test_a_paired_interval_is_that_of_a_mean_over_clusters() -> None:
     data = labelled(500, 2)
-    choice = choose_recalibrator({"a": Platt(), "b": HistogramBinning(bins=2)}, data, folds=2)
+    choice = choose_recalibrator({"a": Platt(), "b": HistogramBinning(n_bins=2)}, data, folds=2)
     other = next(found for found in choice.candidates if found.name != choice.chosen)
     found = other.difference
     assert found is not None
@@ -88,7 +88,7 @@ def test_a_paired_interval_is_that_of_a_mean_over_clusters() -> None:
 def test_a_paired_interval_is_as_wide_as_student_s_t_over_clusters_has_it() -> None:
     data = labelled(100, 2)
     q, y, cluster = (np.asarray(part) for part in (data.scores, data.labels, data.clusters))
-    models = {"a": Platt(), "b": HistogramBinning(bins=2)}
+    models = {"a": Platt(), "b": HistogramBinning(n_bins=2)}
     choice = choose_recalibrator(models, data, folds=2, seed=0)
     fold = (np.random.default_rng(0).permutation(10) % 2)[cluster]
     loss = {name: np.empty(100) for name in models}
@@ -135,7 +135,7 @@ def test_a_candidate_that_cannot_be_fitted_has_no_loss_and_says_why() -> None:
 def test_an_infinite_log_loss_is_none_and_never_chosen() -> None:
     data = labelled(400, 6)
     choice = choose_recalibrator(
-        {"bins": HistogramBinning(bins=80), "platt": Platt()}, data, objective="log-loss"
+        {"bins": HistogramBinning(n_bins=80), "platt": Platt()}, data, objective="log-loss"
     )
     assert (choice.chosen, choice.candidates[0].loss.estimate) == ("platt", None)
     assert "infinite" in (choice.candidates[0].loss.reason or "")
@@ -152,10 +152,10 @@ def test_scores_below_the_threshold_take_no_part() -> None:
 
 
 def test_every_number_of_groups_and_bins_is_a_candidate() -> None:
-    found = frequency_candidates(HistogramBinning(), COUNTS, groups=(1, 2), bins=(5, 10))
+    found = frequency_candidates(HistogramBinning(), COUNTS, groups=(1, 2), n_bins=(5, 10))
     assert list(found) == ["G=1, bins=5", "G=1, bins=10", "G=2, bins=5", "G=2, bins=10"]
     assert isinstance(found["G=1, bins=5"], Shared)
-    assert found["G=2, bins=10"].get_params()["estimator__bins"] == 10
+    assert found["G=2, bins=10"].get_params()["estimator__n_bins"] == 10
     assert list(frequency_candidates(Isotonic(), COUNTS, groups=(1, 2))) == ["G=1", "G=2"]
     assert len(frequency_candidates(HistogramBinning(), COUNTS, groups=(1,))) == 4
 
@@ -193,4 +193,4 @@ def test_bad_data_are_refused() -> None:
     with pytest.raises(InputError, match="no data score reaches the threshold"):
         choose_recalibrator({"s": Platt()}, LabelledScores(q, [0, 1]), threshold=0.9)
     with pytest.raises(InputError, match="has no bins"):
-        frequency_candidates(Isotonic(), COUNTS, bins=(5,))
+        frequency_candidates(Isotonic(), COUNTS, n_bins=(5,))

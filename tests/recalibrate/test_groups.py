@@ -177,7 +177,7 @@ def test_the_estimator_is_copied_and_stays_unfitted() -> None:
     [
         Shared(Isotonic()),
         PerClass(Platt(), min_scores=5, unseen="unchanged"),
-        PerGroup(HistogramBinning(bins=3), [["N"], ["V", "A", "UH"]]),
+        PerGroup(HistogramBinning(n_bins=3), [["N"], ["V", "A", "UH"]]),
         PerGroup(Platt(clip=1e-6), {"version": ["N", "V"], "method": ["A", "UH"]}),
     ],
 )

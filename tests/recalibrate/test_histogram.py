@@ -55,46 +55,46 @@ def test_refitting_on_the_same_bins_changes_nothing(seed: int, n: int, bins: int
     score, label = drawn(seed, n, 9)
     once = HistogramBinning(bins).fit(score, label).transform(score)
     # As many bins as pairs: each distinct output keeps its pairs, so the bins are those of the first fit.
-    twice = HistogramBinning(bins=n).fit(once, label).transform(once)
+    twice = HistogramBinning(n_bins=n).fit(once, label).transform(once)
     np.testing.assert_allclose(twice, once, rtol=0, atol=1e-15)
 
 
 def test_weights_weigh_the_labels() -> None:
-    model = HistogramBinning(bins=1).fit([0.1, 0.2, 0.3], [1, 0, 0], [3.0, 1.0, 2.0])
+    model = HistogramBinning(n_bins=1).fit([0.1, 0.2, 0.3], [1, 0, 0], [3.0, 1.0, 2.0])
     assert model.values_.tolist() == [0.5]
 
 
 def test_uniform_bins_hold_their_upper_edge() -> None:
-    model = HistogramBinning(bins=2, strategy="uniform").fit([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1])
+    model = HistogramBinning(n_bins=2, strategy="uniform").fit([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1])
     assert model.transform([0.0, 0.5, np.nextafter(0.5, 1), 1.0]).tolist() == [0.5, 0.5, 1.0, 1.0]
 
 
 def test_the_middle_of_an_empty_range_parts_its_neighbours() -> None:
-    model = HistogramBinning(bins=10, strategy="uniform").fit([0.05, 0.05, 0.95], [0, 1, 1])
+    model = HistogramBinning(n_bins=10, strategy="uniform").fit([0.05, 0.05, 0.95], [0, 1, 1])
     assert model.transform([0.49, 0.51]).tolist() == [0.5, 1.0]  # ranges 0.1 to 0.9 are empty
 
 
 def test_small_bins_join_the_next_and_the_last_one_that_before_it() -> None:
     score = [0.05, 0.15, 0.15, 0.25, 0.25, 0.25, 0.35]
-    model = HistogramBinning(bins=10, strategy="uniform", min_size=3).fit(score, [0, 1, 0, 1, 0, 1, 0])
+    model = HistogramBinning(n_bins=10, strategy="uniform", min_size=3).fit(score, [0, 1, 0, 1, 0, 1, 0])
     assert model.sizes_.tolist() == [3, 4]
     assert model.edges_[1] == pytest.approx(0.2)
 
 
 def test_one_bin_can_be_asked_to_hold_all_pairs() -> None:
-    model = HistogramBinning(bins=2, min_size=4).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
+    model = HistogramBinning(n_bins=2, min_size=4).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
     assert (model.sizes_.tolist(), model.values_.tolist()) == ([4], [0.75])
 
 
 def test_heavy_ties_make_fewer_bins() -> None:
     score = np.array([0.0] * 90 + [0.5] * 10)
-    model = HistogramBinning(bins=10).fit(score, np.arange(100) % 2)
+    model = HistogramBinning(n_bins=10).fit(score, np.arange(100) % 2)
     assert model.sizes_.tolist() == [90, 10]
 
 
 def test_a_new_score_after_a_tie_belongs_to_the_next_bin_however_far_that_begins() -> None:
     score, label = np.repeat([0.2, 0.6], [60, 40]), np.arange(100) % 2 == 0
-    model = HistogramBinning(bins=2).fit(score, label)
+    model = HistogramBinning(n_bins=2).fit(score, label)
     assert model.edges_.tolist() == [0.0, np.nextafter(0.2, 1), 1.0]
 
 
@@ -114,10 +114,10 @@ def test_many_pairs_are_cut_by_selection_as_few_are_by_sorting(seed: int, n: int
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (HistogramBinning(bins=5), "there are 4 pairs for 5 bins"),
-        (HistogramBinning(bins=0), "bins is 0"),
-        (HistogramBinning(bins=2, min_size=5), "min_size is 5, more than the 4 pairs"),
-        (HistogramBinning(bins=2, min_size=0), "min_size is 0"),
+        (HistogramBinning(n_bins=5), "there are 4 pairs for 5 bins"),
+        (HistogramBinning(n_bins=0), "bins is 0"),
+        (HistogramBinning(n_bins=2, min_size=5), "min_size is 5, more than the 4 pairs"),
+        (HistogramBinning(n_bins=2, min_size=0), "min_size is 0"),
         (HistogramBinning(size=2, strategy="uniform"), "size goes with adaptive bins"),
     ],
 )

@@ -60,9 +60,9 @@ def test_a_row_says_what_its_estimator_says(name: str) -> None:
     assert issubclass(kind, BinaryRecalibrator) == (method.maps != "rows")
     parameters = inspect.signature(kind).parameters
     assert method.settings.keys() <= parameters.keys()
-    assert ("bins" in parameters) == (method.bins is not None)
-    if method.bins is not None:
-        assert kind().get_params()["bins"] in (method.bins, None)
+    assert ("n_bins" in parameters) == (method.n_bins is not None)
+    if method.n_bins is not None:
+        assert kind().get_params()["n_bins"] in (method.n_bins, None)
     for setting, what in method.settings.items():
         assert (parameters[setting].default is False) == what.flag
 

@@ -29,13 +29,13 @@ from calibrant.recalibrate import (
 
 Floats = NDArray[np.float64]
 ESTIMATORS: list[BinaryRecalibrator] = [
-    HistogramBinning(bins=4),
+    HistogramBinning(n_bins=4),
     HistogramBinning(size=7, min_size=5),
-    HistogramBinning(bins=6, strategy="uniform"),
+    HistogramBinning(n_bins=6, strategy="uniform"),
     Isotonic(),
     Isotonic(between="steps"),
-    ScalingBinning(bins=3),
-    ScalingBinning(Isotonic(between="steps"), bins=3, strategy="uniform", seed=5),
+    ScalingBinning(n_bins=3),
+    ScalingBinning(Isotonic(between="steps"), n_bins=3, strategy="uniform", seed=5),
     VennAbers(),
 ]
 MONOTONE = [model for model in ESTIMATORS if not isinstance(model, HistogramBinning)]

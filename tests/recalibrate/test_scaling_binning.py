@@ -28,7 +28,7 @@ def drawn(seed: int, n: int) -> tuple[Floats, NDArray[np.bool_]]:
 
 def test_an_output_is_the_mean_scaled_score_of_the_bin_part() -> None:
     score, label = drawn(1, 4000)
-    model = ScalingBinning(bins=7, seed=3).fit(score, label)
+    model = ScalingBinning(n_bins=7, seed=3).fit(score, label)
     tally = Tally.from_arrays(y_true=label, y_prob=score)
     _, binning = halves(tally, 0.5, np.random.default_rng(3))
     scaled = model.scaler_.transform(binning.score)
@@ -63,7 +63,7 @@ def test_its_error_is_that_of_its_outputs_on_the_bin_part() -> None:
     misses = 0
     for seed in range(40):
         score, label = drawn(100 + seed, 3000)
-        model = ScalingBinning(bins=5, seed=seed).fit(score, label)
+        model = ScalingBinning(n_bins=5, seed=seed).fit(score, label)
         fresh, _ = drawn(9999, 200_000)
         out = model.transform(fresh)
         truth = 0.0
@@ -85,8 +85,8 @@ def test_the_seed_decides_the_split() -> None:
 
 def test_any_recalibrator_of_one_event_can_scale() -> None:
     score, label = drawn(6, 1000)
-    scaler = HistogramBinning(bins=20)
-    model = ScalingBinning(scaler, bins=5).fit(score, label)
+    scaler = HistogramBinning(n_bins=20)
+    model = ScalingBinning(scaler, n_bins=5).fit(score, label)
     assert isinstance(model.scaler_, HistogramBinning)
     assert not scaler.__sklearn_is_fitted__()
 
@@ -125,7 +125,7 @@ def test_rows_that_get_one_score_become_one_row() -> None:
     [
         ({"split": 1.0}, "split is 1.0"),
         ({"scaler": "platt"}, "scaler is 'platt'"),
-        ({"bins": 11}, "the bin part of the pairs: there are . pairs for 11 bins"),
+        ({"n_bins": 11}, "the bin part of the pairs: there are . pairs for 11 bins"),
         ({"seed": -1}, "seed is -1"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_part_without_both_labels_is_named() -> None:
     label = np.repeat([0, 1], [20, 10])
     clusters = np.repeat(["a", "b"], [20, 10])
     with pytest.raises(InputError, match=r"the scaler's part of the pairs: all \d+ labels are") as caught:
-        ScalingBinning(Isotonic(), bins=1).fit(np.linspace(0, 1, 30), label, clusters=clusters)
+        ScalingBinning(Isotonic(), n_bins=1).fit(np.linspace(0, 1, 30), label, clusters=clusters)
     assert caught.value.code == "undefined"
 
 

@@ -77,7 +77,7 @@ def test_a_strong_penalty_leaves_the_scores_alone() -> None:
 def test_a_class_without_items_is_refused_or_penalised() -> None:
     logits, y = items(300, 6)
     y = np.where(y == 2, 0, y)
-    with pytest.raises(InputError, match="no item is of the class '2': its bias would be minus infinity"):
+    with pytest.raises(InputError, match="no item is of the class 2: its bias would be minus infinity"):
         VectorScaling(logits=True).fit(logits, y)
     fitted = VectorScaling(logits=True, penalty=1e-3).fit(logits, y)
     assert fitted.converged_

@@ -7,7 +7,6 @@ import pytest
 
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, uniform
-from calibrant.metrics.calibration_error import class_errors, plug_in_errors
 from calibrant.metrics.decompositions import (
     brier_decomposition,
     brier_rule,
@@ -17,6 +16,7 @@ from calibrant.metrics.decompositions import (
 )
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.metrics.plug_in import class_errors, plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.smooth import smooth_calibration_error_of
 from calibrant.records import Quantity, Record, fields_of, numbers_of
@@ -33,7 +33,7 @@ def records(source: Any) -> list[Record]:
     return [
         plug_in_errors(bins),
         class_errors([0, 1], [[0.6, 0.4], [0.3, 0.7]]),
-        *noise_floors(adaptive(source, count=1), seed=0, resamples=20).values(),
+        *noise_floors(adaptive(source, n_bins=1), seed=0, resamples=20).values(),
         smooth_noise_floor(source, seed=0, resamples=20),
         smooth_calibration_error_of(source),
         calibration_in_the_large_of(source),

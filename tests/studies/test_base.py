@@ -13,6 +13,7 @@ from calibrant import InputError
 from calibrant.records import schema
 from calibrant_studies import NAMES, Finding, Study, fill, run
 from calibrant_studies._base import digest, number, save
+from calibrant_studies._verdicts import above, equal
 
 STUDY = Study(
     name="tiny",
@@ -23,8 +24,8 @@ STUDY = Study(
     data={"a.tsv": "0" * 64},
     parameters={"b": 5},
     findings=(
-        Finding("one", "a number", 0.25, 0.2, 0.3, paper=0.5, verdict="differs", note="other data"),
-        Finding("two", "a claim", "yes", paper="yes", verdict="agrees"),
+        Finding("one", "a number", 0.25, 0.2, 0.3, paper=0.5, note="other data", claim=equal(0.5, width=0.2)),
+        Finding("two", "a count", 3, 3, 3, paper="some", claim=above(0)),
         Finding("three", "undefined", None),
     ),
     tables={"sizes": [{"b": 1_000, "error": 0.0123456, "kind": "plug-in"}]},
@@ -53,8 +54,12 @@ def test_a_record_is_written_with_its_figures_and_fills_its_page(tmp_path: Path)
     assert record["schema_version"] == 1
     assert record["findings"][0]["verdict"] == "differs"
     page = (tmp_path / "tiny.md").read_text(encoding="utf-8")
-    assert "| a number | 0.5000 | 0.2500 [0.2000, 0.3000] | differs | other data |" in page
-    assert "| undefined | – | – | – |  |" in page
+    numbers = (
+        "| a number | 0.5000 | 0.5, width at most 0.2 | 0.2500 [0.2000, 0.3000] | differs | other data |"
+    )
+    assert numbers in page
+    assert "| a count | some | above 0 | 3 (exact) | agrees |  |" in page
+    assert "| undefined | – | – | – | – |  |" in page
     assert "| 1,000 | 0.0123 | plug-in |" in page
     assert "old" not in page
     assert page.startswith("# Prose stays\n")
@@ -89,7 +94,7 @@ def test_a_missing_folder_is_created_and_a_file_is_refused(tmp_path: Path) -> No
 def test_an_unknown_study_is_refused_with_those_there_are() -> None:
     with pytest.raises(
         InputError,
-        match="the studies are agreement, coreference, counts, coverage, events, monitoring, sentiment",
+        match="the studies are agreement, coreference, counts, coverage, events, monitoring, protocol",
     ):
         run("sentimental")
 

@@ -72,11 +72,6 @@ def test_the_page_s_tables_and_findings_follow_from_the_record_s_tables(record: 
     assert [finding.to_dict() for finding in find(tables)] == record["findings"]
 
 
-def test_verdicts_stand_where_the_paper_says_something(record: dict[str, Any]) -> None:
-    for finding in record["findings"]:
-        assert (finding["paper"] is None) == (finding["verdict"] is None), finding["name"]
-
-
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
     study = Study.from_dict(record)
     assert set(coreference.figures(study)) == {"curves", "costs", "distance", "ablation"}

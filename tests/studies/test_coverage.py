@@ -219,7 +219,7 @@ def test_clusters_of_several_sizes_share_their_scores() -> None:
 def test_bins_drawn_as_bins_have_the_moments_of_drawn_pairs() -> None:
     rng = np.random.default_rng(0)
     expected = expected_bins(0.5, 0.5, Shift(0.1), 100)
-    from_bins = [error_interval(draw_bins(expected, 20_000, rng)).debiased_mse for _ in range(300)]
+    from_bins = [error_interval(draw_bins(expected, 20_000, rng)).debiased_squared_error for _ in range(300)]
     design = PairsDesign("grid", "one", BetaScores(0.5, 0.5), Shift(0.1), 20_000, replications=300)
     estimates = dict(simulate([design], seed=0))[0].values[0, :, 0]
     assert np.mean(np.array(from_bins)) == pytest.approx(estimates.mean(), rel=0.02)

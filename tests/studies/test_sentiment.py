@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant.metrics import rms_calibration_error
+from calibrant.metrics import plug_in_calibration_error
 from calibrant_studies import Study, fill, run
 from calibrant_studies._tweets import KINDS, f1_score, read, shipped, source
 from calibrant_studies.text_classifiers import UnigramClassifier, tweet_tokenizer
@@ -61,7 +61,7 @@ def test_the_plug_in_of_one_row_is_algorithm_1_by_hand() -> None:
     n = np.bincount(bin_of)
     gap = (np.bincount(bin_of, label) - np.bincount(bin_of, score)) / n
     expected = float(np.sqrt(np.sum(n * gap**2) / n.sum()))
-    assert rms_calibration_error(label, score, bin_size=300) == pytest.approx(expected, abs=1e-12)
+    assert plug_in_calibration_error(label, score, bin_size=300) == pytest.approx(expected, abs=1e-12)
 
 
 def test_f1_is_of_the_positive_class() -> None:

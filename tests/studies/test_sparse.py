@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from calibrant import InputError
 from calibrant.structures.files.tagged import TaggedText
 from calibrant.structures.posterior import ChainPosterior
+from calibrant_studies import _sparse_ablation as ablation
 from calibrant_studies import _sparse_choice as choice
 from calibrant_studies import _sparse_findings as findings
 from calibrant_studies import _sparse_maps as maps
@@ -17,8 +19,11 @@ from calibrant_studies import _sparse_measure as measuring
 from calibrant_studies import _sparse_taggers as taggers
 from calibrant_studies import fill, run, sparse
 from calibrant_studies._base import Study
+from calibrant_studies._sparse_ablation import RULES, SHOWN
+from calibrant_studies._sparse_authors import TASKS
+from calibrant_studies._sparse_balanced import balanced_tables, find_balanced
 from calibrant_studies._sparse_page import arrange
-from calibrant_studies._sparse_scores import GROUPS, TITLE, Tagset, scores_of, tag_counts
+from calibrant_studies._sparse_scores import BALANCED, GROUPS, TITLE, Tagset, scores_of, tag_counts
 
 TAGS = [f"{'NV'[place % 2]}|n={place:02}" for place in range(30)]
 
@@ -55,6 +60,7 @@ def tables(tagset: Tagset) -> dict[str, Any]:
         technique = "isotonic regression"
         patch.setattr(choice, "ESTIMATORS", {technique: choice.ESTIMATORS[technique]})
         patch.setattr(measuring, "resampled_rows", lambda *_: [])
+        patch.setattr(ablation, "SPLITS", 3)
         sparse._measure(tagset, found, 20, 1)
     return vars(found)
 
@@ -83,6 +89,34 @@ def test_the_record_has_every_tagger_technique_and_measure(record: dict[str, Any
     assert all(row["plug-in before"] == before[row["tagger"], row["measure"]] for row in rows)
 
 
+def test_the_record_has_every_rule_alone_and_together(record: dict[str, Any]) -> None:
+    rows = record["tables"]["rules"]
+    lacking = record["parameters"].get("not by the code's rules", "").split("; ")
+    titles = {row["tagger"] for row in rows}
+    assert titles == {title for title in TITLE.values() if title not in lacking}
+    for title in titles:
+        own = [row for row in rows if row["tagger"] == title]
+        assert {row["rules"] for row in own} == set(RULES)
+        assert {row["measure"] for row in own if row["rules"] == "open end"} == set(SHOWN)
+        tables = {
+            (row["technique"], row["sharing"], row["measure"]): row for row in own if row["rules"] == "text"
+        }
+        for row in record["tables"]["errors"]:
+            key = row["technique"], row["sharing"], row["measure"]
+            if row["tagger"] == title and key in tables and row["technique"] != "scaling binning":
+                here = tables[key]  # in single precision
+                assert here["after"] == pytest.approx(row["plug-in after"], abs=2e-4)
+                assert here["before"] == pytest.approx(row["plug-in before"], abs=2e-4)
+    for row in rows:
+        assert row["low"] is None or row["low"] <= row["after"] <= row["high"]
+
+
+def test_the_record_has_balanced_tagsets(record: dict[str, Any]) -> None:
+    for name in ("errors", "rivals", "groups", "sizes"):
+        rows = record["tables"][f"balanced-{name}"]
+        assert {row["tagger"] for row in rows} == set(BALANCED.values()), name
+
+
 def test_groups_of_the_record_add_up_to_all_tags(record: dict[str, Any]) -> None:
     for title in TITLE.values():
         whole, *groups = [row for row in record["tables"]["groups"] if row["tagger"] == title]
@@ -93,16 +127,12 @@ def test_groups_of_the_record_add_up_to_all_tags(record: dict[str, Any]) -> None
         assert all(row["share"] >= 1 / GROUPS for row in groups[:-1])
 
 
-def test_verdicts_stand_where_a_paper_says_something(record: dict[str, Any]) -> None:
-    for finding in record["findings"]:
-        assert (finding["paper"] is None) == (finding["verdict"] is None), finding["name"]
-
-
 def test_the_figures_come_from_the_record_alone(record: dict[str, Any]) -> None:
     study = Study.from_dict(record)
     drawn = sparse.figures(study)
-    assert set(drawn) == {"smce", "gmce"}
-    assert all(len(figure.axes) == len(TITLE) for figure in drawn.values())
+    assert set(drawn) == {"smce", "gmce", "authors-smce", "authors-gmce"}
+    for name, figure in drawn.items():
+        assert len(figure.axes) == (len(TASKS) if name.startswith("authors") else len(TITLE))
 
 
 def test_the_changes_in_the_papers_table_are_those_of_its_errors() -> None:
@@ -168,6 +198,22 @@ def test_a_small_study_finds_what_was_built_in(tagset: Tagset, tables: dict[str,
     pages = arrange(tables)
     assert len(pages["table-1-hmm"]) == 1 + len(maps.TECHNIQUES) * 2
     assert "table-1-lextag" not in pages
+
+
+def test_departures_of_a_small_study_are_measured_against_its_text(tables: dict[str, Any]) -> None:
+    found = {(row["technique"], row["sharing"], row["measure"], row["rules"]): row for row in tables["rules"]}
+    text = found["histogram binning", "TFG", "SMCE", "text"]
+    assert found["histogram binning", "TFG", "SMCE", "group edges"]["after"] == text["after"]
+    assert {row["departure"] for row in tables["effects"]} == {*ablation.OF_MAPS, "all maps"}
+    for row in tables["affected"]:
+        assert 0 <= row["recalibrated again by histogram binning"] <= row["n"]
+
+
+def test_a_balanced_tagset_is_measured_like_a_sparse_one(tagset: Tagset) -> None:
+    balanced = replace(tagset, kind="upos")
+    found = balanced_tables([balanced])
+    assert found["balanced-sizes"][0]["tags of equal entropy"] <= len(TAGS)
+    assert len(list(find_balanced(found))) == len(maps.TECHNIQUES)
 
 
 def test_errors_of_the_tables_are_the_papers_by_hand(tagset: Tagset, tables: dict[str, Any]) -> None:

@@ -76,8 +76,10 @@ def mend(model: Any, table: Any, tmp_path: Path) -> pa.Table:
 
 def test_a_table_without_classes_gets_the_estimator_itself(tmp_path: Path) -> None:
     dev, test = binary(800, 0), binary(500, 1)
-    model = fit(dev, method="histogram", bins=7)
-    alone = HistogramBinning(bins=7).fit(dev["score"].to_numpy(), dev["label"].to_numpy(zero_copy_only=False))
+    model = fit(dev, method="histogram", n_bins=7)
+    alone = HistogramBinning(n_bins=7).fit(
+        dev["score"].to_numpy(), dev["label"].to_numpy(zero_copy_only=False)
+    )
     np.testing.assert_array_equal(
         mend(model, test, tmp_path)["score"].to_numpy(), alone.transform(test["score"].to_numpy())
     )
@@ -122,8 +124,8 @@ def test_single_scores_of_a_wide_table_are_mapped_and_divided_by_their_sums(tmp_
     found = mend(model, rows(300, 5), tmp_path)
     matrix = np.column_stack([found[f"p_{name}"].to_numpy() for name in CLASSES])
     np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-12)
-    before = measure(rows(300, 5), view="pooled")["pooled"].debiased_mse.estimate
-    after = measure(found, view="pooled")["pooled"].debiased_mse.estimate
+    before = measure(rows(300, 5), view="pooled")["pooled"].debiased_squared_error.estimate
+    after = measure(found, view="pooled")["pooled"].debiased_squared_error.estimate
     assert before is not None
     assert after is not None
     assert after < before / 4
@@ -246,7 +248,7 @@ ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
     ("table", "settings", "code"),
     [
         (ONE_LABEL, {}, "undefined"),
-        (binary(20, 0), {"method": "histogram", "bins": 30}, None),
+        (binary(20, 0), {"method": "histogram", "n_bins": 30}, None),
         (CONSTANT, {"method": "platt"}, "undefined"),
         (CONSTANT, {"method": "beta"}, "undefined"),
         (CONSTANT, {"method": "temperature"}, "undefined"),
@@ -256,12 +258,12 @@ ONE_LABEL = pa.table({"score": [0.1, 0.5, 0.9], "label": [1, 1, 1]})
         (long(600, 0), {"counts": {"N": 3}}, "parameter"),
         (long(600, 0), {"min_scores": 3}, "parameter"),
         (long(600, 0), {"group": dict.fromkeys(CLASSES, "a") | {"UH": "b"}}, "empty"),
-        (long(600, 0), {"bins": "auto"}, "parameter"),
+        (long(600, 0), {"n_bins": "auto"}, "parameter"),
         (binary(600, 0), {"method": "platt", "smoothing": True, "penalty": 0.1}, "parameter"),
         (binary(600, 0), {"method": "vector"}, "parameter"),
         (binary(600, 0), {"group": "class"}, "parameter"),
         (binary(600, 0), {"method": "magic"}, "parameter"),
-        (binary(600, 0), {"method": "platt", "bins": 5}, "parameter"),
+        (binary(600, 0), {"method": "platt", "n_bins": 5}, "parameter"),
         (binary(600, 0), {"threshold": 1.0}, "parameter"),
         (binary(600, 0), {"threshold": 0.999999}, "threshold"),
         (long(30, 0), {"group": "class"}, "undefined"),
@@ -292,13 +294,13 @@ def test_a_report_shows_before_and_after_with_the_paired_difference(tmp_path: Pa
     assert found.recalibrator == str(tmp_path / "model.json")
     apply(model, test, tmp_path / "mended.parquet")
     mended = measure(str(tmp_path / "mended.parquet"), view="pooled")["pooled"]
-    assert found.models[1].measured["pooled"].debiased_mse.estimate == pytest.approx(
-        mended.debiased_mse.estimate, abs=1e-15
+    assert found.models[1].measured["pooled"].debiased_squared_error.estimate == pytest.approx(
+        mended.debiased_squared_error.estimate, abs=1e-15
     )
     change = found.differences[0].difference
     assert change.mse_difference.low is not None
     assert change.mse_difference.low > 0
-    assert change.mse_second == pytest.approx(mended.debiased_mse.estimate, abs=1e-12)
+    assert change.mse_second == pytest.approx(mended.debiased_squared_error.estimate, abs=1e-12)
     same = report(str(tmp_path / "dev.parquet"), model=model, view="pooled")
     assert any("these very data" in note for note in same.notes)
     with pytest.raises(InputError, match="one table"):
@@ -358,23 +360,23 @@ def test_bins_and_groups_are_chosen_as_by_hand(group: str) -> None:
     data = LabelledScores(frame[0], frame[1], frame[2], frame[3])
     choice = choose_recalibrator(candidates, data)
     groups: Any = "auto" if group == "frequency" else None
-    model = fit(dev, method="histogram", bins="auto", group=group, groups=groups)
+    model = fit(dev, method="histogram", n_bins="auto", group=group, groups=groups)
     made: Any = model.recalibrator
     wanted: Any = candidates[choice.chosen]
-    assert made.estimator.bins == wanted.estimator.bins
+    assert made.estimator.n_bins == wanted.estimator.n_bins
     assert len(made.parts_) == len(getattr(wanted, "groups", ["all"]))
-    assert f"{made.estimator.bins} bins: the best of {len(candidates)}" in model.notes[0]
+    assert f"{made.estimator.n_bins} bins: the best of {len(candidates)}" in model.notes[0]
     assert "140 clusters" in model.notes[0]
 
 
 def test_rows_of_a_wide_table_stay_together_when_numbers_are_chosen() -> None:
-    model = fit(rows(400, 23), method="histogram", bins="auto")
+    model = fit(rows(400, 23), method="histogram", n_bins="auto")
     assert "over 400 clusters" in model.notes[0]
 
 
 def test_numbers_are_not_chosen_for_sums_or_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dev = binary(400, 24)
-    settings: dict[str, Any] = {"method": "histogram", "bins": "auto"}
+    settings: dict[str, Any] = {"method": "histogram", "n_bins": "auto"}
     weighted = dev.append_column("weight", pa.array(np.linspace(1, 2, 400)))
     with pytest.raises(InputError, match="weights"):
         fit(weighted, **settings)

@@ -220,7 +220,7 @@ def test_the_top_label_of_wide_and_long_tables_is_sliced_alike() -> None:
         assert_equal(one[(topic,)], expected)
         assert_equal(other[(topic,)], expected)
     assert slices(pa.table(table), "topic").view == "top"
-    with pytest.raises(InputError, match=r"item 0: its rows differ in slice: slice the view pooled"):
+    with pytest.raises(InputError, match=r"view top has no slices by class: slice the view pooled"):
         tally_by(pa.table(long), "class", view="top")
     pooled = tally_by(pa.table(long), "class", view="pooled")
     assert pooled[("a",)].cluster_count == 200
@@ -299,7 +299,7 @@ def test_what_has_no_other_columns_is_refused(tmp_path: Path) -> None:
         tally_by(tmp_path / "a.npz", "topic", view="top")
     with pytest.raises(InputError, match="no class 'z'"):
         tally_by(pa.table(wide()), "topic", view="class:z")
-    with pytest.raises(InputError, match="a tally is of one view"):
+    with pytest.raises(InputError, match="a table with classes has several views"):
         tally_by(pa.table(wide()), "topic")
 
 
@@ -325,3 +325,77 @@ def test_logs_are_sliced_by_their_columns(root: Path) -> None:
     pooled = slices(logs, "subject", view="pooled", least=2)
     assert sum(row.n for row in pooled.slices) > found.n
     assert all(row.signed.estimate is None for row in pooled.slices)
+
+
+WIDE = {
+    "label": chosen(["a", "b", "c"]),
+    "p_a": [0.5, 0.2, 0.1] * 200,
+    "p_b": [0.3, 0.2, 0.8] * 200,
+    "p_c": [0.2, 0.6, 0.1] * 200,
+    "topic": chosen(["law", "art"], seed=2),
+}
+
+
+def test_classes_are_slices_of_a_wide_table() -> None:
+    found = tally_by(pa.table(WIDE), "class", view="pooled")
+    assert set(found) == {("a",), ("b",), ("c",)}
+    for (name,), tally in found.items():
+        assert_equal(
+            tally,
+            Tally.from_arrays(y_true=np.array(WIDE["label"]) == name, y_prob=WIDE[f"p_{name}"], exact=False),
+        )
+
+
+def test_classes_are_crossed_with_columns_in_the_order_asked_for() -> None:
+    found = tally_by(pa.table(WIDE), ["topic", "class"], view="pooled")
+    turned = tally_by(pa.table(WIDE), ["class", "topic"], view="pooled")
+    assert {(name, topic) for topic, name in found} == set(turned)
+    for (topic, name), tally in found.items():
+        assert_equal(tally, turned[(name, topic)])
+        rows = np.flatnonzero(np.array(WIDE["topic"]) == topic)
+        label = np.array(WIDE["label"])[rows] == name
+        assert_equal(
+            tally, Tally.from_arrays(y_true=label, y_prob=np.array(WIDE[f"p_{name}"])[rows], exact=False)
+        )
+
+
+def test_classes_of_an_archive_are_slices(tmp_path: Path) -> None:
+    probs = np.column_stack([WIDE[f"p_{name}"] for name in "abc"])
+    labels = np.array(["abc".index(name) for name in WIDE["label"]])
+    np.savez(
+        tmp_path / "wide.npz",
+        probs=probs,
+        labels=labels,
+        classes=np.array(["a", "b", "c"]),
+        clusters=np.arange(600) // 3,
+    )
+    clustered = pa.table({**WIDE, "cluster": np.arange(600) // 3})
+    found, expected = slices(tmp_path / "wide.npz", "class"), slices(clustered, "class")
+    assert found.slices == expected.slices
+    assert found.view == "pooled"
+    assert found.slices[0].clusters == 200
+
+
+def test_classes_of_a_long_table_with_items_are_slices_of_the_pooled_view() -> None:
+    rows = [
+        (item, name, WIDE[f"p_{name}"][item], int(WIDE["label"][item] == name))
+        for item in range(600)
+        for name in "abc"
+    ]
+    item, name, score, label = (list(column) for column in zip(*rows, strict=True))
+    long = pa.table({"item": item, "class": name, "score": score, "label": label})
+    found, wide = slices(long, "class"), slices(pa.table(WIDE), "class")
+    assert found.view == "pooled"
+    estimates = {row.slice: row.error.estimate for row in found.slices}
+    assert estimates == pytest.approx({row.slice: row.error.estimate for row in wide.slices})
+
+
+@pytest.mark.parametrize("view", ["top", "class:a"])
+def test_only_the_pooled_view_is_sliced_by_class(view: str) -> None:
+    with pytest.raises(InputError, match=f"view {view} has no slices by class: slice the view pooled"):
+        slices(pa.table(WIDE), "class", view=view)
+
+
+def test_a_column_called_class_makes_the_slices_of_a_wide_table() -> None:
+    found = slices(pa.table({**WIDE, "class": WIDE["topic"]}), "class", view="top")
+    assert {row.slice for row in found.slices} == {"law", "art"}

@@ -25,7 +25,7 @@ def lines_of(report: Report) -> list[str]:
             text.count(each.n),
             text.decimal(each.calibration_error.estimate),
             text.interval(each.calibration_error.low, each.calibration_error.high),
-            text.decimal(each.rms_calibration_error),
+            text.decimal(each.plug_in_calibration_error),
             text.decimal(each.ece),
             text.decimal(each.brier),
         ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 ROWS = [name for name, method in METHODS.items() if method.maps != "scores"]
 ONLY_ROWS = [name for name in ROWS if METHODS[name].maps == "rows"]
-BINNED = with_setting("bins")
+BINNED = with_setting("n_bins")
 
 
 def own_settings(function: Function) -> Function:
@@ -98,11 +98,11 @@ def _fits_again(source: str, columns: Columns) -> bool:
     help="Scores that a class must have at least for a map of its own.  [default: 200]",
 )
 @click.option(
-    "--bins",
+    "--n-bins",
     callback=number_or_auto,
     metavar="B|auto",
     help=f"Bins of {' and '.join(BINNED)}; auto chooses by cross-validation.  "
-    f"[default: {' and '.join(str(METHODS[name].bins) for name in BINNED)}]",
+    f"[default: {' and '.join(str(METHODS[name].n_bins) for name in BINNED)}]",
 )
 @own_settings
 @click.option(
@@ -132,9 +132,8 @@ def command(predictions: str, output: str, printing: Printing, **options: Any) -
         save_recalibrator(model, output)
     found = summary(model, output=output, seconds=perf_counter() - begin)
     dev = f" --dev {shlex.quote(predictions)}" if _fits_again(predictions, options["columns"]) else ""
-    lines = (
-        *("", f"Wrote {output}", "", "Next, on other data than it was fitted on"),
-        f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after",
-        f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores",
-    )
-    printing.show(found, lambda: [*found.to_text().splitlines(), *lines])
+    steps = [f"  calibrant report TEST --model {shlex.quote(output)}{dev} -o report.html    before and after"]
+    if not predictions.endswith(".npz"):  # an archive is not rewritten
+        steps += [f"  calibrant apply {shlex.quote(output)} TEST -o OUT    write recalibrated scores"]
+    head = ("", f"Wrote {output}", "", "Next, on other data than it was fitted on")
+    printing.show(found, lambda: [*found.to_text().splitlines(), *head, *steps])

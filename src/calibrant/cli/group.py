@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from calibrant import __version__
+from calibrant.exceptions import CalibrantError
 
 DEBUG = "CALIBRANT_DEBUG"
 
@@ -90,11 +91,21 @@ class CommandGroup(click.Group):
                 formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing."""
+        """Run the command; an interrupt is raised as `click.Abort`, before which click prints nothing.
+
+        An error about a parameter then names the option that sets it.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise click.Abort from None
+        except CalibrantError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            name, is_, told = error.message.partition(" is ")
+            options = {name for each in command.params for name in each.opts} if command is not None else ()
+            if error.code == "parameter" and is_ and option_of(name) in options:
+                error.message = f"{option_of(name)} is {told}"
+            raise
 
     def main(
         self,
@@ -105,7 +116,11 @@ class CommandGroup(click.Group):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line and exit: 0 fine, 2 usage or bad input, 1 anything else, 130 or 143 stopped."""
+        """Run a command line and exit.
+
+        The code is 0 if all is well, 2 for wrong usage or input, 3 if a condition of ``--fail-if`` is met,
+        130 or 143 if the command was stopped, and 1 for anything else.
+        """
         extra |= {"complete_var": complete_var, "windows_expand_args": windows_expand_args}
         if not standalone_mode:
             return super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
@@ -213,8 +228,8 @@ def option_of(parameter: str) -> str:
 
     Examples
     --------
-    >>> option_of("bin_count")
-    '--bin-count'
+    >>> option_of("n_bins")
+    '--n-bins'
     """
     return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
 

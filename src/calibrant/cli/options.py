@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from calibrant.cli.gates import Condition
     from calibrant.io import Columns
     from calibrant.records import Printed
 
@@ -96,6 +97,14 @@ _PRINTING = (
         is_flag=True,
         help="Explain each number below the tables of text, md, latex and tabular.",
     ),
+    click.option(
+        "--fail-if",
+        "fail_if",
+        multiple=True,
+        metavar="CONDITION",
+        help="Exit with code 3 if a number meets the condition, such as 'calibration_error.low > 0.05'. "
+        "Names: those of --json. An undefined number meets it, unless 'if defined' follows; may be repeated.",
+    ),
 )
 
 
@@ -111,19 +120,32 @@ class Printing:
         Name of a table to print alone; None for all (in CSV, the first).
     meanings
         Explain each number below the tables.
+    conditions
+        Conditions of which each makes the command exit with code 3 after it has printed its result.
     """
 
     shape: str
     table: str | None = None
     meanings: bool = False
+    conditions: tuple[Condition, ...] = ()
 
     def show(
         self, found: Printed, lines: Callable[[], Sequence[str]] | None = None, *, err: bool = False
     ) -> None:
-        """Print a result; ``lines`` words it as text, its tables do if there are none.
+        """Print a result, and exit with code 3 if it meets a condition.
 
-        With ``err``, standard output has something else.
+        ``lines`` words it as text, its tables do if there are none. With ``err``, standard output has
+        something else.
         """
+        self._print(found, lines, err)
+        if self.conditions:
+            from calibrant.cli.gates import check
+            from calibrant.records import Record
+
+            assert isinstance(found, Record), "conditions are checked against the command's record"
+            check(found, self.conditions)
+
+    def _print(self, found: Printed, lines: Callable[[], Sequence[str]] | None, err: bool) -> None:
         if self.shape == "text":
             from calibrant.cli.text import show
 
@@ -167,7 +189,13 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(function)
     def command(
-        *args: Any, shape: str | None, table: str | None, as_json: bool, meanings: bool, **options: Any
+        *args: Any,
+        shape: str | None,
+        table: str | None,
+        as_json: bool,
+        meanings: bool,
+        fail_if: tuple[str, ...],
+        **options: Any,
     ) -> None:
         if as_json and shape not in (None, "json"):
             raise click.UsageError(f"--json and --format {shape} ask for different things: leave one out.")
@@ -177,7 +205,12 @@ def printing(function: Callable[..., None]) -> Callable[..., None]:
         if meanings and shape in ("csv", "json"):
             hint = "CSV has them in its column meaning" if shape == "csv" else "the JSON Schemas have them"
             raise click.UsageError(f"--meanings goes with text, md, latex or tabular: {hint}.")
-        function(*args, printing=Printing(shape, table, meanings), **options)
+        conditions: tuple[Condition, ...] = ()
+        if fail_if:
+            from calibrant.cli.gates import conditions_of
+
+            conditions = conditions_of(fail_if)
+        function(*args, printing=Printing(shape, table, meanings, conditions), **options)
 
     return added(command, _PRINTING)
 
@@ -242,10 +275,16 @@ VIEW = click.option(
 )
 MEASURING = (
     click.option(
-        "--bin-size", type=int, help="Pairs a plotted bin.  [default: min(5000, max(200, n // 20))]"
+        "--bin-size",
+        type=int,
+        help="Pairs per plotted bin, in bins of equal counts; 5000 is the papers' choice.  [default: bins "
+        "that show the curve: about n^0.6 pairs each, or n // 20 up to 5,000; bins of equal information "
+        "where scores crowd near 0 or 1]",
     ),
-    click.option("--bin-count", type=int, help="Number of plotted bins, instead of their size."),
-    click.option("--ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."),
+    click.option("--n-bins", type=int, help="Number of plotted bins of equal counts, instead of their size."),
+    click.option(
+        "--n-ece-bins", type=int, default=15, show_default=True, help="Equal-width bins of the ECE."
+    ),
     LEVEL,
     click.option(
         "--interval",

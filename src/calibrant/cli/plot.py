@@ -43,7 +43,7 @@ def command(
     """Draw the predictions of one or several models, one PRED each: see calibrant measure for what it may be.
 
     Texts stay texts and fonts are embedded; equal input gives equal bytes. Of several views the first is
-    drawn; --view names another. What is printed are the numbers.
+    drawn; --view names another. Its numbers are printed.
     """
     from calibrant.io.atomic import keep_sources
     from calibrant.verbs import plot

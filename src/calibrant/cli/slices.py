@@ -32,14 +32,14 @@ from calibrant.cli.progress import ProgressLine
     required=True,
     metavar="COLUMN",
     help="Column that makes the slices; COLUMN,COLUMN crosses two; COLUMN:4 cuts numbers into four bands. "
-    "May be repeated, each on its own.",
+    "class: each class of the view pooled. May be repeated, each on its own.",
 )
 @columns
 @click.option(
     "--view",
     metavar="VIEW",
-    help="binary, top, class:NAME or pooled.  [default: binary without classes; top where the classes of an "
-    "item stand together; else pooled]",
+    help="binary, top, class:NAME or pooled.  [default: binary without classes; pooled by class; top where "
+    "the classes of an item stand together; else pooled]",
 )
 @click.option(
     "--adjust",

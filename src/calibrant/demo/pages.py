@@ -237,7 +237,7 @@ def _rare(found: TaggerStory) -> StoryStep:
 def _rarest(found: TaggerStory) -> str:
     """Say how the rarest group fares, and how many groups have gained."""
     shared, grouped = found.shared_changes.groups, found.grouped_changes.groups
-    errors = [group.before.debiased_error.estimate or 0.0 for group in shared]
+    errors = [group.before.calibration_error.estimate or 0.0 for group in shared]
     largest = "The rarest tags have the largest error. " if errors[-1] == max(errors) else ""
     one_map = {
         "better": "One map for all makes them better too.",

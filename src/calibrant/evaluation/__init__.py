@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         most_probable,
     )
     from calibrant.evaluation.detectable import minimum_detectable_difference
+    from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
     from calibrant.evaluation.files.tables import RatingTable, ResultTable, read_ratings, read_results
     from calibrant.evaluation.monitoring import CalibrationMonitor
     from calibrant.evaluation.pages.page import ProtocolPage, protocol_page
@@ -107,9 +108,12 @@ __all__ = [
     "compare_systems",
     "confusion",
     "decide",
+    "entity_scores",
+    "entity_sums",
     "expected_f_decision",
     "f_of",
     "f_sums",
+    "form_clusters",
     "keep_above",
     "keep_top",
     "mcnemar",
@@ -126,6 +130,7 @@ __all__ = [
     "read_ratings",
     "read_results",
     "risk_coverage",
+    "surface_sums",
     "write_example",
 ]
 

@@ -176,9 +176,9 @@ def engine_bins(
     [2.0, 3.0]
     """
     tally = engine_tally(frame, score=score, label=label, name=name)
-    ranks = adaptive_ranks(tally.total_n, size=size, count=count)
+    ranks = adaptive_ranks(tally.total_n, size=size, n_bins=count)
     cut = engine_cuts(frame, tally, ranks, np.zeros(0), score=score, label=label)
-    return adaptive(cut, size=size, count=count)
+    return adaptive(cut, size=size, n_bins=count)
 
 
 def engine_cuts(

@@ -194,7 +194,9 @@ def load_recalibrator(path: str | os.PathLike[str]) -> SavedRecalibrator:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes, as hexadecimal digits; of a folder, of its files' names and digests.
+    """SHA-256 of a file's bytes, as hexadecimal digits; of several files, of their names and digests.
+
+    Several files are those of a folder, or those that fit a pattern of Parquet files.
 
     Examples
     --------
@@ -203,9 +205,16 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     ...     file_digest(file.name)[:12]
     'e3b0c44298fc'
     """
+    files: dict[str, Path] | None = None
     if os.path.isdir(path):
-        files = sorted(each for each in Path(path).rglob("*") if each.is_file())
-        parts = [f"{each.relative_to(path).as_posix()}\0{file_digest(each)}\n" for each in files]
+        found = sorted(each for each in Path(path).rglob("*") if each.is_file())
+        files = {each.relative_to(path).as_posix(): each for each in found}
+    elif not os.path.exists(path):
+        from calibrant.io.table_formats import parquet_parts
+
+        files = {each.as_posix(): each for each in parquet_parts(path) or ()} or None
+    if files is not None:
+        parts = [f"{name}\0{file_digest(each)}\n" for name, each in files.items()]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -216,18 +225,17 @@ def _described(model: Recalibrator) -> SavedRecalibrator:
     from calibrant import __version__
 
     model.check_fitted()
-    group, classes, kind = _grouping(model), getattr(model, "classes_", ()), "binary"
+    group, kind = _grouping(model), "binary"
     if group is not None:
         kind = "classes"
     elif model.n_features_in_ > 1:
         kind = "wide"
-        classes = getattr(model, "classes", None) or range(model.n_features_in_)
     return SavedRecalibrator(
         model,
         _method(model),
         group,
         cast(TableKind, kind),
-        tuple(str(name) for name in classes),
+        _class_names(model),
         pairs=model.pair_count_,
         version=__version__,
     )
@@ -245,6 +253,12 @@ def _grouping(model: Recalibrator) -> str | None:
     return {"shared": "shared", "per-class": "class", "per-group": "given"}.get(model.method)
 
 
+def _class_names(model: Recalibrator) -> tuple[str, ...]:
+    """Names of the classes that an estimator tells apart; those of one event are none."""
+    several = _grouping(model) is not None or model.n_features_in_ > 1
+    return tuple(str(name) for name in model.classes_) if several else ()
+
+
 def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) -> str | None:
     """Path of the first value that does not go with the estimator, if there is one."""
     recalibrator = model.recalibrator
@@ -252,7 +266,7 @@ def _contradicted(model: SavedRecalibrator, score_range: tuple[float, float]) ->
     sound = {
         "$.kind": _fits_kind(model),
         "$.method": model.method == _method(recalibrator),
-        "$.classes": set(getattr(recalibrator, "classes_", ())) <= classes
+        "$.classes": set(_class_names(recalibrator)) <= classes
         and len(classes) == len(model.classes)
         and bool(classes) == (model.kind != "binary"),
         "$.fitted_on.pairs": model.pairs == recalibrator.pair_count_,

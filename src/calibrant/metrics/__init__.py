@@ -21,22 +21,9 @@ if TYPE_CHECKING:
         uniform,
         uniform_bins,
     )
-    from calibrant.metrics.calibration_error import (
-        calibration_mse,
-        calibration_mse_of,
-        class_errors,
-        expected_calibration_error,
-        expected_calibration_error_of,
-        max_calibration_error,
-        max_calibration_error_of,
-        plug_in_errors,
-        rms_calibration_error,
-        rms_calibration_error_of,
-    )
     from calibrant.metrics.compare import calibration_difference, error_difference
     from calibrant.metrics.curve import smooth_curve, smooth_curve_of
     from calibrant.metrics.debiased import (
-        debiased_rms_calibration_error,
         debiased_squared_error,
         debiased_squared_error_of,
         kumar_debiased_squared_error,
@@ -61,7 +48,7 @@ if TYPE_CHECKING:
         shared_calibration_error,
         with_verdicts,
     )
-    from calibrant.metrics.intervals import calibration_interval, calibration_test, error_interval
+    from calibrant.metrics.intervals import calibration_error, calibration_test, error_interval
     from calibrant.metrics.logistic import (
         calibration_in_the_large,
         calibration_in_the_large_of,
@@ -71,6 +58,18 @@ if TYPE_CHECKING:
     from calibrant.metrics.noise_floor import consistency_bars, noise_floors, smooth_noise_floor
     from calibrant.metrics.periods import parse_date, period_of, periods_between
     from calibrant.metrics.planning import labels_needed
+    from calibrant.metrics.plug_in import (
+        class_errors,
+        expected_calibration_error,
+        expected_calibration_error_of,
+        max_calibration_error,
+        max_calibration_error_of,
+        plug_in_calibration_error,
+        plug_in_calibration_error_of,
+        plug_in_errors,
+        plug_in_squared_error,
+        plug_in_squared_error_of,
+    )
     from calibrant.metrics.proper_scores import brier_of, brier_score, log_loss, scores, scores_of
     from calibrant.metrics.slices import slice_errors
     from calibrant.metrics.smooth import smooth_calibration_error, smooth_calibration_error_of
@@ -108,11 +107,9 @@ __all__ = [
     "by_part",
     "calibration_changes",
     "calibration_difference",
+    "calibration_error",
     "calibration_in_the_large",
     "calibration_in_the_large_of",
-    "calibration_interval",
-    "calibration_mse",
-    "calibration_mse_of",
     "calibration_test",
     "class_errors",
     "class_predictions",
@@ -122,7 +119,6 @@ __all__ = [
     "corp_decomposition",
     "cox_calibration",
     "cox_calibration_of",
-    "debiased_rms_calibration_error",
     "debiased_squared_error",
     "debiased_squared_error_of",
     "error_difference",
@@ -147,11 +143,13 @@ __all__ = [
     "parse_date",
     "period_of",
     "periods_between",
+    "plug_in_calibration_error",
+    "plug_in_calibration_error_of",
     "plug_in_errors",
+    "plug_in_squared_error",
+    "plug_in_squared_error_of",
     "pooled_view",
     "proper_score_decomposition",
-    "rms_calibration_error",
-    "rms_calibration_error_of",
     "scores",
     "scores_of",
     "shared_calibration_error",

@@ -1,4 +1,4 @@
-"""Bins: adaptive (Algorithm 1), equal-width, with edges of one's own, isotonic.
+"""Bins: adaptive (Algorithm 1), of equal information, equal-width, with custom edges, isotonic.
 
 Bins are a function of a `Tally`. From arrays too large for an exact one, the cuts are found by selection
 (`calibrant.metrics.selection`) instead of sorting; the bins are equal.
@@ -6,8 +6,9 @@ Bins are a function of a `Tally`. From arrays too large for an exact one, the cu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from calibrant._checks import Pairs, positive_integer
 from calibrant._kernels import tally as kernels
 from calibrant._parallel import default_threads, slices
 from calibrant.exceptions import InputError
+from calibrant.metrics.grid import grid, rows_of
 from calibrant.metrics.selection import Chunks, CutSums, UncheckedValuesError, select
 from calibrant.metrics.tally import LARGEST_EXACT, Tally
 from calibrant.results.bins import SUMS, Bins
@@ -28,6 +30,8 @@ Ties = Literal["shared", "whole"]
 
 MOST_BINS = 1_000_000  # of equal width: more than anyone reads, and few enough for any memory
 LARGEST_SORTED = 1 << 16  # pairs; from there on few cuts are found sooner by selection
+CROWDED = 0.05  # scores this near to 0 or 1 make one heap on a linear axis
+LARGEST_SHOWN = 5000  # pairs per bin: the papers' choice
 PAIRS_A_CUT = 64  # with fewer, selection pays only for pairs that are too many to be sorted
 
 
@@ -35,7 +39,7 @@ def adaptive(
     source: Source,
     *,
     size: int | None = None,
-    count: int | None = None,
+    n_bins: int | None = None,
     ties: Ties = "shared",
     threads: int | None = None,
 ) -> Bins:
@@ -48,8 +52,8 @@ def adaptive(
     size
         Pairs per bin, b. The k-th pair gets bin floor((k - 1) / b) + 1 and a last bin smaller than b joins
         the one before it; fewer than b pairs are one bin. With weights a bin holds b / n of the weight.
-    count
-        The number of bins instead: bin j ends at rank floor(j n / count).
+    n_bins
+        The number of bins instead: bin j ends at rank floor(j n / n_bins).
     ties
         ``"shared"``: where a bin edge falls inside a tie the tied mass is shared in proportion, since tied
         pairs have no order. ``"whole"``: the edge moves to the nearer end of the tie (for debiased
@@ -74,17 +78,48 @@ def adaptive(
     [0.5, 1.0]
     """
     n = len(source) if isinstance(source, Pairs) else source.total_n
-    ranks = adaptive_ranks(n, size=size, count=count)
-    asked = len(ranks) + 1
-    tally = source if isinstance(source, Tally) else tally_with_cuts(source, [ranks], threads=threads)
+    return at_ranks(
+        source, Cuts("adaptive", size, adaptive_ranks(n, size=size, n_bins=n_bins)), ties, threads
+    )
+
+
+class Cuts(NamedTuple):
+    """Ranks at which pairs are cut into bins, in order of the score.
+
+    Attributes
+    ----------
+    kind
+        ``"adaptive"`` or ``"information"``, as in `Bins`.
+    size
+        Pairs per bin; None where a number of bins was asked for.
+    ranks
+        Increasing, without 0 and n.
+    """
+
+    kind: str
+    size: int | None
+    ranks: Integers
+
+
+def at_ranks(source: Source, cuts: Cuts, ties: Ties = "shared", threads: int | None = None) -> Bins:
+    """Cut pairs at ranks; of a tally that was made for these ranks the bins are exact. See `adaptive`.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1, 1, 1], y_prob=[0.1, 0.2, 0.8, 0.9])
+    >>> at_ranks(tally, Cuts("adaptive", None, np.array([1]))).n.tolist()
+    [1.0, 3.0]
+    """
+    n = len(source) if isinstance(source, Pairs) else source.total_n
+    tally = source if isinstance(source, Tally) else tally_with_cuts(source, [cuts.ranks], threads=threads)
     tally = tally.without_clusters()
     mass = tally.weight if tally.weighted else tally.n.astype(np.float64)
-    cuts = ranks * (mass.sum() / n) if tally.weighted else ranks.astype(np.float64)
-    columns, edges = _cut_mass(tally, mass, cuts, ties)
+    at = cuts.ranks * (mass.sum() / n) if tally.weighted else cuts.ranks.astype(np.float64)
+    columns, edges = _cut_mass(tally, mass, at, ties)
     return _bins(
-        "adaptive",
-        size,
-        asked,
+        cuts.kind,
+        cuts.size,
+        len(cuts.ranks) + 1,
         columns,
         np.concatenate([[0.0], edges]),
         np.append(edges, 1.0),
@@ -92,21 +127,92 @@ def adaptive(
     )
 
 
-def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None) -> Integers:
+def display(source: Source, *, threads: int | None = None) -> Bins:
+    """Cut pairs into bins that show a calibration curve; the default where no bins are asked for.
+
+    The bins have equal counts: about n^0.6 pairs (100 pairs make 6 bins, 300 make 9), from 1,800 pairs on
+    n // 20, and at most 5,000. If more than a quarter of the scores q are within 0.05 of 0 or 1, such
+    bins would put most points there. The bins then have equal information instead, which is the sum of
+    q (1 - q), so that all points have about the same precision in log-odds. There are as many of them as
+    for 4 sum(q (1 - q)) pairs, which is n if all scores are 0.5. Equal scores are in one bin. Bins depend
+    on the scores only, and not on the labels.
+
+    Parameters
+    ----------
+    source, threads
+        As in `adaptive`.
+
+    Examples
+    --------
+    >>> tally = Tally.from_arrays(y_true=[0, 1] * 150, y_prob=np.linspace(0, 1, 300))
+    >>> display(tally).kind, len(display(tally))
+    ('adaptive', 9)
+    >>> crowded = Tally.from_arrays(y_true=[0] * 3000, y_prob=np.linspace(0, 1, 3000) ** 8)
+    >>> display(crowded).kind, display(crowded).n[[0, -1]].tolist()
+    ('information', [2081.0, 110.0])
+    """
+    return at_ranks(source, display_cuts(source), "whole", threads)
+
+
+def display_cuts(source: Source) -> Cuts:
+    """Ranks at which `display` cuts.
+
+    Examples
+    --------
+    >>> display_cuts(_checks.pairs([0, 1] * 50, np.linspace(0, 1, 100))).ranks.tolist()
+    [16, 32, 48, 64, 80]
+    """
+    n = len(source) if isinstance(source, Pairs) else source.total_n
+    size = min(n, _display_size(n))
+    if size < LARGEST_SHOWN:
+        size = n // (n // size)  # so that the last bin, which has the rest, is hardly larger
+    scores = grid()
+    mass = _mass_on_grid(source)[scores.order]
+    middle = (scores.low + scores.high)[scores.order] / 2
+    crowded = mass[(middle < CROWDED) | (middle > 1 - CROWDED)].sum() > mass.sum() / 4
+    information = np.cumsum(mass * middle * (1 - middle))
+    fair = 4 * information[-1] / mass.sum() * n  # pairs of score 0.5 with the same information
+    if not crowded or fair < 1:
+        return Cuts("adaptive", size, adaptive_ranks(n, size=size))
+    count = max(1, int(fair / _display_size(fair)))
+    inner = np.arange(1, count) / count * information[-1]
+    share = np.interp(inner, information, np.cumsum(mass)) / mass.sum()
+    ranks = np.unique(np.rint(share * n).astype(np.int64))
+    return Cuts("information", None, ranks[(ranks > 0) & (ranks < n)])
+
+
+def _display_size(n: float) -> int:
+    return min(LARGEST_SHOWN, max(math.ceil(math.pow(n, 0.6)), int(n // 20)))
+
+
+def _mass_on_grid(source: Source) -> Floats:
+    """Weight of the pairs in each row of the grid: bins of a table and of its tally are then the same."""
+    mass = np.zeros(len(grid().low))
+    if isinstance(source, Tally):
+        counted = np.asarray(source.weight if source.weighted else source.n, np.float64)
+        mass += np.bincount(rows_of(source.score)[0], counted, len(mass))
+        return mass
+    for piece in slices(len(source)):
+        weight = None if source.weight is None else source.weight[piece]
+        mass += np.bincount(rows_of(source.score[piece])[0], weight, len(mass))
+    return mass
+
+
+def adaptive_ranks(n: int, *, size: int | None = None, n_bins: int | None = None) -> Integers:
     """Ranks before which `adaptive` cuts n pairs, without 0 and n.
 
     Examples
     --------
-    >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, count=2).tolist()
+    >>> adaptive_ranks(11, size=3).tolist(), adaptive_ranks(11, n_bins=2).tolist()
     ([3, 6], [5])
     >>> adaptive_ranks(11, size=12).tolist()
     []
     """
-    if (size is None) == (count is None):
-        raise InputError("give either size or count", "size=5000 is the papers' choice", code="parameter")
+    if (size is None) == (n_bins is None):
+        raise InputError("give either size or n_bins", "size=5000 is the papers' choice", code="parameter")
     if size is not None:
         return np.arange(1, max(1, n // positive_integer(size, "size")), dtype=np.int64) * size
-    asked = positive_integer(count if count is not None else 1, "count")
+    asked = positive_integer(n_bins if n_bins is not None else 1, "n_bins")
     if asked > n:
         message = f"there are {n:,} pairs for {asked:,} bins"
         raise InputError(message, "ask for fewer bins, or give more pairs", code="parameter")
@@ -114,9 +220,9 @@ def adaptive_ranks(n: int, *, size: int | None = None, count: int | None = None)
 
 
 def default_bin_size(n: int) -> int:
-    """Pairs a bin to look at when nobody says: min(5000, max(200, n // 20)), one bin under 200 pairs.
+    """Pairs per bin in the papers: min(5000, max(200, n // 20)), one bin under 200 pairs.
 
-    200 is the papers' floor, 5,000 their choice.
+    200 is their floor, 5,000 their choice. Figures and plug-in errors have smaller bins (`display`).
 
     Examples
     --------
@@ -126,8 +232,8 @@ def default_bin_size(n: int) -> int:
     return min(n, 5000, max(200, n // 20))
 
 
-def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> Bins:
-    """Cut [0, 1] into ``count`` bins (lo, hi] of equal width; a score of 0 belongs to the first.
+def uniform(source: Source, n_bins: int = 15, *, threads: int | None = None) -> Bins:
+    """Cut [0, 1] into ``n_bins`` bins (lo, hi] of equal width; a score of 0 belongs to the first.
 
     Empty bins are left out (``used`` counts the rest). From a compressed tally, 10, 15 and 20 bins (and
     their divisors) are exact; for other counts, rows across an edge are shared in proportion to their width.
@@ -142,7 +248,7 @@ def uniform(source: Source, count: int = 15, *, threads: int | None = None) -> B
     >>> uniform(tally, 2).score.round(2).tolist()
     [0.15, 0.85]
     """
-    count = positive_integer(count, "count", most=MOST_BINS)
+    count = positive_integer(n_bins, "n_bins", most=MOST_BINS)
     edges = np.arange(count + 1) / count
     return _between(source, edges, "uniform", threads)
 
@@ -210,7 +316,7 @@ def adaptive_bins(
     y_prob: ArrayLike,
     *,
     size: int | None = None,
-    count: int | None = None,
+    n_bins: int | None = None,
     sample_weight: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Bins:
@@ -224,23 +330,23 @@ def adaptive_bins(
     large = sample_weight is None and np.size(y_prob) > LARGEST_EXACT
     source = _checks.pairs(y_true, y_prob, sample_weight=sample_weight, values_are_checked_later=large)
     try:
-        return adaptive(source, size=size, count=count, threads=threads)
+        return adaptive(source, size=size, n_bins=n_bins, threads=threads)
     except UncheckedValuesError:
         checked = _checks.pairs(y_true, y_prob)  # names the row, or makes -0.0 to 0.0
-        return adaptive(checked, size=size, count=count, threads=threads)
+        return adaptive(checked, size=size, n_bins=n_bins, threads=threads)
 
 
 def uniform_bins(
-    y_true: ArrayLike, y_prob: ArrayLike, *, count: int = 15, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike, y_prob: ArrayLike, *, n_bins: int = 15, sample_weight: ArrayLike | None = None
 ) -> Bins:
     """Bins of equal width from labels and scores; see `uniform`.
 
     Examples
     --------
-    >>> uniform_bins([0, 0, 1], [0.0, 0.5, 1.0], count=2).n.tolist()
+    >>> uniform_bins([0, 0, 1], [0.0, 0.5, 1.0], n_bins=2).n.tolist()
     [2.0, 1.0]
     """
-    return uniform(_checks.pairs(y_true, y_prob, sample_weight=sample_weight), count)
+    return uniform(_checks.pairs(y_true, y_prob, sample_weight=sample_weight), n_bins)
 
 
 def isotonic_bins(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Bins:

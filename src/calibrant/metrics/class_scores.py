@@ -15,11 +15,11 @@ from calibrant import _checks
 from calibrant._checks import Floats, Integers, Pairs, non_negative, pairs, proportion
 from calibrant.exceptions import InputError
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.calibration_error import calibration_mse_of
 from calibrant.metrics.classes import Groups, class_codes, group_of_names, named_groups
 from calibrant.metrics.compare import by_item, common_edges
 from calibrant.metrics.intervals import interval_of
 from calibrant.metrics.moments import estimate_of
+from calibrant.metrics.plug_in import plug_in_squared_error_of
 from calibrant.metrics.residuals import ClusterCells, Residuals, residuals
 from calibrant.records import Quantity
 from calibrant.results.groups import MarginalError
@@ -216,13 +216,13 @@ class Subject(NamedTuple):
     scores: ClassScores
     left_out: int = 0
 
-    def squares(self, bin_count: int) -> tuple[float, float]:
+    def squares(self, n_bins: int) -> tuple[float, float]:
         """Plug-in error, and the debiased squared error; NaN where one is undefined."""
         if not len(self.scores.code):
             return math.nan, math.nan
         table = residuals_of(self.scores, self.measure)
         known = bool((table.denominator > 0).all())
-        plug_in = _plug_in(self.scores, self.measure, bin_count)
+        plug_in = _plug_in(self.scores, self.measure, n_bins)
         return plug_in, estimate_of(table) if known else math.nan
 
 
@@ -243,16 +243,16 @@ def subjects(
 class Recipe:
     """How to measure."""
 
-    bin_count: int
+    n_bins: int
     method: Method = "inverted"
     level: float = 0.95
     seed: Seed = 0
 
     @classmethod
-    def of(cls, bin_count: int, method: Method, level: float, seed: Seed) -> Recipe:
+    def of(cls, n_bins: int, method: Method, level: float, seed: Seed) -> Recipe:
         """Check what a user gave."""
         _checks.one_of(method, get_args(Method), "method")
-        return cls(_checks.positive_integer(bin_count, "bin_count"), method, proportion(level, "level"), seed)
+        return cls(_checks.positive_integer(n_bins, "n_bins"), method, proportion(level, "level"), seed)
 
 
 def residuals_of(
@@ -281,11 +281,11 @@ def residuals_of(
     return stratified(tables, names, source.cluster_count)
 
 
-def _plug_in(scores: ClassScores, measure: str, bin_count: int) -> float:
+def _plug_in(scores: ClassScores, measure: str, n_bins: int) -> float:
     """Root mean squared gap on adaptive bins, of each class if it is the MCE."""
     source = replace(scores.pairs, cluster=None, cluster_count=0)
     parts = [_part(source, rows) for rows in scores.rows_by_class()] if measure == "mce" else [source]
-    squares = [calibration_mse_of(adaptive(part, count=min(bin_count, len(part)))) for part in parts]
+    squares = [plug_in_squared_error_of(adaptive(part, n_bins=min(n_bins, len(part)))) for part in parts]
     return math.sqrt(float(np.mean(squares)))
 
 
@@ -297,9 +297,9 @@ def error_of(
     record = MarginalError(
         measure=measure,
         group=group,
-        calibration_error=None,
-        debiased_mse=None,
-        debiased_error=Quantity(None, reason=NO_SCORE),
+        plug_in_calibration_error=None,
+        debiased_squared_error=None,
+        calibration_error=Quantity(None, reason=NO_SCORE),
         interval=None,
         n=n,
         positives=int(scores.pairs.label.sum()),
@@ -307,7 +307,7 @@ def error_of(
         threshold=scores.threshold,
         classes=len(np.unique(scores.code)),
         classes_left_out=left_out,
-        bin_count=recipe.bin_count,
+        n_bins=recipe.n_bins,
         clusters=scores.pairs.cluster_count or None,
         reason=None if n else NO_SCORE,
     )
@@ -318,16 +318,16 @@ def error_of(
     interval = interval_of(
         replace(table, clusters=0) if alone else table, recipe.method, recipe.level, recipe.seed
     )
-    squared = interval.debiased_mse
+    squared = interval.debiased_squared_error
     reason = None if squared is not None else _NO_PAIRS if measure == "mce" else interval.reason
     error = Quantity(None, reason=reason)
     if squared is not None:
         error = Quantity(math.sqrt(max(0.0, squared)), interval.low, interval.high, reason=interval.reason)
     return msgspec.structs.replace(
         record,
-        calibration_error=_plug_in(scores, measure, recipe.bin_count),
-        debiased_mse=squared,
-        debiased_error=error,
+        plug_in_calibration_error=_plug_in(scores, measure, recipe.n_bins),
+        debiased_squared_error=squared,
+        calibration_error=error,
         interval=interval,
         reason=reason,
     )

@@ -1,14 +1,17 @@
 """The smooth calibration curve with a band: observed frequency as a smooth function of the score.
 
 The curve is the local linear regression of the labels on the scores, with the kernel and the bandwidth of
-the smooth calibration error (Blasiok & Nakkiran 2023), which is wide for a model that is far off. A local
-mean of the residuals would carry those of other scores along: labels that are all 0 would draw a rising
-curve. A line through the window does not, and keeps a calibrated model on the diagonal (Fan 1992). The band
-resamples pairs (or whole clusters) a grid cell at a time, so that it costs by the tally and not by n.
+the smooth calibration error (Blasiok & Nakkiran 2023), which is wide for a model that is far off. For a model
+that is nearly calibrated that bandwidth is so small that the curve would follow the noise of single pairs: it
+is at least 0.3 m^(-1/5), where m = 4 sum(q (1 - q)) counts pairs by their information. A local mean of the
+residuals would carry those of other scores along: labels that are all 0 would draw a rising curve. A line
+through the window does not, and keeps a calibrated model on the diagonal (Fan 1992). The band resamples pairs
+(or whole clusters) a grid cell at a time, so that it costs by the tally and not by n.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,6 +39,8 @@ from calibrant.seeds import Seed, generator
 POINTS = SMALLEST_GRID + 1
 SCORES = np.arange(POINTS) / SMALLEST_GRID
 FEWEST = 10  # effective pairs behind a point that is shown
+LEAST_BANDWIDTH = 0.3  # times n^(-1/5), the rate at which noise and bias of a local line are balanced
+WIDEST = 0.15
 RIDGE = 1e-3  # of the bandwidth squared: scores that hardly differ show no slope
 
 
@@ -87,7 +92,8 @@ def smooth_curve_of(
     rng = generator(seed)
     tally = as_tally(source)
     count, modes = fine_enough(nodes_of_tally(tally))
-    bandwidth, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    own, error = (float(x[0]) for x in fixed_points(modes, count, NODES_PER_BANDWIDTH / count))
+    bandwidth = max(own, _least_bandwidth(tally))
     windows = _windows(_nodes_of(cells_of(tally, count)), bandwidth)
     near = (tally.low.min() - bandwidth <= SCORES) & (tally.high.max() + bandwidth >= SCORES)
     effective_n = _effective_n(tally, max(SMALLEST_GRID, count // 8), bandwidth)
@@ -122,6 +128,12 @@ def smooth_curve_of(
         smooth_error=error,
         n=tally.total_n,
     )
+
+
+def _least_bandwidth(tally: Tally) -> float:
+    """Bandwidth below which the curve follows noise; as for 4 sum(q (1 - q)) pairs of score 0.5."""
+    fair = 4 * float((tally.sum_score - tally.sum_score2).sum()) / tally.total_weight * tally.total_n
+    return min(WIDEST, LEAST_BANDWIDTH * math.pow(max(1.0, fair), -0.2))
 
 
 def _nodes_of(cells: Cells) -> _Nodes:

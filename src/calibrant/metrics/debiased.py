@@ -32,7 +32,7 @@ def debiased_squared_error_of(source: Pairs | Tally | Bins, *, bin_size: int | N
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform_bins
-    >>> bins = uniform_bins([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], count=1)
+    >>> bins = uniform_bins([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], n_bins=1)
     >>> round(debiased_squared_error_of(bins), 12)
     0.0
     """
@@ -97,37 +97,13 @@ def debiased_squared_error(
     return debiased_squared_error_of(source, bin_size=bin_size)
 
 
-def debiased_rms_calibration_error(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    clusters: ArrayLike | None = None,
-    bin_size: int | None = None,
-) -> float:
-    """RMS calibration error without the bias of bins: sqrt(max(0, `debiased_squared_error`)).
-
-    Parameters and errors are those of `debiased_squared_error`; in [0, 1]. Cutting at 0 and the root make it
-    slightly biased again where the error is near 0: read it with its interval (`calibration_interval`).
-
-    Examples
-    --------
-    >>> round(debiased_rms_calibration_error([0] * 50 + [1] * 50, [0.3] * 100), 4)
-    0.1936
-    """
-    squared = debiased_squared_error(
-        y_true, y_prob, sample_weight=sample_weight, clusters=clusters, bin_size=bin_size
-    )
-    return float(np.sqrt(max(0.0, squared)))
-
-
 def kumar_debiased_squared_error_of(bins: Bins) -> float:
     """Debiased squared error of Kumar, Liang & Ma of bins; see `kumar_debiased_squared_error`.
 
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform_bins
-    >>> round(kumar_debiased_squared_error_of(uniform_bins([0, 1, 1, 1], [0.5] * 4, count=1)), 12)
+    >>> round(kumar_debiased_squared_error_of(uniform_bins([0, 1, 1, 1], [0.5] * 4, n_bins=1)), 12)
     0.0
     """
     frequency = bins.frequency

@@ -34,7 +34,7 @@ INFINITE_TERM = "a term is infinite under these g1, g2"
 def brier_decomposition(bins: Bins) -> BrierDecomposition:
     """Take the Brier score of the bins' pairs apart: calibration, refinement, and what binning leaves.
 
-    ``brier = calibration_mse + refinement + remainder``; with Murphy's terms
+    ``brier = plug_in_squared_error + refinement + remainder``; with Murphy's terms
     ``brier = reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance``.
     Reliability is biased upward and uncertainty downward by noise; the corrected terms remove most
     of that (an unbiased decomposition does not exist) and may be negative.
@@ -56,8 +56,8 @@ def brier_decomposition(bins: Bins) -> BrierDecomposition:
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> parts = brier_decomposition(uniform(pairs([0, 1, 1, 1], [0.2, 0.4, 0.8, 0.8]), count=2))
-    >>> round(parts.brier, 3), round(parts.calibration_mse + parts.refinement + parts.remainder, 3)
+    >>> parts = brier_decomposition(uniform(pairs([0, 1, 1, 1], [0.2, 0.4, 0.8, 0.8]), n_bins=2))
+    >>> round(parts.brier, 3), round(parts.plug_in_squared_error + parts.refinement + parts.remainder, 3)
     (0.12, 0.12)
     """
     share, weight, p = bins.share, bins.weight, bins.frequency
@@ -78,7 +78,7 @@ def brier_decomposition(bins: Bins) -> BrierDecomposition:
     corrected = _corrections(bins, base_rate)
     return BrierDecomposition(
         brier=brier,
-        calibration_mse=reliability,
+        plug_in_squared_error=reliability,
         refinement=refinement,
         remainder=remainder,
         reliability=reliability,
@@ -127,7 +127,7 @@ def log_decomposition(source: Source, bins: Bins) -> LogDecomposition:
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
     >>> source = pairs([0, 1, 1, 1], [0.4, 0.4, 0.8, 0.8])
-    >>> parts = log_decomposition(source, uniform(source, count=2))
+    >>> parts = log_decomposition(source, uniform(source, n_bins=2))
     >>> round(parts.calibration, 4), round(parts.refinement, 4), abs(parts.remainder) < 1e-15
     (0.1218, 0.3466, True)
     """
@@ -284,7 +284,7 @@ def proper_score_decomposition(source: Source, bins: Bins, g1: Rule, g2: Rule) -
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
     >>> source = pairs([0, 1, 1, 1], [0.4, 0.4, 0.8, 0.8])
-    >>> parts = proper_score_decomposition(source, uniform(source, count=2), *brier_rule())
+    >>> parts = proper_score_decomposition(source, uniform(source, n_bins=2), *brier_rule())
     >>> round(parts.score, 3), round(parts.calibration, 3), round(parts.sharpness, 3)
     (-0.15, -0.025, -0.125)
     """

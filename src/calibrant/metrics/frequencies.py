@@ -55,7 +55,7 @@ def bin_intervals(
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform_bins
-    >>> found = bin_intervals(uniform_bins([0] * 8 + [1] * 2, [0.3] * 10, count=1))
+    >>> found = bin_intervals(uniform_bins([0] * 8 + [1] * 2, [0.3] * 10, n_bins=1))
     >>> found.low.round(3).tolist(), found.high.round(3).tolist()
     ([0.057], [0.51])
     """

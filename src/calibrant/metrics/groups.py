@@ -148,7 +148,7 @@ def marginal_calibration_error(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     threshold: float = THRESHOLD,
-    bin_count: int = BIN_COUNT,
+    n_bins: int = BIN_COUNT,
     min_scores: int = 1,
     method: Method = "inverted",
     level: float = 0.95,
@@ -157,7 +157,7 @@ def marginal_calibration_error(
     """Marginal calibration error (MCE): root mean over classes of each class's squared calibration error.
 
     0 when every class's scores are calibrated by themselves. Rare classes count as much as frequent ones, so
-    that it takes many scores of each: with few, noise decides the plug-in (look at ``debiased_error``).
+    that it takes many scores of each: with few, noise decides the plug-in (look at ``calibration_error``).
 
     Parameters
     ----------
@@ -175,13 +175,13 @@ def marginal_calibration_error(
         (n,) what is dependent (sentence, document). Name at least the token: its scores share one gold tag.
     threshold
         Scores below it are left out; 0 keeps all. A score of exactly 0.01 stays at 0.01.
-    bin_count
+    n_bins
         Adaptive bins of the plug-in, a class.
     min_scores
         Classes with fewer scores that count are left out, and counted. The paper asks for 1,000.
     method
         Of the interval: ``"inverted"``, ``"wald"``, or ``"bootstrap"`` (resamples clusters), as in
-        `calibration_interval`.
+        `calibration_error`.
     level
         Nominal coverage of the interval.
     seed
@@ -208,10 +208,10 @@ def marginal_calibration_error(
     --------
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> error = marginal_calibration_error(y, [0.5] * 100 + [0.3] * 100, tags)
-    >>> round(error.calibration_error, 4), error.classes
+    >>> round(error.plug_in_calibration_error, 4), error.classes
     (0.1414, 2)
     """
-    recipe = Recipe.of(bin_count, method, level, seed)
+    recipe = Recipe.of(n_bins, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     scores, left_out = given.scores(y_prob).with_at_least(positive_integer(min_scores, "min_scores"))
     return error_of(scores, recipe, "mce", left_out=left_out)
@@ -226,7 +226,7 @@ def shared_calibration_error(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     threshold: float = THRESHOLD,
-    bin_count: int = BIN_COUNT,
+    n_bins: int = BIN_COUNT,
     method: Method = "inverted",
     level: float = 0.95,
     seed: Seed = 0,
@@ -245,10 +245,10 @@ def shared_calibration_error(
     --------
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> error = shared_calibration_error(y, [0.5] * 100 + [0.3] * 100, tags)
-    >>> round(error.calibration_error, 4), error.n
+    >>> round(error.plug_in_calibration_error, 4), error.n
     (0.1414, 200)
     """
-    recipe = Recipe.of(bin_count, method, level, seed)
+    recipe = Recipe.of(n_bins, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     return error_of(given.scores(y_prob), recipe, "smce")
 
@@ -263,7 +263,7 @@ def grouped_calibration_errors(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     threshold: float = THRESHOLD,
-    bin_count: int = BIN_COUNT,
+    n_bins: int = BIN_COUNT,
     method: Method = "inverted",
     level: float = 0.95,
     seed: Seed = 0,
@@ -287,10 +287,10 @@ def grouped_calibration_errors(
     --------
     >>> y, tags = [0, 1] * 100, ["N"] * 100 + ["V"] * 100
     >>> errors = grouped_calibration_errors(y, [0.5] * 100 + [0.3] * 100, tags, [["N"], ["V"]])
-    >>> [round(error.calibration_error, 4) for error in errors]
+    >>> [round(error.plug_in_calibration_error, 4) for error in errors]
     [0.0, 0.2]
     """
-    recipe = Recipe.of(bin_count, method, level, seed)
+    recipe = Recipe.of(n_bins, method, level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     parts = given.scores(y_prob).by_group(groups)
     return tuple(error_of(part, recipe, "gmce", name) for name, part in parts.items())
@@ -307,7 +307,7 @@ def calibration_changes(
     sample_weight: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
     threshold: float = THRESHOLD,
-    bin_count: int = BIN_COUNT,
+    n_bins: int = BIN_COUNT,
     min_scores: int = 1,
     class_mean: bool = True,
     level: float = 0.95,
@@ -325,7 +325,7 @@ def calibration_changes(
         (n,) its probability before and after recalibration, in [0, 1].
     groups
         As in `grouped_calibration_errors`; none if left out.
-    classes, names, sample_weight, clusters, threshold, bin_count, min_scores, level
+    classes, names, sample_weight, clusters, threshold, n_bins, min_scores, level
         As in `marginal_calibration_error`.
     class_mean
         Whether to measure the MCE as well, which takes most of the time.
@@ -352,7 +352,7 @@ def calibration_changes(
     >>> [(each.before.measure, each.before.group, each.relative_change.estimate) for each in changes]
     [('mce', None, -1.0), ('smce', None, -1.0), ('gmce', '1', None), ('gmce', '2', -1.0)]
     """
-    recipe = Recipe.of(bin_count, "inverted", level, seed)
+    recipe = Recipe.of(n_bins, "inverted", level, seed)
     given = Arguments(y_true, classes, names, sample_weight, clusters, threshold)
     least = positive_integer(min_scores, "min_scores")
     first = subjects(given.scores(y_prob_before), groups, least, class_mean=class_mean)
@@ -373,7 +373,7 @@ def _change(first: Subject, second: Subject, recipe: Recipe) -> MarginalChange:
     before, after = (
         error_of(side.scores, recipe, side.measure, side.group, side.left_out) for side in (first, second)
     )
-    if before.calibration_error is None or after.calibration_error is None:
+    if before.plug_in_calibration_error is None or after.plug_in_calibration_error is None:
         nothing = Quantity(None, reason=NO_SCORE)
         return MarginalChange(before=before, after=after, relative_change=nothing, difference=None)
     alone = [residuals_of(side.scores, side.measure) for side in (first, second)]
@@ -382,8 +382,8 @@ def _change(first: Subject, second: Subject, recipe: Recipe) -> MarginalChange:
         for one, other in ((first, second), (second, first))
     ]
     change = Quantity(None, reason="the error before is 0")
-    if before.calibration_error > 0:
-        change = Quantity(after.calibration_error / before.calibration_error - 1)
+    if before.plug_in_calibration_error > 0:
+        change = Quantity(after.plug_in_calibration_error / before.plug_in_calibration_error - 1)
     difference = difference_of(paired, alone, recipe.level, recipe.seed)
     return MarginalChange(
         before=before,

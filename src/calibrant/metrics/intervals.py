@@ -187,7 +187,7 @@ def error_interval(
     samples: int | None = None,
     bin_size: int | None = None,
 ) -> ErrorInterval:
-    """Interval for the RMS calibration error of pairs, a tally or bins; see `calibration_interval`.
+    """Interval for the RMS calibration error of pairs, a tally or bins; see `calibration_error`.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def interval_of(
     return _from_moments(table, found, method, level)
 
 
-def calibration_interval(
+def calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
@@ -232,10 +232,14 @@ def calibration_interval(
     samples: int | None = None,
     seed: Seed = 0,
 ) -> ErrorInterval:
-    """Confidence interval for the RMS calibration error, sqrt(E[(q - p_q)^2]).
+    """Estimate the calibration error, sqrt(E[(q - p_q)^2]), without the bias of noise, and its interval.
 
-    ``inverted``, the default, holds every theta that a test does not reject: those with
-    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. T is the debiased squared error, V2 its variance if
+    The estimate is sqrt(max(0, T)), where T is `debiased_squared_error`: the headline of every output. It
+    differs from `plug_in_calibration_error`, which is raised by the noise of its bins, and lowered where gaps
+    of opposite sign cancel within them.
+
+    ``inverted``, the default interval, holds every theta that a test does not reject: those with
+    ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. V2 is the variance of T if
     the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
     ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
     error, which then has no upper limit.
@@ -295,7 +299,7 @@ def calibration_interval(
 
     Examples
     --------
-    >>> interval = calibration_interval([0] * 50 + [1] * 50, [0.3] * 100)
+    >>> interval = calibration_error([0] * 50 + [1] * 50, [0.3] * 100)
     >>> interval.method, round(interval.estimate, 3), round(interval.low, 3), round(interval.high, 3)
     ('inverted', 0.194, 0.116, 0.316)
     """
@@ -367,7 +371,7 @@ def calibration_test(
         method=method,
         statistic=statistic,
         p_value=p_value,
-        debiased_mse=None if found is None else found.estimate,
+        debiased_squared_error=None if found is None else found.estimate,
         null_standard_error=None if found is None else math.sqrt(found.null_variance),
         bin_size=table.size,
         bins=len(table.n),
@@ -417,7 +421,7 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
         estimate=math.sqrt(max(0.0, found.estimate)),
         low=math.sqrt(min(1.0, low)) if defined else None,
         high=math.sqrt(min(1.0, high)) if defined else None,
-        debiased_mse=found.estimate,
+        debiased_squared_error=found.estimate,
         standard_error=standard_error(found),
         bin_size=table.size,
         bins=len(table.n),
@@ -438,7 +442,7 @@ def _bootstrap(table: Residuals, found: Moments, level: float, seed: Seed, sampl
         estimate=math.sqrt(max(0.0, found.estimate)),
         low=math.sqrt(max(0.0, low)),
         high=math.sqrt(max(0.0, high)),
-        debiased_mse=found.estimate,
+        debiased_squared_error=found.estimate,
         standard_error=float(np.std(draws)),
         bin_size=table.size,
         bins=len(table.n),
@@ -473,7 +477,7 @@ def _sampling(
         estimate=math.sqrt(plug_in) if root else plug_in,
         low=float(np.mean(draws)) - half,
         high=float(np.mean(draws)) + half,
-        debiased_mse=None,
+        debiased_squared_error=None,
         standard_error=float(np.std(draws)),
         bin_size=int(size),
         bins=len(bins),

@@ -30,8 +30,8 @@ from calibrant.seeds import Seed, generator
 BATCH = 1 << 20
 NODES_PER_RESAMPLE = 16  # of a grid that shows noise, which need not be exact to 1e-5
 ERRORS = (
-    "rms_calibration_error",
-    "calibration_mse",
+    "plug_in_calibration_error",
+    "plug_in_squared_error",
     "expected_calibration_error",
     "max_calibration_error",
 )
@@ -108,7 +108,7 @@ class Flips:
 def _flips_of_bins(tally: Tally, bins: Bins) -> Flips:
     """Give each row to the bin that holds its mean score, and a tie that an edge divides to one side."""
     # An adaptive edge is the first score beyond the bin, any other the last score in it.
-    side: Literal["left", "right"] = "right" if bins.kind == "adaptive" else "left"
+    side: Literal["left", "right"] = "right" if bins.kind in ("adaptive", "information") else "left"
     row_bin = np.minimum(np.searchsorted(bins.edge_high, tally.score, side), len(bins) - 1)
     return Flips(tally, row_bin, len(bins))
 
@@ -144,7 +144,7 @@ def noise_floors(
     Returns
     -------
     dict
-        `NoiseFloor` by the name of the error: ``rms_calibration_error``, ``calibration_mse``,
+        `NoiseFloor` by the name of the error: ``plug_in_calibration_error``, ``plug_in_squared_error``,
         ``expected_calibration_error``, ``max_calibration_error``.
 
     Raises
@@ -161,7 +161,7 @@ def noise_floors(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> bins = uniform(pairs([0, 1] * 500, [0.5] * 1000), count=1)
+    >>> bins = uniform(pairs([0, 1] * 500, [0.5] * 1000), n_bins=1)
     >>> floor = noise_floors(bins, seed=1)["expected_calibration_error"]
     >>> round(floor.mean, 2), round(floor.high, 2)  # sd of a mean of 1000 fair coins: 0.0158
     (0.01, 0.03)
@@ -310,7 +310,7 @@ def consistency_bars(bins: Bins, *, level: float = 0.95) -> ConsistencyBars:
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> bars = consistency_bars(uniform(pairs([0, 1] * 50, [0.5] * 100), count=1))
+    >>> bars = consistency_bars(uniform(pairs([0, 1] * 50, [0.5] * 100), n_bins=1))
     >>> bars.low.tolist(), bars.high.tolist()
     ([0.4], [0.6])
     """

@@ -379,7 +379,7 @@ def slice_errors(
 
     Notes
     -----
-    The interval of the squared error inverts a test, as `calibration_interval` does, with the quantile of a
+    The interval of the squared error inverts a test, as `calibration_error` does, with the quantile of a
     gamma distribution at its lower end: at the levels of many slices normal ones are too small. That of the
     signed error holds a normal interval by the residuals and Clopper and Pearson's, whose number of trials is
     such that the frequency varies as it does if the scores are calibrated (after Korn and Graubard).

@@ -90,7 +90,7 @@ def class_predictions(
     """
     prob = _probabilities(y_prob, _checks.non_negative(tolerance, "tolerance"))
     names = _class_names(classes, prob.shape[1])
-    label = _class_indices(y_true, names, named=classes is not None)
+    label = class_indices(y_true, names, named=classes is not None)
     _checks.same_length("y_true", len(label), "y_prob", len(prob))
     # One column stands for the row here: weights and clusters are checked as for pairs.
     checked = _checks.pairs(
@@ -140,7 +140,14 @@ def _class_names(classes: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return names
 
 
-def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
+def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> Integers:
+    """Return the position of each label among class names; integers are positions already.
+
+    Raises
+    ------
+    InputError
+        For a label that is none of the classes, and for integers that could be positions or names.
+    """
     array = _checks.one_dimensional(values, "y_true")
     if array.dtype.kind in "iu":
         if any(name.lstrip("-").isdigit() and name != str(index) for index, name in enumerate(names)):
@@ -167,6 +174,60 @@ def _class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) ->
         row = int(np.flatnonzero(code < 0)[0])
         raise _unknown_class(str(array[row]), row, f"classes are {', '.join(names[:20])}")
     return code
+
+
+def label_codes(
+    y: ArrayLike, count: int, classes: Sequence[str] | None = None
+) -> tuple[Integers, NDArray[Any]]:
+    """Return the columns that labels stand for, and the label of each column.
+
+    Labels 0 to K - 1 are columns. Other labels, such as names, are the columns in sorted order, as
+    scikit-learn has them, unless ``classes`` names the columns.
+
+    Parameters
+    ----------
+    y
+        (n,) labels.
+    count
+        K, the number of columns.
+    classes
+        K names, if the columns are not in sorted order.
+
+    Returns
+    -------
+    codes : ndarray of int64
+        (n,) in 0..K - 1.
+    classes : ndarray
+        (K,) labels.
+
+    Raises
+    ------
+    InputError
+        If a label is missing, unknown, or not every column has one.
+
+    Examples
+    --------
+    >>> label_codes(["no", "yes", "no"], 2)[0].tolist(), label_codes([2, 0], 3)[1].tolist()
+    ([0, 1, 0], [0, 1, 2])
+    """
+    if classes is not None:
+        names = _checks.list_of_names(classes, "classes")
+        if len(names) != count:
+            message = f"classes has {len(names)} names, and there are {count} columns of probabilities"
+            raise InputError(message, "name one class per column", code="shape")
+        return class_indices(y, names, named=True), np.array(names)
+    codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
+    if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
+        return found.astype(np.int64)[codes], np.arange(count)
+    if len(found) != count:
+        some = ", ".join(map(str, found[:5].tolist())) + (", ..." if len(found) > 5 else "")
+        labels = "1 label" if len(found) == 1 else f"{len(found)} different labels"
+        raise InputError(
+            f"y has {labels} ({some}), and there are {count} columns of probabilities",
+            "pass one column per label, in sorted order, or labels 0 to K - 1",
+            code="class-unknown",
+        )
+    return codes, found
 
 
 def _unknown_class(value: object, row: int, known: str) -> InputError:

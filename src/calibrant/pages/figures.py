@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from calibrant import plots
+from calibrant.metrics.binning import CROWDED
 from calibrant.pages.sections import ClassTable, Section
 from calibrant.plots.style import figure_of, score_names
+from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, bin_limits
-from calibrant.results.measurement import Measurement
 
 OVERLAID = 3  # more curves on one axes hide one another
-CROWDED = 0.05  # half of the weight this near to 0 or 1 makes one heap on a linear axis
 MOST_CLASSES = 60  # more lines make a figure taller than a page
 
 
@@ -37,8 +37,8 @@ class Picture:
 CURVE_CAPTION = (
     "Each point is a bin: its mean {score} against its {frequency}. On the diagonal the two agree; below "
     "it the model is overconfident, above it underconfident. The vertical lines are intervals of one bin "
-    "each, not of the curve as a whole. The ticks under the curve stand where the bins are: the more of "
-    "them near 0 and 1, the more the model tells cases apart."
+    "each, not of the curve as a whole. The ticks under the curve show where the bins are and how many pairs "
+    "they have. The more pairs are near 0 and 1, the more the model tells cases apart."
 )
 CONSISTENCY_CAPTION = " The grey bars are where a perfectly calibrated model's points would lie."
 SMOOTH_CAPTION = (
@@ -105,7 +105,8 @@ def _curves(section: Section, prefix: str) -> list[Picture]:
 
 def _log_odds(section: Section, prefix: str) -> list[Picture]:
     """Draw the curves on axes of log-odds, where scores crowd near 0 or 1."""
-    if not any(_crowded(m) for m in section.measurements):
+    spread = [drawing.equal_width for drawing in section.drawings] or [m.sums for m in section.measurements]
+    if not any(_crowded(bins) for bins in spread):
         return []
     score, frequency = score_names(section.view)
     models = list(zip(section.models, section.measurements, strict=True))[:OVERLAID]
@@ -117,9 +118,9 @@ def _log_odds(section: Section, prefix: str) -> list[Picture]:
     return [Picture(svg, "On axes of log-odds", LOG_ODDS_CAPTION)]
 
 
-def _crowded(m: Measurement) -> bool:
-    near = (m.sums.score < CROWDED) | (m.sums.score > 1 - CROWDED)
-    return bool(m.sums.share[near].sum() > 0.5)
+def _crowded(bins: Bins) -> bool:
+    near = (bins.score < CROWDED) | (bins.score > 1 - CROWDED)
+    return bool(bins.share[near].sum() > 0.5)
 
 
 def _smooth(section: Section, prefix: str) -> list[Picture]:

@@ -92,7 +92,7 @@ def group_verdict(changes: GroupedChanges) -> str:
 
 def error_points(error: MarginalError) -> str:
     """Write an error in percentage points, with its interval."""
-    found = error.debiased_error
+    found = error.calibration_error
     if found.estimate is None or found.low is None or found.high is None:
         return words.UNDEFINED
     return f"{text.points(found.estimate)} [{text.points(found.low)}, {text.points(found.high)}]"

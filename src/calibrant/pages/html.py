@@ -1,9 +1,16 @@
-"""A page as HTML: templates with autoescape on, one inline style sheet, no script and no request."""
+"""A page as HTML: templates with autoescape on, one inline style sheet, and no request.
+
+The only script is the one that searches a long table of classes; the content-security policy allows it by
+its hash.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import resources
 from itertools import accumulate
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -41,6 +48,7 @@ def render(
         for n, (section, chosen) in enumerate(zip(sections, kinds, strict=True), start=1)
     ]
     drawn = class_picture(classes) if classes is not None else None
+    script = _script() if classes is not None and classes.searched else None
     return (
         _environment()
         .get_template("page.html")
@@ -49,6 +57,8 @@ def render(
             figures=figures,
             left_out=["" if chosen == EVERYTHING else LEFT_OUT[len(chosen)] for chosen in kinds],
             class_figures=[] if drawn is None else [_safe(drawn)],
+            script=script,
+            script_hash=None if script is None else _hash(script),
             groups=None if groups is None else group_part(groups),
             group_figures=[] if groups is None else _all_safe(group_pictures({"after": groups}, "all")),
         )
@@ -79,6 +89,17 @@ def _kinds(sections: Sequence[Section]) -> list[tuple[Kind, ...]]:
     if sum(sizes) <= ALL_DRAWN:
         return [EVERYTHING for _ in sections]
     return [("curves",) if so_far <= CURVES_DRAWN else () for so_far in accumulate(sizes)]
+
+
+def _script() -> Markup:
+    return Markup(
+        resources.files("calibrant.pages").joinpath("templates/search.js").read_text(encoding="utf-8")
+    )
+
+
+def _hash(script: str) -> str:
+    """Return the hash by which a content-security policy allows an inline script."""
+    return f"sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _all_safe(drawn: Sequence[Picture]) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def page(report: Report, *, title: str | None = None) -> Page:
     >>> from calibrant import measure
     >>> model = ReportedModel("naive Bayes", measure(predictions("dated", "naive-bayes")))
     >>> page(Report((model,))).sections[0].cards[0].direction
-    'On the whole its scores are 2.9 points too low. They are too extreme: too near 0 and 1.'
+    'On the whole its scores are 2.9 points too low. They are overconfident: too near 0 and 1.'
     """
     names = tuple(model.name for model in report.models)
     if not names:
@@ -171,7 +172,7 @@ def page(report: Report, *, title: str | None = None) -> Page:
     drawn = {drawing.view for model in report.models for drawing in model.drawings}
     main = [view for view in views if view not in classes or view in drawn]
     return Page(
-        title=title or text.title(names),
+        title=title or text.title(names, recalibrated=report.recalibrator is not None),
         sections=tuple(_section(report, view) for view in main or views),
         classes=_class_table(report, classes) if len(classes) > 1 else None,
         recipes=tuple((model.name, tuple(_recipe(model.measured))) for model in report.models),
@@ -275,7 +276,7 @@ def _card(name: str, m: Measurement) -> Card:
         error=text.number(m.calibration_error.estimate),
         interval=text.span(m.calibration_error.low, m.calibration_error.high),
         estimand="" if m.interval.estimand == "rms" else text.ESTIMANDS[m.interval.estimand],
-        plug_in=text.number(m.rms_calibration_error),
+        plug_in=text.number(m.plug_in_calibration_error),
         bins=str(m.binning),
         verdict=text.error_verdict(m.interval),
         direction=text.direction_verdict(m),
@@ -321,13 +322,18 @@ def _class_table(report: Report, views: Sequence[str]) -> ClassTable | None:
     models = [model for model in report.models if all(_has(model.measured, view) for view in views)]
     if not models:
         return None
+    rows = [(view.removeprefix("class:"), tuple(model.measured[view] for model in models)) for view in views]
     return ClassTable(
         models=tuple(model.name for model in models),
-        rows=tuple(
-            (view.removeprefix("class:"), tuple(model.measured[view] for model in models)) for view in views
-        ),
+        rows=tuple(sorted(rows, key=_error_of_first)),
         means=tuple(model.measured.mean for model in models),
     )
+
+
+def _error_of_first(row: tuple[str, tuple[Measurement, ...]]) -> float:
+    """Sort by the first model's error, from the largest; undefined ones come last."""
+    error = row[1][0].calibration_error.estimate
+    return math.inf if error is None else -error
 
 
 def _has(measured: Measured, view: str) -> bool:

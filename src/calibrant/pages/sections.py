@@ -9,6 +9,7 @@ from calibrant.results.drawing import Drawing
 from calibrant.results.measurement import ClassMean, Measurement
 from calibrant.results.slices import SliceErrors
 
+FEW_CLASSES = 15  # are found at a glance
 Lines = tuple[tuple[str, str], ...]
 
 
@@ -105,7 +106,7 @@ class Section:
 
 @dataclass(frozen=True)
 class ClassTable:
-    """Each class of a K-class model.
+    """Each class of a K-class model, the classes with the largest errors of the first model first.
 
     Attributes
     ----------
@@ -120,6 +121,11 @@ class ClassTable:
     models: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Measurement, ...]], ...]
     means: tuple[ClassMean | None, ...]
+
+    @property
+    def searched(self) -> bool:
+        """Whether the table is long enough for a search box."""
+        return len(self.rows) > FEW_CLASSES
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from calibrant.records import words
 from calibrant.results.drawing import ModelDifference
 from calibrant.results.intervals import ErrorInterval
 from calibrant.results.measurement import Measurement
 
+ROUNDING = 1e-9  # scores that add up to 1 for each item leave so much of a mean of 0
 MINUS = "−"
 INTERVALS = {
     "inverted": "by inverting a test",
@@ -63,14 +66,17 @@ def span(low: float | None, high: float | None) -> str:
 
 
 def points(value: float) -> str:
-    """Return a difference of probabilities in percentage points.
+    """Return a difference of probabilities in percentage points, which reads 0 only if it is 0.
 
     Examples
     --------
-    >>> points(0.0412)
-    '4.1'
+    >>> points(0.0412), points(0.00032), points(0.0)
+    ('4.1', '0.03', '0')
     """
-    return f"{100 * value:.1f}"
+    shown = 100 * value
+    if 0 < abs(shown) < 0.05:
+        return np.format_float_positional(shown, precision=1, fractional=False)
+    return f"{shown:.1f}" if shown else "0"
 
 
 def view_heading(view: str) -> str:
@@ -124,15 +130,21 @@ def direction_verdict(measurement: Measurement) -> str:
     sentences = []
     large, slope = measurement.calibration_in_the_large, measurement.cox_slope
     if large.estimate is not None and large.low is not None and large.high is not None:
-        if large.high < 0:
+        if abs(large.estimate) < ROUNDING:
+            sentences.append("On the whole its scores are neither too high nor too low.")
+        elif large.high < 0:
             sentences.append(f"On the whole its scores are {points(-large.estimate)} points too high.")
         elif large.low > 0:
             sentences.append(f"On the whole its scores are {points(large.estimate)} points too low.")
+        else:
+            sentences.append(
+                "On the whole its scores are neither too high nor too low, as far as these data show."
+            )
     if slope.low is not None and slope.high is not None:
         if slope.high < 1:
-            sentences.append("They are too extreme: too near 0 and 1.")
+            sentences.append("They are overconfident: too near 0 and 1.")
         elif slope.low > 1:
-            sentences.append("They are too timid: too near the overall rate.")
+            sentences.append("They are underconfident: too near the overall rate.")
     return " ".join(sentences).replace("They", "They" if len(sentences) > 1 else "Its scores")
 
 
@@ -148,14 +160,16 @@ def difference_verdict(compared: ModelDifference) -> str:
     return f"{compared.second} is better calibrated than {compared.first}."
 
 
-def title(names: tuple[str, ...]) -> str:
-    """Return the title of a page about these models.
+def title(names: tuple[str, ...], *, recalibrated: bool = False) -> str:
+    """Return the title of a page about these models, or about one before and after recalibration.
 
     Examples
     --------
     >>> title(("naive Bayes", "logistic regression")), title(tuple("abcd"))
     ('Calibration of naive Bayes and logistic regression', 'Calibration of 4 models')
     """
+    if recalibrated and names == ("before", "after"):
+        return "Before and after recalibration"
     if len(names) > 3:
         return f"Calibration of {len(names)} models"
     return f"Calibration of {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"

@@ -17,6 +17,7 @@ from calibrant.results.errors import ConsistencyBars, SmoothCurve
 X_LABEL = "predicted probability"
 Y_LABEL = "label frequency"
 RUG_TOP, RUG_BOTTOM = -0.025, -0.085
+LEAST_AREA, LEAST_TICK = 0.3, 0.15  # of the largest
 TICKS = np.linspace(0, 1, 6)
 
 
@@ -35,9 +36,9 @@ def calibration_curve(
 
     A calibrated model's points lie on the diagonal; below it the model is overconfident (its
     probabilities are too high), above it underconfident. Points grow with their bin's weight, and
-    the strip under the curve has one tick a bin, as tall as the bin is heavy: with bins of equal
-    counts, where the ticks crowd is where the predictions are, and ticks near 0 and 1 mean that
-    the model tells cases apart (refinement). Call it again on the same axes with another ``index``
+    the strip under the curve has one tick per bin, as tall as the bin is heavy: tall or crowded
+    ticks show where the predictions are, and such ticks near 0 and 1 mean that the model tells
+    cases apart (refinement). Call it again on the same axes with another ``index``
     to lay a second model over the first.
 
     Parameters
@@ -73,7 +74,7 @@ def calibration_curve(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> ax = calibration_curve(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> ax = calibration_curve(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'label frequency')
     """
@@ -138,7 +139,7 @@ def calibration_curves(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
+    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2)
     >>> ax = calibration_curves([("naive Bayes", bins, None), ("logistic regression", bins, None)])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['naive Bayes', 'logistic regression', 'perfectly calibrated']
@@ -266,15 +267,15 @@ def _consistency_bars(ax: Axes, consistency: ConsistencyBars) -> None:
 
 
 def areas(weight: Floats) -> Floats:
-    """Marker areas in proportion to the bins' weights, smaller where there are many bins."""
+    """Marker areas in proportion to the bins' weights, smaller where there are many bins; all can be seen."""
     largest = float(np.clip(1200 / len(weight), 9, 60))
-    areas: Floats = np.maximum(largest * weight / weight.max(), 3.0)
+    areas: Floats = np.maximum(largest * weight / weight.max(), max(3.0, LEAST_AREA * largest))
     return areas
 
 
 def _rug(ax: Axes, score: Floats, weight: Floats, index: int) -> None:
     """One tick a bin at its mean score, as tall as the bin is heavy."""
-    tall = (RUG_TOP - RUG_BOTTOM) * weight / weight.max()
+    tall = (RUG_TOP - RUG_BOTTOM) * np.maximum(weight / weight.max(), LEAST_TICK)
     ax.vlines(
         score,
         RUG_BOTTOM,

@@ -51,7 +51,7 @@ def confidence_histogram(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> ax = confidence_histogram(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> ax = confidence_histogram(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2))
     >>> [float(bar.get_height()) for bar in ax.patches]
     [0.5, 0.5]
     """
@@ -122,7 +122,7 @@ def reliability_bars(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> ax = reliability_bars(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2))
+    >>> ax = reliability_bars(uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2))
     >>> [float(bar.get_height()) for bar in ax.containers[0]]
     [0.5, 1.0]
     """
@@ -188,7 +188,7 @@ def confidence_and_reliability(
     --------
     >>> from calibrant._checks import pairs
     >>> from calibrant.metrics.binning import uniform
-    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), count=2)
+    >>> bins = uniform(pairs([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.9]), n_bins=2)
     >>> len(confidence_and_reliability(bins).axes)
     2
     """

@@ -13,7 +13,7 @@ from matplotlib.ticker import LogitLocator, NullFormatter
 from calibrant._checks import Floats
 from calibrant.exceptions import InputError
 from calibrant.plots import style
-from calibrant.plots._calibration import X_LABEL, Y_LABEL, areas, name_sides
+from calibrant.plots._calibration import LEAST_TICK, X_LABEL, Y_LABEL, areas, name_sides
 from calibrant.results import Bins
 from calibrant.results.bins import BinIntervals
 
@@ -141,7 +141,7 @@ def _draw(
     strip = ax.vlines(
         score,
         0,
-        STRIP * bins.weight / bins.weight.max(),
+        STRIP * np.maximum(bins.weight / bins.weight.max(), LEAST_TICK),
         colors=look.color,
         linewidth=0.9,
         alpha=0.6,

@@ -114,9 +114,9 @@ def _lines(changes: Changes, measure: str) -> dict[tuple[str | None, str], Margi
 
 def _draw(ax: Axes, y: float, change: MarginalChange, other: MarginalChange | None) -> None:
     """One line; where no score is left there is nothing to draw."""
-    before, after = change.before.calibration_error, change.after.calibration_error
+    before, after = change.before.plug_in_calibration_error, change.after.plug_in_calibration_error
     if before is not None and after is not None:
-        draw_change(ax, y, before, after, None if other is None else other.after.calibration_error)
+        draw_change(ax, y, before, after, None if other is None else other.after.plug_in_calibration_error)
 
 
 def draw_change(ax: Axes, y: float, before: float, after: float, other: float | None) -> None:

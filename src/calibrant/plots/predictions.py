@@ -32,7 +32,7 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
     what
         ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds),
         ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model) or ``classes``
-        (each class's error with its interval).
+        (each class's error with its interval, the largest of the first model first).
 
     Returns
     -------
@@ -129,6 +129,8 @@ def _classes(found: Report) -> Axes:
     names = [each.view for each in found.models[0].measured.views if each.view.startswith("class:")]
     if not names:
         raise InputError("these predictions have no classes", "draw a curve instead", code="parameter")
+    errors = {name: _of_view(found, 0, name)[1].calibration_error.estimate for name in names}
+    names.sort(key=lambda name: -(errors[name] or 0.0))
     models = [
         (model.name, [_of_view(found, place, name)[1].interval for name in names])
         for place, model in enumerate(found.models)

@@ -180,6 +180,16 @@ def _rank(entry: tuple[Any, str]) -> str:
 
 def legend_above(ax: Axes) -> None:
     """Put the legend above the axes, where it can cover no data; names are taken to the letter."""
+    legend_outside(ax)
+
+
+def curve_count(ax: Axes) -> int:
+    """Return how many calibration curves there are on axes."""
+    return sum(str(line.get_gid()).startswith("line-") for line in ax.get_lines())
+
+
+def legend_outside(ax: Axes, *, below: bool = False) -> None:
+    """Put the legend above the axes, or below their label, which leaves room for a title."""
     entries = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=_rank)
     if not entries:
         return
@@ -188,8 +198,8 @@ def legend_above(ax: Axes) -> None:
     legend = ax.legend(
         handles,
         labels,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.015),
+        loc="upper left" if below else "lower left",
+        bbox_to_anchor=(0.0, -0.14 if below else 1.015),
         borderaxespad=0.0,
         ncols=columns,
         frameon=False,

@@ -1,7 +1,9 @@
 """Mend probabilities: maps from scores to better ones, fitted on labelled pairs or their tally.
 
-Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``, ``get_params``,
-``clone``. Those of one event also fit from a `Tally`, and all turn into plain values and back.
+Every estimator follows scikit-learn: ``fit(X, y, sample_weight=None)``, ``transform(X)``,
+``predict_proba(X)``, ``get_params``, ``clone``. Those of one event also fit from a `Tally`, and all turn into
+plain values and back. `Calibrated` wraps a classifier and fits a map to scores of items that it was not
+trained on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from calibrant.recalibrate._renormalise import renormalise
     from calibrant.recalibrate.base import BinaryRecalibrator, Recalibrator
     from calibrant.recalibrate.beta import Beta
+    from calibrant.recalibrate.calibrated import Calibrated
     from calibrant.recalibrate.changes import resampled_changes
     from calibrant.recalibrate.choosing import choose_recalibrator, frequency_candidates
     from calibrant.recalibrate.groups import PerClass, PerGroup, Shared
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Beta",
     "BinaryRecalibrator",
+    "Calibrated",
     "HistogramBinning",
     "Isotonic",
     "LabelledScores",

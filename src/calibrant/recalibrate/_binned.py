@@ -53,7 +53,7 @@ class Cut:
 
 
 BINS: dict[str, Check] = {
-    "bins": positive_integer,
+    "n_bins": positive_integer,
     "size": optional(positive_integer),
     "strategy": option("adaptive", "uniform"),
     "min_size": positive_integer,
@@ -70,7 +70,7 @@ def cut(source: Source, bins: int, size: int | None, strategy: str, smallest: in
     """
     if strategy == "adaptive":
         found = (
-            adaptive(source, count=bins, ties="whole")
+            adaptive(source, n_bins=bins, ties="whole")
             if size is None
             else adaptive(source, size=size, ties="whole")
         )

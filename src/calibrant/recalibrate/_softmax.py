@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Floats, Integers, as_array
 from calibrant._kernels import log_odds as kernels
 from calibrant._parallel import default_threads, fold, slices
 from calibrant.exceptions import InputError
-from calibrant.metrics.views import class_predictions
+from calibrant.metrics.views import class_predictions, label_codes
 
 ROWS = 1 << 14  # items a piece of work
 
@@ -30,7 +31,7 @@ class LogitItems:
     weight
         (n,) positive.
     classes
-        K names.
+        (K,) the label of each column.
     clipped
         Probabilities below the clip, which were moved.
     range
@@ -40,7 +41,7 @@ class LogitItems:
     logit: Floats
     label: Integers
     weight: Floats
-    classes: tuple[str, ...]
+    classes: NDArray[Any]
     clipped: int
     range: tuple[float, float]
 
@@ -97,7 +98,8 @@ def items_of(
         As `logits_of`, and for labels or weights that are none.
     """
     logit, prob = logits_of(X, logits=logits, clip=clip)
-    checked = class_predictions(y, prob, classes=classes, sample_weight=sample_weight)
+    code, labels = label_codes(y, prob.shape[1], classes)
+    checked = class_predictions(code, prob, sample_weight=sample_weight)
     if len(checked) < len(prob):
         kept = as_array(sample_weight, "sample_weight") > 0
         logit, prob = logit[kept], prob[kept]
@@ -107,7 +109,7 @@ def items_of(
     weight = np.ones(len(prob)) if checked.weight is None else checked.weight
     clipped = 0 if logits else int((prob < clip).sum())
     limits = float(prob.min()), float(prob.max())
-    return LogitItems(np.ascontiguousarray(logit), checked.label, weight, checked.classes, clipped, limits)
+    return LogitItems(np.ascontiguousarray(logit), checked.label, weight, labels, clipped, limits)
 
 
 def softmax(logit: Floats, scale: Floats, bias: Floats) -> Floats:

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from calibrant import _checks
 from calibrant._checks import Check, Pairs, positive_integer
 from calibrant.exceptions import InputError
 from calibrant.metrics.tally import Tally
+from calibrant.metrics.views import class_predictions, label_codes
 from calibrant.records import plain
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,9 @@ class Recalibrator(BaseEstimator, ABC):
     Parameters are those of the constructor (``get_params``, ``set_params`` and ``clone`` work) and are
     checked by ``fit``.
 
+    Those that take scores and labels alone are scikit-learn's classifiers too: ``predict_proba(X)`` has one
+    column per class and ``predict(X)`` the labels of the fit.
+
     A subclass names its ``method``, which saved states carry, and in ``_learned`` the fitted attributes
     that a state holds: numbers, arrays, recalibrators, and lists and dictionaries of them. In ``_parameters``
     it names a check of each parameter.
@@ -56,6 +60,7 @@ class Recalibrator(BaseEstimator, ABC):
     pair_count_: int
     score_range_: tuple[float, float]
     n_features_in_: int
+    classes_: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -147,12 +152,25 @@ class Recalibrator(BaseEstimator, ABC):
 
 
 class ArrayRecalibrator(TransformerMixin, Recalibrator):
-    """Base of the recalibrators that need scores and labels alone: scikit-learn's transformers.
+    """Base of the recalibrators that need scores and labels alone: transformers and classifiers.
 
     ``splits`` tells whether a method fits parts of the pairs; then it tears no cluster apart.
+
+    Attributes
+    ----------
+    classes_
+        (K,) labels of the fit in the order of the columns of `predict_proba`: 0 and 1 for one event.
     """
 
     splits: ClassVar[bool] = False
+    _estimator_type: ClassVar[str] = "classifier"  # of scikit-learn 1.5
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
 
     @abstractmethod
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -162,19 +180,84 @@ class ArrayRecalibrator(TransformerMixin, Recalibrator):
     def transform(self, X: ArrayLike) -> Floats:
         """Return recalibrated probabilities."""
 
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return recalibrated probabilities with one column per class, as scikit-learn's classifiers do.
+
+        Parameters
+        ----------
+        X
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of float64
+            (n, K), columns in the order of ``classes_``; (n, 2) for scores of one event, whose second column
+            is what `transform` returns.
+
+        Raises
+        ------
+        InputError
+            As `transform`.
+
+        Examples
+        --------
+        >>> from calibrant.recalibrate import Isotonic
+        >>> Isotonic().fit([0.2, 0.4, 0.8, 0.6], [0, 1, 1, 0]).predict_proba([0.5]).tolist()
+        [[0.5, 0.5]]
+        """
+        mapped = self.transform(X)
+        if mapped.ndim == 2 and mapped.shape[1] > 1:
+            return mapped
+        event = mapped.reshape(-1)
+        return np.column_stack([1 - event, event])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of the highest probability; equal ones go to the first in ``classes_``.
+
+        Parameters
+        ----------
+        X
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray
+            (n,) labels of ``classes_``.
+
+        Raises
+        ------
+        InputError
+            As `transform`.
+
+        Examples
+        --------
+        >>> from calibrant.recalibrate import Isotonic
+        >>> Isotonic().fit([0.2, 0.4, 0.8, 0.6], [0, 1, 1, 0]).predict([0.1, 0.9]).tolist()
+        [0, 1]
+        """
+        likely = self.predict_proba(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[likely]
+        return labels
+
 
 class BinaryRecalibrator(ArrayRecalibrator):
     """Base of the recalibrators of one event: scores (n,) or (n, 1), labels 0 and 1.
+
+    A matrix (n, K) of probabilities that sum to 1 is taken as well. Two columns are one event and its
+    opposite, with one map. More columns have one map each, fitted to whether the class is the true one
+    (one versus rest). Rows are then divided by their sums, which moves scores off the fitted maps a little;
+    a row that all maps take to 0 stays as it was.
 
     A subclass implements ``_learn`` (from checked pairs or a tally) and ``_map``.
     """
 
     _one_label_is_enough: ClassVar[bool] = False
 
+    columns_: tuple[BinaryRecalibrator, ...]  # of more than two classes
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
         return tags
 
     def fit(
@@ -189,9 +272,10 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Parameters
         ----------
         X
-            (n,) or (n, 1) scores in [0, 1].
+            (n,) or (n, 1) scores in [0, 1], or (n, K) probabilities of K classes whose rows sum to 1.
         y
-            (n,) labels 0 / 1: whether the event happened.
+            (n,) labels 0 / 1: whether the event happened. For (n, K), 0 to K - 1, or any K labels, whose
+            columns are in sorted order, as scikit-learn has them.
         sample_weight
             (n,) non-negative weights; None counts every pair once.
         clusters
@@ -208,9 +292,12 @@ class BinaryRecalibrator(ArrayRecalibrator):
             For bad values (naming the row), a single label, too few pairs, or a bad parameter.
         """
         self.check_parameters()
+        column, shape = one_column(X)
+        if len(shape) == 2 and shape[1] > 1:
+            return self._fit_rows(column, y, sample_weight, clusters)
         pairs = _checks.pairs(
             y,
-            one_column(X)[0],
+            column,
             sample_weight=sample_weight,
             clusters=clusters if self.splits else None,
             label_name="y",
@@ -252,12 +339,12 @@ class BinaryRecalibrator(ArrayRecalibrator):
         Parameters
         ----------
         X
-            (n,) or (n, 1) scores in [0, 1].
+            (n,) or (n, 1) scores in [0, 1], or (n, K) as in `fit`.
 
         Returns
         -------
         ndarray of float64
-            In [0, 1], of the shape of X.
+            In [0, 1], of the shape of X; rows of K classes sum to 1.
 
         Raises
         ------
@@ -266,12 +353,14 @@ class BinaryRecalibrator(ArrayRecalibrator):
         """
         self.check_fitted()
         column, shape = one_column(X)
+        if hasattr(self, "columns_") or (len(shape) == 2 and shape[1] > 1):
+            return self._map_rows(column)
         score = _checks.scores(column, "X").astype(np.float64, copy=False)
         return self._map(score).reshape(shape)
 
     def _check_map(self) -> None:
         mapped = self._map(np.array([0.0, *self.score_range_, 1.0]))
-        if self.n_features_in_ != 1 or not ((mapped >= 0) & (mapped <= 1)).all():
+        if self.n_features_in_ > 2 or not ((mapped >= 0) & (mapped <= 1)).all():
             raise broken_state("it maps no single scores to probabilities")
 
     @abstractmethod
@@ -301,7 +390,77 @@ class BinaryRecalibrator(ArrayRecalibrator):
         self.pair_count_ = n
         self.score_range_ = (low, high)
         self.n_features_in_ = 1
+        self.classes_ = np.arange(2)
+        if hasattr(self, "columns_"):  # of a fit before
+            del self.columns_
         return self
+
+    def _fit_rows(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, clusters: ArrayLike | None
+    ) -> Self:
+        """Learn one map of two classes, or one for each of more."""
+        code, labels = label_codes(y, np.shape(X)[1])
+        rows = class_predictions(
+            code, X, sample_weight=sample_weight, clusters=clusters if self.splits else None
+        )
+        events = [
+            Pairs(
+                np.ascontiguousarray(rows.prob[:, place]),
+                rows.label == place,
+                rows.weight,
+                rows.cluster,
+                rows.cluster_count,
+            )
+            for place in range(len(labels))
+        ]
+        if len(labels) == 2:
+            self._fit_pairs(events[1])
+        else:
+            columns = tuple(
+                _of_class(self, event, label) for event, label in zip(events, labels.tolist(), strict=True)
+            )
+            self._fitted_on(len(rows), float(rows.prob.min()), float(rows.prob.max()))
+            self.columns_ = columns
+        self.n_features_in_, self.classes_ = len(labels), labels
+        return self
+
+    def _map_rows(self, X: ArrayLike) -> Floats:
+        """Recalibrate checked rows (n, K)."""
+        width = len(getattr(self, "columns_", (0, 1)))
+        if np.ndim(X) != 2 or np.shape(X)[1] != width:
+            message = f"X has shape {np.shape(X)}, and the map was fitted on {width} columns"
+            raise InputError(message, "pass the scores of the same classes", code="shape")
+        given = class_predictions(np.zeros(len(np.asarray(X)), np.int64), X).prob.astype(np.float64)
+        if width == 2:
+            event = self._map(np.ascontiguousarray(given[:, 1]))
+            return np.column_stack([1 - event, event])
+        mapped = np.column_stack(
+            [each.transform(given[:, place]) for place, each in enumerate(self.columns_)]
+        )
+        return divided(mapped, given)
+
+
+def _of_class(estimator: BinaryRecalibrator, event: Pairs, label: object) -> BinaryRecalibrator:
+    """Fit a copy to one class against the rest, or raise an error that names the class."""
+    found: BinaryRecalibrator = clone(estimator)
+    try:
+        return found.fit(event.score, event.outcome, event.weight, event.cluster)
+    except InputError as error:
+        message = f"the class {label!r} against the rest: {error.message}"
+        raise InputError(message, error.hint, code=error.code) from error
+
+
+def divided(mapped: Floats, given: Floats) -> Floats:
+    """Divide rows (n, K) by their sums; rows of zeros become the given rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> divided(np.array([[0.6, 0.6], [0.0, 0.0]]), np.array([[0.5, 0.5], [0.9, 0.1]])).tolist()
+    [[0.5, 0.5], [0.9, 0.1]]
+    """
+    total = mapped.sum(axis=1, keepdims=True)
+    return np.where(total > 0, mapped / np.where(total > 0, total, 1.0), given)
 
 
 def one_column(X: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
@@ -331,9 +490,9 @@ def _state(value: Any) -> Any:
             "version": STATE_VERSION,
             "method": value.method,
             "parameters": _state(value.get_params(deep=False)),
-            "fitted": {
-                name: _state(getattr(value, name)) for name in _saved(value) if value.__sklearn_is_fitted__()
-            },
+            "fitted": {name: _state(getattr(value, name)) for name in _saved(value)}
+            if value.__sklearn_is_fitted__()
+            else {},
         }
     if isinstance(value, dict):
         return {str(key): _state(item) for key, item in value.items()}
@@ -344,8 +503,16 @@ def _state(value: Any) -> Any:
     return plain(value)
 
 
+FITTED = ("pair_count_", "score_range_", "n_features_in_")
+
+
 def _saved(recalibrator: Recalibrator) -> tuple[str, ...]:
-    return ("pair_count_", "score_range_", "n_features_in_", *recalibrator._learned)
+    """Attributes that a state holds; labels only where they are not the numbers of the columns."""
+    if not isinstance(recalibrator, ArrayRecalibrator):
+        return (*FITTED, *recalibrator._learned)
+    usual = np.array_equal(recalibrator.classes_, np.arange(len(recalibrator.classes_)))
+    learned = ("columns_",) if hasattr(recalibrator, "columns_") else recalibrator._learned
+    return (*FITTED, *learned) if usual else (*FITTED, *learned, "classes_")
 
 
 def _revived(value: Any) -> Any:
@@ -385,8 +552,29 @@ def _class_of(method: str) -> type[Recalibrator] | None:
     return _METHODS.get(method)
 
 
+def _labels(values: Any, count: int) -> NDArray[Any]:
+    """Labels of a state, one per column."""
+    labels = np.array(values)
+    if labels.ndim != 1 or len(set(labels.tolist())) != count:
+        raise ValueError("it has no label for each column")
+    return labels
+
+
+def _restore_columns(found: Recalibrator, columns: Any) -> None:
+    """Take over the maps of more than two classes."""
+    if not isinstance(found, BinaryRecalibrator) or not isinstance(columns, list):
+        raise ValueError("its columns are no maps")
+    for each in columns:
+        if type(each) is not type(found) or not each.__sklearn_is_fitted__() or each.n_features_in_ != 1:
+            raise ValueError("a column has no map of single scores")
+    if len(columns) != found.n_features_in_:
+        raise ValueError("columns and maps differ in number")
+    found.columns_ = tuple(columns)
+
+
 def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
-    missing = [name for name in _saved(found) if name not in fitted]
+    learned = ("columns_",) if "columns_" in fitted else found._learned
+    missing = [name for name in (*FITTED, *learned) if name not in fitted]
     if missing:
         raise broken_state(f"{missing[0]} is missing")
     try:
@@ -395,9 +583,16 @@ def _restore(found: Recalibrator, fitted: dict[str, Any]) -> None:
             raise ValueError("the range of the scores is none")
         found.score_range_ = (low, high)
         found.n_features_in_ = positive_integer(fitted["n_features_in_"], "n_features_in_")
-        found._restore({name: _revived(fitted[name]) for name in found._learned})
+        if isinstance(found, ArrayRecalibrator):
+            count = max(2, found.n_features_in_)
+            found.classes_ = _labels(fitted.get("classes_", np.arange(count)), count)
+        if "columns_" in fitted:
+            _restore_columns(found, _revived(fitted["columns_"]))
+        else:
+            found._restore({name: _revived(fitted[name]) for name in learned})
         found.pair_count_ = positive_integer(fitted["pair_count_"], "pair_count_")
-        found._check_map()
+        if "columns_" not in fitted:
+            found._check_map()
     except (TypeError, ValueError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise

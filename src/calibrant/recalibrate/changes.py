@@ -40,7 +40,7 @@ def resampled_changes(
     groups: Groups = (),
     *,
     threshold: float = THRESHOLD,
-    bin_count: int = BIN_COUNT,
+    n_bins: int = BIN_COUNT,
     min_scores: int = 1,
     class_mean: bool = True,
     level: float = 0.95,
@@ -65,7 +65,7 @@ def resampled_changes(
         For GMCE, as in `calibrant.metrics.grouped_calibration_errors`; none if left out.
     threshold
         Scores below it, before recalibration, are left out of dev and of test.
-    bin_count, min_scores, class_mean, level
+    n_bins, min_scores, class_mean, level
         As in `calibrant.metrics.calibration_changes`.
     draws
         Maps to fit, at least 20. Draws that cannot be fitted (a group has one label only) are counted.
@@ -111,7 +111,7 @@ def resampled_changes(
         raise InputError("one of dev and test has no classes", "pass them for both", code="parameter")
     if len(groups) and not whole.has_classes:
         raise InputError("one event has no groups of classes", "leave groups out", code="parameter")
-    recipe = Recipe.of(bin_count, "inverted", level, seed)
+    recipe = Recipe.of(n_bins, "inverted", level, seed)
     least = positive_integer(min_scores, "min_scores")
     setting = _Setting(whole, groups, threshold, recipe, least, class_mean and whole.has_classes)
     before, after = setting.subjects(whole.score), setting.subjects(setting.after(some.fit(recalibrator)))
@@ -160,7 +160,7 @@ class _Setting(NamedTuple):
         found = self.subjects(self.after(fitted))
         return np.array(
             [
-                (*one.squares(self.recipe.bin_count), _distance(one, other))
+                (*one.squares(self.recipe.n_bins), _distance(one, other))
                 for one, other in zip(found, reference, strict=True)
             ]
         )
@@ -200,7 +200,7 @@ def _record(
         change=change,
         fixed=paired,
         map_deviation=Quantity(None, reason=reason),
-        after=Quantity(change.after.calibration_error, reason=reason),
+        after=Quantity(change.after.plug_in_calibration_error, reason=reason),
         relative_change=Quantity(change.relative_change.estimate, reason=reason),
         level=level,
         dev_clusters=clusters or None,
@@ -217,11 +217,11 @@ def _record(
     own, distance = (float(np.var(drawn[:, column], ddof=1)) for column in (1, 2))
     deviation = math.sqrt(max(own - 2 * distance, min(distance, own)))
     low, high = (float(np.quantile(drawn[:, 0], share)) for share in ((1 - level) / 2, (1 + level) / 2))
-    plug_in = change.before.calibration_error
+    plug_in = change.before.plug_in_calibration_error
     relative = change.relative_change
     if plug_in:
         relative = Quantity(relative.estimate, low / plug_in - 1, high / plug_in - 1)
-    recipe = Recipe(change.before.bin_count, level=1 - (1 - level) / 2)
+    recipe = Recipe(change.before.n_bins, level=1 - (1 - level) / 2)
     error = error_of(before.scores, recipe, before.measure).interval
     units = effective_clusters(before.scores.pairs.cluster)
     widened = with_map_error(paired, deviation, error, test=units, dev=clusters)
@@ -229,7 +229,7 @@ def _record(
         record,
         change=msgspec.structs.replace(change, difference=widened),
         map_deviation=Quantity(deviation),
-        after=Quantity(change.after.calibration_error, low, high),
+        after=Quantity(change.after.plug_in_calibration_error, low, high),
         relative_change=relative,
     )
 

@@ -35,7 +35,7 @@ def frequency_candidates(
     train_counts: Mapping[str, int],
     *,
     groups: Sequence[int] = GROUPS,
-    bins: Sequence[int] | None = None,
+    n_bins: Sequence[int] | None = None,
 ) -> dict[str, Single]:
     """Return a recalibrator for every number of tag frequency groups, and of bins.
 
@@ -48,7 +48,7 @@ def frequency_candidates(
     groups
         Numbers of groups, G. 1 is one map for all tags. Where frequent tags make two G the same groups, the
         first is tried alone.
-    bins
+    n_bins
         Numbers of bins, for estimators that have any; None takes 5, 10, 20 and 40 for them.
 
     Returns
@@ -59,17 +59,18 @@ def frequency_candidates(
     Raises
     ------
     InputError
-        If ``bins`` is given and the estimator has none, or for bad numbers or counts.
+        If ``n_bins`` is given and the estimator has none, or for bad numbers or counts.
 
     Examples
     --------
     >>> from calibrant.recalibrate import HistogramBinning
-    >>> list(frequency_candidates(HistogramBinning(), {"N": 3, "V": 2, "UH": 1}, groups=(1, 2), bins=(5, 10)))
+    >>> counts = {"N": 3, "V": 2, "UH": 1}
+    >>> list(frequency_candidates(HistogramBinning(), counts, groups=(1, 2), n_bins=(5, 10)))
     ['G=1, bins=5', 'G=1, bins=10', 'G=2, bins=5', 'G=2, bins=10']
     """
-    has_bins = "bins" in estimator.get_params(deep=False)
-    if bins is not None and not has_bins:
-        raise InputError(f"{estimator!r} has no bins", "leave bins out", code="parameter")
+    has_bins = "n_bins" in estimator.get_params(deep=False)
+    if n_bins is not None and not has_bins:
+        raise InputError(f"{estimator!r} has no bins", "leave n_bins out", code="parameter")
     found: dict[str, Single] = {}
     seen: list[list[list[str]]] = []
     for count in groups:
@@ -77,11 +78,11 @@ def frequency_candidates(
         if parts in seen:
             continue
         seen.append(parts)
-        for size in BINS if bins is None and has_bins else bins or (None,):
+        for size in BINS if n_bins is None and has_bins else n_bins or (None,):
             one = clone(estimator)
             name = f"G={count}"
             if size is not None:
-                one.set_params(bins=positive_integer(size, "bins"))
+                one.set_params(n_bins=positive_integer(size, "n_bins"))
                 name += f", bins={size}"
             found[name] = Shared(one) if len(parts) == 1 else PerGroup(one, parts)
     return found
@@ -141,7 +142,7 @@ def choose_recalibrator(
     >>> rng = np.random.default_rng(0)
     >>> q = rng.random(2000)
     >>> data = LabelledScores(q**2, rng.random(2000) < q)
-    >>> choice = choose_recalibrator({f"bins={b}": HistogramBinning(bins=b) for b in (1, 20)}, data)
+    >>> choice = choose_recalibrator({f"bins={b}": HistogramBinning(n_bins=b) for b in (1, 20)}, data)
     >>> choice.chosen
     'bins=20'
     """

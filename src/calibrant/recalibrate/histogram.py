@@ -18,7 +18,7 @@ class HistogramBinning(BinaryRecalibrator):
 
     Parameters
     ----------
-    bins
+    n_bins
         The number of bins. Ties, empty ranges and ``min_size`` can make fewer: ``values_`` tells.
     size
         Pairs a bin instead, for adaptive bins.
@@ -31,12 +31,12 @@ class HistogramBinning(BinaryRecalibrator):
     Attributes
     ----------
     edges_
-        (bins + 1,) edges from 0 to 1; bin i holds ``edges_[i] <= score < edges_[i + 1]``
+        (n_bins + 1,) edges from 0 to 1; bin i holds ``edges_[i] <= score < edges_[i + 1]``
         (the last one 1 too).
     values_
-        (bins,) share of positives among the pairs of each bin.
+        (n_bins,) share of positives among the pairs of each bin.
     sizes_
-        (bins,) pairs in each bin.
+        (n_bins,) pairs in each bin.
 
     References
     ----------
@@ -47,7 +47,7 @@ class HistogramBinning(BinaryRecalibrator):
 
     Examples
     --------
-    >>> model = HistogramBinning(bins=2).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
+    >>> model = HistogramBinning(n_bins=2).fit([0.1, 0.2, 0.7, 0.9], [0, 1, 1, 1])
     >>> model.transform([0.0, 0.15, 0.95]).tolist()
     [0.5, 0.5, 1.0]
     """
@@ -61,15 +61,15 @@ class HistogramBinning(BinaryRecalibrator):
     sizes_: Floats
 
     def __init__(
-        self, bins: int = 15, *, size: int | None = None, strategy: Strategy = "adaptive", min_size: int = 1
+        self, n_bins: int = 15, *, size: int | None = None, strategy: Strategy = "adaptive", min_size: int = 1
     ) -> None:
-        self.bins = bins
+        self.n_bins = n_bins
         self.size = size
         self.strategy = strategy
         self.min_size = min_size
 
     def _learn(self, source: Source) -> None:
-        found = cut(source, self.bins, self.size, self.strategy, self.min_size)
+        found = cut(source, self.n_bins, self.size, self.strategy, self.min_size)
         self.edges_, self.values_, self.sizes_ = found.edge, found.frequency, found.n
 
     def _map(self, score: Floats) -> Floats:

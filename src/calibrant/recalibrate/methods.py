@@ -39,22 +39,22 @@ class Method:
     maps
         ``scores``: every score by itself. ``rows``: all classes of a wide table's row at once. ``both``:
         rows where the table is wide.
-    bins
+    n_bins
         How many bins it has if nobody says; None if it has none.
     settings
-        Arguments of the estimator that the command line has options for, beside ``bins``.
+        Arguments of the estimator that the command line has options for, beside ``n_bins``.
     """
 
     estimator: str
     maps: Literal["scores", "rows", "both"] = "scores"
-    bins: int | None = None
+    n_bins: int | None = None
     settings: dict[str, Setting] = field(default_factory=dict)
 
 
 METHODS: dict[str, Method] = {
-    "histogram": Method("HistogramBinning", bins=15),
+    "histogram": Method("HistogramBinning", n_bins=15),
     "isotonic": Method("Isotonic"),
-    "scaling-binning": Method("ScalingBinning", bins=10),
+    "scaling-binning": Method("ScalingBinning", n_bins=10),
     "platt": Method(
         "Platt",
         settings={
@@ -78,11 +78,11 @@ def with_setting(name: str) -> list[str]:
 
     Examples
     --------
-    >>> with_setting("bins"), with_setting("smoothing")
+    >>> with_setting("n_bins"), with_setting("smoothing")
     (['histogram', 'scaling-binning'], ['platt'])
     """
     return [
         key
         for key, method in METHODS.items()
-        if name in method.settings or (name == "bins" and method.bins is not None)
+        if name in method.settings or (name == "n_bins" and method.n_bins is not None)
     ]

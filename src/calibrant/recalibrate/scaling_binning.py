@@ -139,7 +139,7 @@ class ScalingBinning(BinaryRecalibrator):
     ----------
     scaler
         An unfitted recalibrator of one event, which is cloned; `Isotonic` if not given, as in [2]_.
-    bins, size, strategy, min_size
+    n_bins, size, strategy, min_size
         Bins of the scaled scores, as for `HistogramBinning`.
     split
         Share of the pairs, or of the clusters, on which the scaler is fitted.
@@ -151,11 +151,11 @@ class ScalingBinning(BinaryRecalibrator):
     scaler_
         The fitted scaler.
     edges_
-        (bins + 1,) edges of the bins of scaled scores, from 0 to 1.
+        (n_bins + 1,) edges of the bins of scaled scores, from 0 to 1.
     values_
-        (bins,) mean scaled score of the bin part in each: the outputs, increasing.
+        (n_bins,) mean scaled score of the bin part in each: the outputs, increasing.
     sizes_
-        (bins,) pairs of the bin part in each.
+        (n_bins,) pairs of the bin part in each.
     error_
         `ErrorInterval` of the RMS calibration error of the outputs, from the bin part, with its clusters.
 
@@ -174,7 +174,7 @@ class ScalingBinning(BinaryRecalibrator):
     Examples
     --------
     >>> score, label = [0.1, 0.2, 0.7, 0.9] * 50, [0, 0, 1, 0, 0, 1, 1, 1] * 25
-    >>> model = ScalingBinning(bins=2, seed=1).fit(score, label)
+    >>> model = ScalingBinning(n_bins=2, seed=1).fit(score, label)
     >>> model.transform([0.15, 0.8]).round(2).tolist()
     [0.31, 0.77]
     """
@@ -198,7 +198,7 @@ class ScalingBinning(BinaryRecalibrator):
     def __init__(
         self,
         scaler: BinaryRecalibrator | None = None,
-        bins: int = 10,
+        n_bins: int = 10,
         *,
         size: int | None = None,
         strategy: Strategy = "adaptive",
@@ -207,7 +207,7 @@ class ScalingBinning(BinaryRecalibrator):
         seed: Seed = 0,
     ) -> None:
         self.scaler = scaler
-        self.bins = bins
+        self.n_bins = n_bins
         self.size = size
         self.strategy = strategy
         self.min_size = min_size
@@ -224,7 +224,7 @@ class ScalingBinning(BinaryRecalibrator):
             raise InputError(message, error.hint, code=error.code) from error
         scaled = with_scores(binning, self.scaler_.transform(binning.score))
         try:
-            found = cut(scaled.without_clusters(), self.bins, self.size, self.strategy, self.min_size)
+            found = cut(scaled.without_clusters(), self.n_bins, self.size, self.strategy, self.min_size)
         except InputError as error:
             message = f"the bin part of the pairs: {error.message}"
             raise InputError(message, error.hint, code=error.code) from error

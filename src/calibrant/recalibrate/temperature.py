@@ -30,7 +30,8 @@ class Temperature(LogOddsRecalibrator):
     Parameters
     ----------
     classes
-        K class names, if labels are names. None: labels are 0 / 1, or indices 0..K - 1.
+        K class names, if the columns are not in the sorted order of the labels. None: labels are 0 / 1,
+        indices 0..K - 1, or K names in sorted order.
     logits
         Whether X holds logits of K classes. By default it holds probabilities, of which logarithms are
         taken; nothing is guessed.
@@ -105,7 +106,7 @@ class Temperature(LogOddsRecalibrator):
         X
             (n,) or (n, 1) scores of one event, or (n, K) probabilities (or logits) of K classes.
         y
-            (n,) labels 0 / 1, or true classes: indices, or names with ``classes``.
+            (n,) labels 0 / 1, or true classes: indices, or names (see ``classes``).
         sample_weight
             (n,) non-negative weights; None counts every item once.
         clusters
@@ -125,7 +126,7 @@ class Temperature(LogOddsRecalibrator):
         self._learn_items(items)
         self.clipped_count_ = items.clipped
         self._fitted_on(len(items.label), *items.range)
-        self.n_features_in_ = items.logit.shape[1]
+        self.n_features_in_, self.classes_ = items.logit.shape[1], items.classes
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -192,11 +193,6 @@ class Temperature(LogOddsRecalibrator):
 
     def _coefficients(self) -> tuple[float, float, float]:
         return 1 / self.temperature_, 1 / self.temperature_, 0.0
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        return tags
 
 
 def _newton(items: LogitItems) -> tuple[float, int, bool]:

@@ -30,7 +30,8 @@ class VectorScaling(ArrayRecalibrator):
     Parameters
     ----------
     classes
-        K class names, if labels are names. None: labels are indices 0..K - 1.
+        K class names, if the columns are not in the sorted order of the labels. None: labels are indices
+        0..K - 1, or K names in sorted order.
     logits
         Whether X holds logits. By default it holds probabilities, of which logarithms are taken.
     penalty
@@ -103,7 +104,7 @@ class VectorScaling(ArrayRecalibrator):
         X
             (n, K) probabilities (or logits).
         y
-            (n,) true classes: indices, or names with ``classes``.
+            (n,) true classes: indices, or names (see ``classes``).
         sample_weight
             (n,) non-negative weights; None counts every item once.
 
@@ -120,7 +121,7 @@ class VectorScaling(ArrayRecalibrator):
         self._minimize(items, penalty)
         self.clipped_count_ = items.clipped
         self.score_range_ = items.range
-        self.n_features_in_ = items.logit.shape[1]
+        self.n_features_in_, self.classes_ = items.logit.shape[1], items.classes
         self.pair_count_ = len(items.label)
         return self
 
@@ -186,7 +187,7 @@ class VectorScaling(ArrayRecalibrator):
 
 def _check_classes(items: LogitItems) -> None:
     count = np.bincount(items.label, minlength=len(items.classes))
-    missing = [name for name, items_of_class in zip(items.classes, count, strict=True) if not items_of_class]
+    missing = items.classes[count == 0].tolist()
     if missing:
         raise InputError(
             f"no item is of the class {missing[0]!r}: its bias would be minus infinity",

@@ -16,6 +16,7 @@ import msgspec
 from calibrant.records.words import lower
 
 Role = Literal["name", "number", "setting", "rows", "part", "warning", "plain"]
+Library = Literal["pandas", "polars", "pyarrow"]
 Interval = bool | Literal["only"]
 
 

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.records.fields import Field, Interval, fields_of, in_full, numbers_of
+from calibrant.records.fields import Field, Interval, Library, fields_of, in_full, numbers_of
 from calibrant.records.formats import Cell, Column, PValue, Signed, Table, Undefined, interval_heading, named
 from calibrant.records.words import decimal, first_line, interval, lower, percent, setting
 
@@ -107,6 +107,30 @@ class Printed:
     def to_csv(self, table: str | None = None) -> str:
         """Return the record's first table as CSV, or the one of a name, with all digits."""
         return named(self.to_tables(), table).to_csv()
+
+    def to_frame(self, table: str | None = None, *, library: Library | None = None) -> Any:
+        """Return the record's first table as a dataframe, or the one of a name; columns are those of its CSV.
+
+        Parameters
+        ----------
+        table
+            Name of the table.
+        library
+            ``pandas``, ``polars`` or ``pyarrow``. None: that of the dataframe that was measured, or else the
+            one that the session has imported, or PyArrow.
+
+        Raises
+        ------
+        InputError
+            If there is no such table or library.
+        """
+        from calibrant.records.frames import frame_of, session_library
+
+        return frame_of(named(self.to_tables(), table), library or self._library() or session_library())
+
+    def _library(self) -> Library | None:
+        """Library of the dataframe that the record was made of."""
+        return None
 
     def to_html(self) -> str:
         """Return the record's tables in HTML."""

@@ -18,15 +18,16 @@ class Bins:
     Attributes
     ----------
     kind
-        ``"adaptive"``, ``"uniform"``, ``"edges"`` or ``"isotonic"``.
+        ``"adaptive"`` (equal counts), ``"information"`` (equal sums of q (1 - q)), ``"uniform"``, ``"edges"``
+        or ``"isotonic"``.
     size
         Pairs a bin that were asked for; None where bins were asked for in another way.
     asked, used
         The number of bins asked for and the number there are (ties and empty ranges make fewer).
     edge_low, edge_high
         The scores between which the bin lies. For uniform bins and edges the bin is
-        ``(edge_low, edge_high]`` and the first one also holds its low edge; for adaptive bins an edge is
-        the first score beyond it.
+        ``(edge_low, edge_high]`` and the first one also holds its low edge; for adaptive bins and those of
+        equal information an edge is the first score beyond it.
     n, positives
         Pairs and positive pairs. Fractional where a tie is shared between two bins.
     weight, weight_positives

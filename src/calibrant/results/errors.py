@@ -62,8 +62,8 @@ LargestGap = Annotated[
 class PlugInErrors(Record, frozen=True, kw_only=True):
     """Plug-in calibration errors of one set of bins, and the recipe of the bins."""
 
-    rms_calibration_error: CalibErr
-    calibration_mse: CalibrationMse
+    plug_in_calibration_error: CalibErr
+    plug_in_squared_error: CalibrationMse
     expected_calibration_error: Annotated[
         float, number("ECE", "Mean absolute gap over the bins.", group=FAR, best=0, headline=True)
     ]
@@ -215,7 +215,8 @@ class SmoothCurve:
     dependence
         ``"independent"`` or ``"clusters"``: what was resampled.
     smooth_error
-        The smooth calibration error, which is also the bandwidth unless this is the smallest.
+        The smooth calibration error, which is also the bandwidth where that is large enough to average noise
+        out.
     n
         Pairs.
     """

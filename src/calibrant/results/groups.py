@@ -50,7 +50,7 @@ class MarginalError(Record, frozen=True, kw_only=True):
             group=DATA,
         ),
     ]
-    debiased_error: Annotated[
+    calibration_error: Annotated[
         Quantity,
         number(
             "Error",
@@ -60,13 +60,13 @@ class MarginalError(Record, frozen=True, kw_only=True):
             headline=True,
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         float | None,
         number(
             "Its square, signed", "Square of it before rounding up to zero; can be negative.", group=ERROR
         ),
     ]
-    calibration_error: Annotated[
+    plug_in_calibration_error: Annotated[
         float | None,
         number(
             "Plug-in error",
@@ -81,7 +81,7 @@ class MarginalError(Record, frozen=True, kw_only=True):
         part("Interval", "How the interval of the error was made; null where no score is left."),
     ]
     threshold: Annotated[float, setting("Threshold", "Scores below it are left out.", headline=True)]
-    bin_count: Annotated[
+    n_bins: Annotated[
         int,
         setting(
             "Bins",

@@ -36,7 +36,7 @@ class ErrorInterval(Estimate, frozen=True, kw_only=True):
             "and binned mse, which depend on the bins.",
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         float | None, setting("debiased MSE", "Signed debiased squared error; null for Algorithm 2.")
     ] = None
     bin_size: Annotated[int, setting("pairs per bin", "Target number of pairs per bin of the estimator.")]
@@ -86,10 +86,13 @@ class CalibrationTest(Record, frozen=True, kw_only=True):
             short="p",
         ),
     ]
-    debiased_mse: Annotated[float | None, setting("debiased MSE", "Signed debiased squared error.")]
+    debiased_squared_error: Annotated[float | None, setting("debiased MSE", "Signed debiased squared error.")]
     null_standard_error: Annotated[
         float | None,
-        setting("null standard error", "Standard deviation of debiased_mse if the scores are calibrated."),
+        setting(
+            "null standard error",
+            "Standard deviation of debiased_squared_error if the scores are calibrated.",
+        ),
     ]
     bin_size: Annotated[int, setting("pairs per bin", "Target number of pairs per bin of the estimator.")]
     bins: Annotated[int, setting("bins", "Number of bins of the estimator.")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any
 
+from calibrant.exceptions import InputError
 from calibrant.records import Quantity, Record, hidden, name, number, part, rows, setting, warning
+from calibrant.records.fields import Library
 from calibrant.records.words import decimal, percent
 from calibrant.results.bins import Bins
 from calibrant.results.errors import FAR, CalibErr, Intercept, InTheLarge, LargestGap, NoiseFloor, Slope
@@ -23,6 +26,9 @@ from calibrant.results.scores import (
     Uncertainty,
 )
 
+if TYPE_CHECKING:
+    from calibrant import ReliabilityDisplay  # through the package, which is above all layers
+
 DATA = "Data"
 
 
@@ -32,7 +38,10 @@ class Binning(Record, frozen=True):
     kind: Annotated[
         str,
         setting(
-            "Bins", "Kind of bins: adaptive (equal counts), uniform (equal widths) or edges.", headline=True
+            "Bins",
+            "Kind of bins: adaptive (equal counts), information (equal sums of q(1 - q)), uniform (equal "
+            "widths) or edges.",
+            headline=True,
         ),
     ]
     size: Annotated[
@@ -52,7 +61,10 @@ class Binning(Record, frozen=True):
             asked = f" of {self.size:,} pairs"
         elif self.asked is not None and self.asked != self.used:
             asked = f" ({self.asked} asked for)"
-        return f"{self.used} {self.kind} bin{'s' if self.used != 1 else ''}{asked}"
+        bins = f"bin{'s' if self.used != 1 else ''}"
+        if self.kind == "information":
+            return f"{self.used} {bins} of equal information{asked}"
+        return f"{self.used} {self.kind} {bins}{asked}"
 
 
 class Bin(Record, frozen=True):
@@ -120,7 +132,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             short="error",
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         Quantity,
         number(
             "Its square, signed",
@@ -137,8 +149,8 @@ class Measurement(Record, frozen=True, kw_only=True):
         CalibrationTest,
         part("Test of calibration", "Test of the hypothesis that the model is calibrated.", group=FAR),
     ]
-    rms_calibration_error: CalibErr
-    rms_calibration_error_warning: Annotated[
+    plug_in_calibration_error: CalibErr
+    plug_in_calibration_error_warning: Annotated[
         str | None, warning("CalibErr understates the error: gaps of opposite sign cancel within bins.")
     ] = None
     max_calibration_error: LargestGap
@@ -154,7 +166,7 @@ class Measurement(Record, frozen=True, kw_only=True):
             short="ECE",
         ),
     ]
-    ece_bins: Annotated[int, setting("ECE bins", "Number of equal-width bins of the ECE.", headline=True)]
+    n_ece_bins: Annotated[int, setting("ECE bins", "Number of equal-width bins of the ECE.", headline=True)]
     ece_noise_floor: Annotated[
         NoiseFloor, part("ECE noise floor", "ECE of a calibrated model with these scores.", group=FAR)
     ]
@@ -179,7 +191,7 @@ class Measurement(Record, frozen=True, kw_only=True):
     cox_slope: Annotated[Quantity, Slope]
     cox_intercept: Annotated[Quantity, Intercept]
     brier: Brier
-    calibration_mse: CalibrationMse
+    plug_in_squared_error: CalibrationMse
     brier_skill: BrierSkill
     log_loss: LogLoss
     log_loss_skill: LogLossSkill
@@ -227,6 +239,18 @@ class Measurement(Record, frozen=True, kw_only=True):
             raise ValueError("a measurement that was read from JSON has no sums of its bins")
         return self.plotted
 
+    def plot(self, ax: Any = None, *, name: str | None = None) -> ReliabilityDisplay:
+        """Draw the calibration curve on matplotlib axes, or on a new figure, which a notebook shows.
+
+        Raises
+        ------
+        ValueError
+            If the record was read from JSON, which does not contain the sums of its bins.
+        """
+        import calibrant
+
+        return calibrant.ReliabilityDisplay(self, name=name).plot(ax)
+
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the weights, the bias of CalibErr, and the noise floors beside their errors."""
         if self.weight_sum != self.n:
@@ -236,9 +260,9 @@ class Measurement(Record, frozen=True, kw_only=True):
         elif self.calibration_error.low:
             yield "calibration_error", "interval excludes 0"
         error = self.calibration_error.estimate
-        below = error is not None and self.rms_calibration_error < error
+        below = error is not None and self.plug_in_calibration_error < error
         bias = "below the debiased error: gaps can cancel within a bin" if below else "biased upward by noise"
-        yield "rms_calibration_error", f"{bias}; {self.binning}"
+        yield "plug_in_calibration_error", f"{bias}; {self.binning}"
         for field, floor in (("ece", self.ece_noise_floor), ("smooth_ece", self.smooth_ece_noise_floor)):
             if floor is not None:
                 yield field, f"a calibrated model: below {decimal(floor.high)} in {percent(floor.level)}"
@@ -268,6 +292,7 @@ class Recipe(Record, frozen=True):
         str | None, setting("Command", "Command line that does it again; null if there is none.")
     ]
     notes: Annotated[tuple[str, ...], setting("Notes", "Rows of a log that were left out, and why.")] = ()
+    library: Annotated[Library | None, hidden()] = None
 
 
 class ClassMean(Record, frozen=True):
@@ -285,7 +310,7 @@ class ClassMean(Record, frozen=True):
             interval=False,
         ),
     ]
-    debiased_mse: Annotated[
+    debiased_squared_error: Annotated[
         Quantity,
         number(
             "Its square, signed",
@@ -294,7 +319,7 @@ class ClassMean(Record, frozen=True):
             interval=False,
         ),
     ]
-    rms_calibration_error: Annotated[
+    plug_in_calibration_error: Annotated[
         float,
         number(
             "CalibErr (plug-in)",
@@ -317,6 +342,49 @@ class Measured(Record, frozen=True):
     mean: Annotated[
         ClassMean | None, part("Mean", "Mean over classes; null unless each class was measured.")
     ] = None
+
+    def plot(self, ax: Any = None, *, view: str | None = None, name: str | None = None) -> ReliabilityDisplay:
+        """Draw the calibration curve of a view, the first if none is named; see `Measurement.plot`.
+
+        Raises
+        ------
+        InputError
+            If the view was not measured.
+        """
+        views = [each.view for each in self.views]
+        if view is not None and view not in views:
+            message = f"there is no view {view!r}"
+            raise InputError(message, f"name one of {', '.join(views)} (`view`)", code="view")
+        return (self.views[0] if view is None else self[view]).plot(ax, name=name)
+
+    def report(self, output: str | PathLike[str], *, title: str | None = None) -> Record:
+        """Write what was measured as one HTML page, without the smooth curves that `calibrant.report` adds.
+
+        Parameters
+        ----------
+        output
+            The file to write.
+        title
+            Title of the page.
+
+        Returns
+        -------
+        Record
+            What the page shows, a `calibrant.results.Report`.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written.
+        """
+        import calibrant
+
+        found = calibrant.report(self)
+        calibrant.pages.write(output, calibrant.pages.page(found, title=title))
+        return found
+
+    def _library(self) -> Library | None:
+        return self.recipe.library
 
     def __getitem__(self, view: str) -> Measurement:
         for measurement in self.views:

@@ -149,12 +149,12 @@ class Scores(Record, frozen=True, kw_only=True):
 class BrierDecomposition(Record, frozen=True, kw_only=True):
     """The Brier score taken apart over bins, two ways, exactly.
 
-    ``brier = calibration_mse + refinement + remainder`` and
+    ``brier = plug_in_squared_error + refinement + remainder`` and
     ``brier = reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance``.
     """
 
     brier: Brier
-    calibration_mse: CalibrationMse
+    plug_in_squared_error: CalibrationMse
     refinement: Refinement
     remainder: Remainder
     reliability: Reliability

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
+    from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot, save_figure
     from calibrant.verbs.grouping import group_changes
     from calibrant.verbs.measuring import measure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from calibrant.verbs.tallying_files import tally_files
 
 __all__ = [
+    "ReliabilityDisplay",
     "apply",
     "fit",
     "group_changes",

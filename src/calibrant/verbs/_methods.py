@@ -35,7 +35,7 @@ class Grouping:
     seed: Seed = 0
 
 
-def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: Any) -> Any:
+def estimator_of(method: str, n_bins: int | Literal["auto"] | None, **settings: Any) -> Any:
     """An estimator that has not been fitted; settings that are None, and flags that are off, are left to it.
 
     Raises
@@ -46,22 +46,22 @@ def estimator_of(method: str, bins: int | Literal["auto"] | None, **settings: An
     Examples
     --------
     >>> estimator_of("histogram", 10)
-    HistogramBinning(bins=10)
+    HistogramBinning(n_bins=10)
     """
     if method not in METHODS:
         raise InputError(f"method is {method!r}", f"give {', '.join(METHODS)}", code="parameter")
     from calibrant import recalibrate
 
     kind = getattr(recalibrate, METHODS[method].estimator)
-    asked = {"bins": bins, **settings}
+    asked = {"n_bins": n_bins, **settings}
     given = {name: value for name, value in asked.items() if value is not None and value is not False}
     for name in given:
         takers = with_setting(name)
         if method not in takers:
             hint = f"leave `{name}` out" + (f", or choose {' or '.join(takers)}" if takers else "")
             raise InputError(f"{method} has no {name}", hint, code="parameter")
-    if bins == "auto":
-        del given["bins"]
+    if n_bins == "auto":
+        del given["n_bins"]
     return kind(**given)
 
 

@@ -68,6 +68,8 @@ def of_file(name: str) -> Iterator[None]:
 class Mending:
     """Maps the scores of one table, batch by batch, and counts what it meets.
 
+    With ``every_row``, it is given all rows of a long table in their order, so that errors name a row.
+
     Attributes
     ----------
     scores
@@ -76,7 +78,7 @@ class Mending:
         Those below the threshold of the fit, which stay; those outside the range of the fit.
     """
 
-    def __init__(self, model: SavedRecalibrator, table: Scored) -> None:
+    def __init__(self, model: SavedRecalibrator, table: Scored, *, every_row: bool = False) -> None:
         kind = kind_of(table)
         if kind != model.kind:
             message = f"the recalibrator is of {TABLE_KINDS[model.kind]}, and this is {TABLE_KINDS[kind]}"
@@ -86,6 +88,7 @@ class Mending:
             _check_classes(model, table)
         self._model = model
         self._table = table
+        self._every_row = every_row
         self._low, self._high = model.recalibrator.score_range_
         self.scores = 0
         self.below = 0
@@ -105,8 +108,14 @@ class Mending:
         kept = scores if taken is None else scores[taken]
         self.below += scores.size - kept.size
         self.beyond += int(np.count_nonzero((kept < self._low) | (kept > self._high)))
-        with of_file(self._table.name):
-            return self._mapped(scores, codes, taken)
+        try:
+            with of_file(self._table.name):
+                return self._mapped(scores, codes, taken)
+        except InputError as error:
+            if error.code == "class-unknown" and codes is not None and self._every_row:
+                new = np.array([name not in self._model.classes for name in self._table.classes])
+                error.row = self.scores - scores.size + 1 + int(np.argmax(new[codes]))
+            raise
 
     def _mapped(self, scores: Floats, codes: Integers | None, taken: NDArray[np.bool_] | None) -> Floats:
         if self._model.kind == "wide":

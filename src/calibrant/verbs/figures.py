@@ -49,7 +49,7 @@ def plot(
     Returns
     -------
     Report
-        The numbers that are drawn.
+        The numbers of the view that is drawn, or of each class.
 
     Raises
     ------
@@ -70,7 +70,9 @@ def plot(
 
     one_of(what, WHAT, "what")
     figure_kind(output)
-    found = report(sources, view="classwise" if what == "classes" and view is None else view, **settings)
+    found = report(
+        sources, view="classwise" if what == "classes" and view is None else view, what=what, **settings
+    )
     save_figure(report_figure(found, what), output, width=width)
     return found
 

@@ -13,13 +13,13 @@ from calibrant import __version__
 from calibrant._checks import positive_integer, proportion, sample_count
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.metrics.binning import Source, Ties, adaptive, adaptive_ranks, default_bin_size, uniform
-from calibrant.metrics.calibration_error import plug_in_errors
+from calibrant.metrics.binning import Cuts, Source, Ties, adaptive_ranks, at_ranks, display_cuts, uniform
 from calibrant.metrics.decompositions import brier_decomposition
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import calibration_test, error_interval
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
 from calibrant.metrics.noise_floor import noise_floors, smooth_noise_floor
+from calibrant.metrics.plug_in import plug_in_errors
 from calibrant.metrics.proper_scores import scores_of
 from calibrant.metrics.residuals import Residuals, residuals
 from calibrant.progress import Progress
@@ -33,7 +33,7 @@ from calibrant.verbs.sources import ViewSource
 
 IntervalMethod = Literal["inverted", "sampling", "bootstrap"]
 MOST_ECE_BINS = 10_000
-FEWEST = 200  # pairs; the papers' floor for a bin
+FEWEST = 200  # pairs; the papers' floor for one bin
 SMOOTH_RESAMPLES = 200  # each costs some milliseconds
 FEWER = "{:,} bins instead of {:,}: rows of the fixed grid are kept whole (exact bins are made on request)"
 CANCEL = (
@@ -49,8 +49,8 @@ class Settings:
 
     views: Sequence[str] | None = None
     bin_size: int | None = None
-    bin_count: int | None = None
-    ece_bins: int = 15
+    n_bins: int | None = None
+    n_ece_bins: int = 15
     level: float = 0.95
     interval: IntervalMethod = "inverted"
     samples: int | None = None
@@ -60,18 +60,18 @@ class Settings:
 
     def __post_init__(self) -> None:
         proportion(self.level, "level")
-        if positive_integer(self.ece_bins, "ece_bins") > MOST_ECE_BINS:
-            message = f"ece_bins is {self.ece_bins}"
-            raise InputError(message, f"give at most {MOST_ECE_BINS} (`ece_bins`)", code="parameter")
+        if positive_integer(self.n_ece_bins, "n_ece_bins") > MOST_ECE_BINS:
+            message = f"n_ece_bins is {self.n_ece_bins}"
+            raise InputError(message, f"give at most {MOST_ECE_BINS} (`n_ece_bins`)", code="parameter")
         for value, name in (
             (self.bin_size, "bin_size"),
-            (self.bin_count, "bin_count"),
+            (self.n_bins, "n_bins"),
         ):
             if value is not None:
                 positive_integer(value, name)
         if self.samples is not None:
             sample_count(self.samples)
-        if self.bin_size is not None and self.bin_count is not None:
+        if self.bin_size is not None and self.n_bins is not None:
             raise InputError("both a bin size and a number of bins are given", "give one", code="parameter")
         if self.interval not in ("inverted", "sampling", "bootstrap"):
             hint = "give inverted, sampling or bootstrap"
@@ -130,11 +130,11 @@ def measurement_of(
         clusters=source.cluster_count or None,
         tally="exact" if view.is_exact else "compressed",
         binning=Binning(bins.kind, bins.size, bins.asked, bins.used),
-        rms_calibration_error=plug_in.rms_calibration_error,
-        calibration_mse=plug_in.calibration_mse,
+        plug_in_calibration_error=plug_in.plug_in_calibration_error,
+        plug_in_squared_error=plug_in.plug_in_squared_error,
         max_calibration_error=plug_in.max_calibration_error,
         ece=plug_in_errors(widths).expected_calibration_error,
-        ece_bins=settings.ece_bins,
+        n_ece_bins=settings.n_ece_bins,
         ece_noise_floor=floor,
         interval=interval,
         test=calibration_test(table, seed=seed),
@@ -155,7 +155,7 @@ def measurement_of(
         bins=tuple(_bins(bins, limits)),
         bin_interval=limits.method,
         bins_warning=_bin_warning(view, bins),
-        rms_calibration_error_warning=_cancelling(plug_in.rms_calibration_error, debiased),
+        plug_in_calibration_error_warning=_cancelling(plug_in.plug_in_calibration_error, debiased),
         plotted=bins,
         **_error(interval, debiased),
         **(_smooth(summed, settings) if settings.smooth else {}),
@@ -169,30 +169,33 @@ def bins_of(view: ViewSource, settings: Settings, *, several: bool = False) -> t
     """
     n = view.n
     if several:
-        count = None if settings.bin_count is None else min(settings.bin_count, n)
-        settings = replace(settings, bin_count=count)
-    count = settings.bin_count
+        count = None if settings.n_bins is None else min(settings.n_bins, n)
+        settings = replace(settings, n_bins=count)
+    count = settings.n_bins
     if count is not None and count > n:
-        message = f"bin_count is {count}, more than the {n} pairs of view {view.view}"
-        raise InputError(message, f"give at most {n} (`bin_count`)", code="parameter")
-    size = settings.bin_size if settings.bin_size is not None or count is not None else default_bin_size(n)
-    ranks = adaptive_ranks(n, size=size, count=count)
-    tally = view.with_cuts(ranks, np.arange(settings.ece_bins + 1) / settings.ece_bins)
+        message = f"n_bins is {count}, more than the {n} pairs of view {view.view}"
+        raise InputError(message, f"give at most {n} (`n_bins`)", code="parameter")
     # A row of the grid is one datum: two bins that shared it would have half the noise they seem to have.
     ties: Ties = "shared" if view.is_exact else "whole"
-    return adaptive(tally, size=size, count=count, ties=ties), uniform(tally, settings.ece_bins)
+    if settings.bin_size is None and count is None:
+        cuts, ties = display_cuts(view.alone), "whole"
+    else:
+        ranks = adaptive_ranks(n, size=settings.bin_size, n_bins=count)
+        cuts = Cuts("adaptive", settings.bin_size, ranks)
+    tally = view.with_cuts(cuts.ranks, np.arange(settings.n_ece_bins + 1) / settings.n_ece_bins)
+    return at_ranks(tally, cuts, ties), uniform(tally, settings.n_ece_bins)
 
 
 def _error(interval: ErrorInterval, debiased: ErrorInterval) -> dict[str, Any]:
     """The debiased error with the interval that was asked for, and its square."""
-    square = debiased.debiased_mse
+    square = debiased.debiased_squared_error
     undefined = debiased.reason if square is None else None
     error = None if square is None else max(0.0, square) ** 0.5
     return {
         "calibration_error": Quantity(
             error, interval.low, interval.high, reason=undefined or interval.reason
         ),
-        "debiased_mse": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
+        "debiased_squared_error": Quantity(square, standard_error=debiased.standard_error, reason=undefined),
     }
 
 
@@ -209,7 +212,7 @@ def _bins(bins: Bins, limits: BinIntervals) -> Iterator[Bin]:
 
 def _bin_warning(view: ViewSource, bins: Bins) -> str | None:
     if view.n < FEWEST:
-        return f"only {view.n} pairs: bins need {FEWEST} each to say much"
+        return f"only {view.n} pairs: the bins have few each, and their intervals are wide"
     if not view.is_exact and bins.asked is not None and bins.used < 0.9 * bins.asked:
         return FEWER.format(bins.used, bins.asked)
     return None
@@ -228,7 +231,7 @@ def _interval(source: Source, table: Residuals, settings: Settings) -> tuple[Err
     if settings.interval == "inverted":
         return default, default
     size = None
-    if settings.interval == "sampling" and settings.bin_count is None:
+    if settings.interval == "sampling" and settings.n_bins is None:
         size = settings.bin_size
     asked = error_interval(
         source if settings.interval == "sampling" else table,

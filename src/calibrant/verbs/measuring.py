@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant._checks import Pairs
 from calibrant.exceptions import InputError
@@ -30,16 +30,24 @@ from calibrant.verbs.sources import (
     view_sources,
 )
 
+if TYPE_CHECKING:
+    from calibrant.records.fields import Library
+
 QUERY = "a query"
 
 
 def measure(
     source: Any,
+    p: Any = None,
+    y: Any = None,
     *,
+    classes: Sequence[str] | None = None,
+    clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -51,28 +59,42 @@ def measure(
     progress: Progress | None = None,
     command: str | None = None,
 ) -> Measured:
-    """Measure the calibration of the predictions in a table, or of a tagger's for a query.
+    """Measure the calibration of predictions: of a table, of arrays, or of a fitted classifier.
+
+    ``measure(table)`` reads a file or a dataframe, ``measure(y, p)`` takes labels and probabilities, and
+    ``measure(model, X, y)`` a fitted classifier with items that it was not trained on.
 
     Parameters
     ----------
     source
         Path of a prediction table or of a saved tally, ``-`` for standard input, a dataframe of any library
         (see `calibrant.io.open_predictions`), a `Tally`, or a `calibrant.structures.posterior.queries.Query`,
-        whose clusters are the units of intervals and tests.
+        whose clusters are the units of intervals and tests. With ``p``: (n,) labels, or a classifier.
+    p
+        (n,) probabilities of an event, (n, 2) of two classes or (n, K) of K classes: arrays, lists, columns
+        of a dataframe, tensors. Of a classifier: the n items.
+    y
+        (n,) labels of a classifier's items.
+    classes
+        Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or 0 to
+        K - 1, or the columns are in the sorted order of the labels, as scikit-learn has them.
+    clusters, sample_weight
+        (n,) clusters and weights, for ``p``; a table has columns of them.
     view
         One or several of ``binary``, ``top``, ``class:NAME``, ``classwise`` (each class, then their mean) and
         ``pooled``. None: ``binary`` for a long table; ``pooled`` and ``classwise`` for a long table with
         classes; ``top`` and ``classwise`` for a wide one. A tally and a query are of one view.
-    bin_size, bin_count
-        Pairs a plotted bin, or the number of plotted bins; min(5000, max(200, n // 20)) pairs if neither is
-        given.
-    ece_bins
+    bin_size, n_bins
+        Pairs per plotted bin, or the number of plotted bins, which then have equal counts. If neither is
+        given, the bins are those of `calibrant.metrics.binning.display`: about n^0.6 pairs each, n // 20 from
+        1,800 pairs on, at most 5,000; and bins of equal information where scores crowd near 0 or 1.
+    n_ece_bins
         Equal-width bins of the ECE.
     level
         Nominal coverage of every interval, between 0 and 1.
     interval
         ``"inverted"``, ``"sampling"`` (Algorithm 2) or ``"bootstrap"``; see
-        `calibrant.metrics.intervals.calibration_interval`.
+        `calibrant.metrics.intervals.calibration_error`.
     samples
         Draws of the last two.
     seed
@@ -107,12 +129,31 @@ def measure(
     >>> found = measure(predictions("dated", "naive-bayes"))
     >>> found["binary"].n, found["binary"].calibration_error.low > 0.05
     (6004, True)
+    >>> measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)["binary"].n
+    200
     """
+    source = _given(source, p, y, columns, classes=classes, clusters=clusters, sample_weight=sample_weight)
     settings = Settings(
-        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact
+        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact
     )
     run = Run(threads, progress, command)
     return measured(*read(source, settings, run, columns), settings, run)
+
+
+def _given(source: Any, p: Any, y: Any, columns: Columns | None, **arrays: Any) -> Any:
+    """A table, or what is made of arrays."""
+    if p is None and y is None and not hasattr(source, "predict_proba"):
+        alone = [name for name, value in arrays.items() if value is not None]
+        if alone:
+            hint = "name a column of the table with columns=Columns(...), or pass labels and probabilities"
+            raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
+        return source
+    from calibrant.io.arrays import array_predictions
+
+    if columns is not None and columns != Columns():
+        message = "columns are named, and labels and probabilities are given"
+        raise InputError(message, "leave `columns` out", code="column")
+    return array_predictions(source, p, y, **arrays)
 
 
 def read(
@@ -145,7 +186,17 @@ def read(
         classes=list(predictions.classes) if predictions.has_classes else None,
         threshold=predictions.threshold,
         notes=() if predictions.log is None else tuple(predictions.log.notes),
+        library=_library(source),
     )
+
+
+def _library(source: Any) -> Library | None:
+    """Library of a dataframe; None for a file."""
+    if isinstance(source, (str, os.PathLike)):
+        return None
+    from calibrant.records.frames import library_of
+
+    return library_of(source)
 
 
 def check_model(predictions: Predictions) -> None:
@@ -174,15 +225,22 @@ def together(recipe: Recipe, measurements: Sequence[Measurement], asked: Sequenc
 def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     """Average the errors of the classes: signed, then the root."""
     classes = [each for each in measurements if each.view.startswith(CLASS)]
-    signed = [each.debiased_mse.estimate for each in classes]
-    known = [each for each in signed if each is not None]
+    squares = [each.debiased_squared_error for each in classes]
+    known = [each.estimate for each in squares if each.estimate is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
-    reason = next((each.debiased_mse.reason for each in classes if each.debiased_mse.estimate is None), None)
+    reason = next(
+        (
+            each.debiased_squared_error.reason
+            for each in classes
+            if each.debiased_squared_error.estimate is None
+        ),
+        None,
+    )
     return ClassMean(
         classes=len(classes),
-        debiased_mse=Quantity(debiased, reason=reason),
+        debiased_squared_error=Quantity(debiased, reason=reason),
         calibration_error=Quantity(None if debiased is None else max(0.0, debiased) ** 0.5, reason=reason),
-        rms_calibration_error=(sum(each.calibration_mse for each in classes) / len(classes)) ** 0.5,
+        plug_in_calibration_error=(sum(each.plug_in_squared_error for each in classes) / len(classes)) ** 0.5,
         ece=sum(each.ece for each in classes) / len(classes),
     )
 

@@ -113,14 +113,14 @@ class Asked:
     estimator: Any
     group: str | Mapping[str, str]
     groups: int | Auto
-    bins: int | Auto | None
+    n_bins: int | Auto | None
     min_scores: int | None
     counts: Mapping[str, int]
     classes: Sequence[str]
 
-    def made(self, groups: int | Auto, bins: int | Auto | None) -> Any:
+    def made(self, groups: int | Auto, n_bins: int | Auto | None) -> Any:
         """An estimator with these numbers."""
-        numbers = {"bins": bins} if isinstance(bins, int) else {}
+        numbers = {"n_bins": n_bins} if isinstance(n_bins, int) else {}
         alone = type(self.estimator)(**self.estimator.get_params(deep=False) | numbers)
         number = groups if isinstance(groups, int) else 1
         if not self.classes:
@@ -140,7 +140,7 @@ def chosen(
     """
     if isinstance(found, dict) or found.weight is not None:
         why = "more than 10^7 of them" if isinstance(found, dict) else "weights"
-        hint = "give the numbers of bins and groups (`bins`, `groups`)"
+        hint = "give the numbers of bins and groups (`n_bins`, `groups`)"
         raise InputError(f"numbers are not chosen for scores with {why}", hint, code="parameter", file=name)
     candidates: dict[str, Any] = {}
     seen: list[Any] = []
@@ -150,9 +150,9 @@ def chosen(
         if parts is not None and parts in seen:
             continue
         seen.append(parts)
-        for bins in BINS if asked.bins == AUTO else (asked.bins,):
+        for bins in BINS if asked.n_bins == AUTO else (asked.n_bins,):
             said = [f"{groups} group{'s' * (groups != 1)}"] if asked.groups == AUTO else []
-            said += [f"{bins} bins"] if asked.bins == AUTO else []
+            said += [f"{bins} bins"] if asked.n_bins == AUTO else []
             candidates[", ".join(said)] = asked.made(groups, bins)
     data = LabelledScores(found.score, found.label, found.code, found.unit, asked.classes or None)
     choice = choose_recalibrator(candidates, data, progress=progress)
@@ -172,7 +172,7 @@ def fit(
     groups: int | Literal["auto"] | None = None,
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     min_scores: int | None = None,
-    bins: int | Literal["auto"] | None = None,
+    n_bins: int | Literal["auto"] | None = None,
     threshold: float | None = None,
     columns: Columns | None = None,
     progress: Progress | None = None,
@@ -205,7 +205,7 @@ def fit(
         ``group``. None: counted in this table.
     min_scores
         Scores that a class must have at least, for ``"class"``; 200 if not given.
-    bins
+    n_bins
         Bins of ``histogram`` and ``scaling-binning``; their own default if not given. ``"auto"``, here and
         for ``groups``, chooses by the Brier score in five-fold cross-validation over clusters (or else
         items), from the numbers of `calibrant.recalibrate.frequency_candidates`; ``notes`` say which.
@@ -235,23 +235,23 @@ def fit(
     Examples
     --------
     >>> from calibrant.data import predictions
-    >>> model = fit(predictions("dated", "naive-bayes"), method="histogram", bins=10)
+    >>> model = fit(predictions("dated", "naive-bayes"), method="histogram", n_bins=10)
     >>> model.kind, model.pairs, len(model.recalibrator.values_)
     ('binary', 6004, 10)
     """
-    alone = estimator_of(method, bins, **settings)
+    alone = estimator_of(method, n_bins, **settings)
     homes, called = named_groups_of(group)
     check_grouping(called, {"groups": groups, "counts": counts, "min_scores": min_scores})
     kept = _kept_tally(source)
     if kept is not None:
-        return _of_tally(alone, kept, method, bins, called, os.fspath(source), command)
+        return _of_tally(alone, kept, method, n_bins, called, os.fspath(source), command)
     predictions = open_predictions(source, columns)
     check_model(predictions)
     kind = kind_of(predictions)
     joint = kind == "wide" and METHODS[method].maps != "scores"
     _check(predictions, method, called, joint=joint)
     least = _threshold(predictions, threshold)
-    choosing = AUTO in (groups, bins)
+    choosing = AUTO in (groups, n_bins)
     units = choosing or alone.splits
     found = labelled_scores(predictions, least, joint=joint, units=units, progress=progress)
     if progress is not None:
@@ -260,13 +260,13 @@ def fit(
     count_here = counts is None and homes == FREQUENCY
     seen = class_counts(found, classes) if count_here else counts_of(counts or {})
     number = FEW_GROUPS if groups is None else groups
-    asked = Asked(alone, homes, number, bins, min_scores, seen, () if joint else classes)
+    asked = Asked(alone, homes, number, n_bins, min_scores, seen, () if joint else classes)
     said: list[str] = []
     with of_file(predictions.name):
         if choosing:
             made, *said = chosen(asked, found, predictions.name, progress)
         else:
-            made = asked.made(number, bins)
+            made = asked.made(number, n_bins)
         fit_to(made, found, classes)
     name = os.fspath(source) if isinstance(source, (str, os.PathLike)) and source != "-" else None
     digest = None if name is None else file_digest(name)
@@ -359,7 +359,7 @@ def apply(
     saved = model if isinstance(model, SavedRecalibrator) else load_recalibrator(model)
     named = columns or Columns()
     table = open_scores(source, form=named.form, score=named.score, class_column=named.class_column)
-    change = Mending(saved, table)
+    change = Mending(saved, table, every_row=True)
 
     def report(rows: int) -> None:
         if progress is not None:
@@ -390,7 +390,13 @@ def _kept_tally(source: Any) -> tuple[str, Tally] | None:
 
 
 def _of_tally(
-    made: Any, kept: tuple[str, Tally], method: str, bins: object, group: str, name: str, command: str | None
+    made: Any,
+    kept: tuple[str, Tally],
+    method: str,
+    n_bins: object,
+    group: str,
+    name: str,
+    command: str | None,
 ) -> SavedRecalibrator:
     view, tally = kept
     if view != "binary":
@@ -401,8 +407,8 @@ def _of_tally(
         raise InputError(
             message, "leave the group out, or choose another method", code="parameter", file=name
         )
-    if bins == AUTO:
-        message, hint = "bins are not chosen for a tally", "give their number (`bins`)"
+    if n_bins == AUTO:
+        message, hint = "bins are not chosen for a tally", "give their number (`n_bins`)"
         raise InputError(message, hint, code="parameter", file=name)
     with of_file(name):
         made.fit_tally(tally)

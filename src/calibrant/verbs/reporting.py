@@ -20,9 +20,11 @@ from calibrant.metrics.noise_floor import consistency_bars
 from calibrant.metrics.slices import slice_errors
 from calibrant.progress import Progress
 from calibrant.recalibrate.methods import Name
+from calibrant.results.bins import Bins
 from calibrant.results.drawing import Drawing, ModelDifference, Report, ReportedModel, TaskErrors
 from calibrant.results.groups import MAPS, GroupedChanges, ResampledChange
 from calibrant.results.intervals import ErrorDifference
+from calibrant.results.measurement import Measured
 from calibrant.seeds import Seed
 from calibrant.verbs._methods import Grouping
 from calibrant.verbs.applying import before_and_after, by_row
@@ -56,10 +58,11 @@ def by_model(
 
 
 def is_log(path: Any) -> bool:
-    """Whether a path is a log."""
+    """Whether a path is a log; a folder of Parquet files is a table."""
     from calibrant.io.logs import recognise_log
+    from calibrant.io.table_formats import parquet_parts
 
-    return recognise_log(path) is not None
+    return parquet_parts(path) is None and recognise_log(path) is not None
 
 
 def task_errors(
@@ -80,6 +83,7 @@ def task_errors(
 
 CURVE_RESAMPLES = 200
 MOST_CLASSES_DRAWN = 4
+UNDRAWN = ("curve", "log-odds", "classes")  # figures that are drawn from the measurements alone
 
 
 def report(
@@ -94,8 +98,8 @@ def report(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -105,6 +109,7 @@ def report(
     threads: int | None = None,
     progress: Progress | None = None,
     command: str | None = None,
+    what: str | None = None,
 ) -> Report:
     """Measure one or several models and gather what a report draws of them.
 
@@ -116,7 +121,8 @@ def report(
     ----------
     sources
         One prediction table a model: a list of paths or dataframes, or a single one. A folder of logs may be
-        of several models; ``tasks`` then shows each task by task.
+        of several models; ``tasks`` then shows each task by task. Or what `calibrant.measure` returned, which
+        is shown as it is, without the settings below.
     names
         What the report calls the models; file names without their endings if not given.
     model
@@ -131,10 +137,12 @@ def report(
     group, groups, counts
         As in `calibrant.verbs.group_changes`: what the recalibrator does to each group of classes. Without
         them, to the groups that it has maps for, if it has any.
-    view, bin_size, bin_count, ece_bins, level, interval, samples, seed, exact
+    view, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact
         As in `calibrant.verbs.measure`.
     columns, threads, progress, command
         As in `calibrant.verbs.measure`.
+    what
+        A figure of `calibrant.plot`: measure the views that it shows only, and gather the data that it draws.
 
     Returns
     -------
@@ -156,16 +164,18 @@ def report(
     >>> found.differences[0].difference.n
     6004.0
     """
+    if isinstance(sources, Measured):
+        return Report((ReportedModel(names[0] if names else "model", sources),), command=command)
     settings = Settings(
-        asked_names(view), bin_size, bin_count, ece_bins, level, interval, samples, seed, exact=exact
+        asked_names(view), bin_size, n_bins, n_ece_bins, level, interval, samples, seed, exact=exact
     )
     run = Run(threads, progress, command)
     sources = source_list(sources)
     model = _fitted(model, method, dev, columns, progress)
-    for what, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
+    for argument, given in (("dev", dev), ("group", group), ("groups", groups), ("counts", counts)):
         if given is not None and model is None:
             hint = "give one (`model`), or the method of one (`method`)"
-            raise InputError(f"{what} is given without a recalibrator", hint, code="parameter")
+            raise InputError(f"{argument} is given without a recalibrator", hint, code="parameter")
     if model is None:
         mended = _Mended(*by_model(sources, names, columns))
     else:
@@ -180,17 +190,17 @@ def report(
     read_sources: list[list[ViewSource]] = []
     for name, source in zip(called, sources, strict=True):
         found, recipe = read(source, settings, run, columns, items=len(sources) > 1)
+        found = _shown(found, what, models)
         measurements, drawings = [], []
-        drawn = drawn_views([each.view for each in found])
+        drawn = [] if what in UNDRAWN else drawn_views([each.view for each in found])
         for done, each in enumerate(found):
             run.say(f"measuring {name}", done, len(found))
-            special = replace(settings, smooth=each.view in drawn)
+            special = replace(settings, smooth=what is None and each.view in drawn)
             bins, widths = bins_of(each, settings, several=len(found) > 1)
             partial = recipe.threshold is not None
             measurements.append(measurement_of(each, special, bins, widths, partial=partial))
             if each.view in drawn:
-                curve = smooth_curve_of(each.summed, level=level, resamples=CURVE_RESAMPLES, seed=seed)
-                drawings.append(Drawing(each.view, widths, consistency_bars(bins, level=level), curve))
+                drawings.append(_drawing(each, bins, widths, what, settings))
         models.append(ReportedModel(name, together(recipe, measurements, settings.views), tuple(drawings)))
         read_sources.append(found)
     if model is not None:
@@ -213,6 +223,26 @@ def report(
         tasks=tasks,
         groups=mended.groups,
     )
+
+
+def _drawing(view: ViewSource, bins: Bins, widths: Bins, what: str | None, settings: Settings) -> Drawing:
+    """Gather what the figure ``what`` of a view needs; None: what all figures need."""
+    curve = bars = None
+    if what in (None, "smooth"):
+        curve = smooth_curve_of(
+            view.summed, level=settings.level, resamples=CURVE_RESAMPLES, seed=settings.seed
+        )
+    if what is None:
+        bars = consistency_bars(bins, level=settings.level)
+    return Drawing(view.view, widths, bars, curve)
+
+
+def _shown(found: list[ViewSource], what: str | None, before: Sequence[ReportedModel]) -> list[ViewSource]:
+    """Views that a figure shows: each class, or else the first view of the first model."""
+    if what in (None, "classes"):
+        return found
+    first = before[0].measured.views[0].view if before else found[0].view
+    return [each for each in found if each.view == first] or found
 
 
 class _Mended(NamedTuple):
@@ -242,10 +272,12 @@ def _before_and_after(
     resampled: tuple[ResampledChange, ...] = ()
     grouped = None
     again = None if dev is None else open_predictions(dev, columns)
-    if grouping.group is not None or has_groups(saved):
+    if grouping.group is not None or (has_groups(saved) and saved.kind == "classes"):
         grouped, resampled = changes_by_group(tables[0], saved, again, grouping, progress)
     elif again is not None:
         resampled = refitted(saved, again, tables[0], (), grouping, progress)
+    elif has_groups(saved):
+        notes = [*notes, "Groups of classes are shown of long tables only."]
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
@@ -282,7 +314,7 @@ def _map_notes(mended: _Mended, differences: Sequence[ModelDifference]) -> list[
     notes = list(mended.notes)
     if mended.recalibrator is not None and fixed:
         of = "" if len(fixed) == len(differences) else f" ({', '.join(fixed)})"
-        hint = "" if mended.resampled else "; give the dev set (`dev`) to include it"
+        hint = "" if mended.resampled else "; give the dev set to include it"
         notes.append(f"Intervals of the change{of} {MAPS['fixed']}{hint}.")
     return notes
 

@@ -14,7 +14,7 @@ from calibrant.metrics.slices import LEAST_PAIRS, Adjust, Rank, slice_errors
 from calibrant.progress import Progress
 from calibrant.results.slices import SliceTable, SliceTables
 from calibrant.verbs.figures import figure_kind, save_figure
-from calibrant.verbs.tallying import tally_by
+from calibrant.verbs.tallying import CLASS_COLUMN, tally_by
 
 
 def slices(
@@ -40,7 +40,8 @@ def slices(
         A column, or several to cross, as in `calibrant.verbs.tally_by`.
     view
         ``binary``, ``top``, ``class:NAME`` or ``pooled``. None: ``binary`` for a table without classes,
-        ``top`` where the classes of an item are known to belong together, else ``pooled``.
+        ``pooled`` for slices by class, ``top`` where the classes of an item are known to belong together,
+        else ``pooled``.
     level, adjust, rank, least
         As in `calibrant.metrics.slice_errors`.
     columns, threads, progress
@@ -64,9 +65,9 @@ def slices(
     [('2003 to 4003', 2001, True), ('4004 to 6004', 2001, False), ('1 to 2002', 2002, False)]
     """
     predictions = open_predictions(source, columns)
-    view = _default(predictions) if view is None else view
     names = [by] if isinstance(by, str) else by
-    tallies = tally_by(predictions, names, view=view, threads=threads, progress=progress)
+    view = _default(predictions, names, columns) if view is None else view
+    tallies = tally_by(predictions, names, view=view, columns=columns, threads=threads, progress=progress)
     if progress is not None:
         progress("measuring", 0, len(tallies))
     found = slice_errors(tallies, by=names, level=level, adjust=adjust, rank=rank, least=least)
@@ -125,7 +126,8 @@ def slice_tables(
     if output is not None:
         figure_kind(output)
     predictions = open_predictions(source, columns)
-    found = SliceTables(tuple(slices(predictions, way, **settings) for way in ways), command)
+    every = (slices(predictions, way, columns=columns, **settings) for way in ways)
+    found = SliceTables(tuple(every), command)
     if output is not None:
         from calibrant.plots import slice_intervals
 
@@ -133,9 +135,12 @@ def slice_tables(
     return found
 
 
-def _default(predictions: Predictions) -> str:
+def _default(predictions: Predictions, by: Sequence[str], columns: Columns | None) -> str:
     """The view of a table where none is named."""
     if not predictions.has_classes:
         return "binary"
+    named = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column
+    if named in by:
+        return "pooled"
     together = predictions.form == "wide" or predictions.has_items
     return "top" if together and predictions.threshold is None else "pooled"

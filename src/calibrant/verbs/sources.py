@@ -229,8 +229,14 @@ def pairs_of(view: str, batch: Batch, predictions: Predictions, first_row: int =
         known = view.removeprefix(CLASS) in predictions.classes
         code = class_of(view, predictions) if known else -1
         batch = batch.take(np.flatnonzero(batch.class_code == code))
-    cluster = batch.item if view == "pooled" and batch.cluster is None else batch.cluster
-    return Pairs(batch.score, batch.label, batch.weight, cluster, _count(cluster))
+    return long_pairs(
+        replace(batch, cluster=batch.item) if view == "pooled" and batch.cluster is None else batch
+    )
+
+
+def long_pairs(batch: Batch) -> Pairs:
+    """Return the pairs of the rows of a long table."""
+    return Pairs(batch.score, batch.label, batch.weight, batch.cluster, _count(batch.cluster))
 
 
 def _of_classes(view: str, batch: Batch, predictions: Predictions, first_row: int) -> Pairs:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 from uuid import uuid4
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from calibrant._checks import Pairs, is_list
 from calibrant._parallel import check_threads
 from calibrant.exceptions import InputError
-from calibrant.io import Columns, Predictions, open_predictions
-from calibrant.io.slice_columns import JointCodes, Keys
+from calibrant.io import Batch, Columns, Predictions, open_predictions
+from calibrant.io.slice_columns import JointCodes, Keys, Slices
 from calibrant.io.slicing import sliced, tallies_in_engine
 from calibrant.metrics.grouping import sorted_by
 from calibrant.metrics.tally import Tally
@@ -25,12 +26,15 @@ from calibrant.verbs.sources import (
     TallyParts,
     asked_views,
     class_of,
+    long_pairs,
     ordered,
     pairs_of,
     reported,
     tally_of_pairs,
     view_sources,
 )
+
+CLASS_COLUMN = "class"
 
 
 def tally(
@@ -110,6 +114,7 @@ def tally_by(
     by
         Columns of texts, whole numbers, dates or truth values; several are crossed. ``NAME:4`` cuts the
         numbers of a column into four bands of about as many rows, equal numbers in one band (a pass more).
+        ``class`` cuts the view ``pooled`` into its classes, also of a table without such a column.
     view
         As in `tally`.
     columns, threads, progress
@@ -140,15 +145,21 @@ def tally_by(
         raise InputError(f"by is {by!r:.60}", "name one column or several", code="parameter")
     predictions = open_predictions(source, columns)
     view = one_view(view, predictions)
+    classes = _class_slices(predictions, names, view, columns)
     if view == "top" and predictions.log is not None:
         predictions = predictions.of_top_labels()
-    inside = tallies_in_engine(predictions, names)
+    if classes is not None:
+        names = [name for name in names if name != classes.name]
+    inside = tallies_in_engine(predictions, names) if classes is None else None
     if inside is not None:
         return inside
-    predictions, slices = sliced(predictions, names)
+    slices = Slices(())
+    if names:
+        with _bands_of(names):
+            predictions, slices = sliced(predictions, names)
     if view == "top" and predictions.form == "long" and predictions.has_classes:
         predictions = predictions.by_item()
-    items = view == "pooled" and not predictions.clustered
+    items = view == "pooled" and not predictions.clustered and classes is None
     in_clusters = predictions.clustered or (items and (predictions.form == "wide" or predictions.has_items))
     units = JointCodes() if in_clusters else None
     from concurrent.futures import ThreadPoolExecutor
@@ -156,6 +167,8 @@ def tally_by(
     with ThreadPoolExecutor(1) as pool:
         parts, first_row = TallyParts(pool), 0
         for batch in reported(predictions.batches(items=items), predictions.rows, progress):
+            if classes is not None:
+                batch = classes.long(batch)
             unit = batch.slice_code
             assert unit is not None
             if units is not None:
@@ -163,7 +176,8 @@ def tally_by(
                 if cluster is None:  # the rows of a wide table are items
                     cluster = np.arange(first_row, first_row + len(batch))
                 unit = units.of(unit, cluster)
-            parts.add(pairs_of(view, replace(batch, cluster=unit), predictions))
+            batch = replace(batch, cluster=unit)
+            parts.add(pairs_of(view, batch, predictions) if classes is None else long_pairs(batch))
             first_row += len(batch)
         whole = parts.tally()
     if whole is None:
@@ -172,7 +186,79 @@ def tally_by(
         raise InputError(
             f"view {view} has no pairs", "name another view", code="empty", file=predictions.name
         )
-    return _by_slice(whole, slices.keys(), units, predictions)
+    keys = slices.keys() if classes is None else classes.keys(slices.keys() if names else [()])
+    return _by_slice(whole, keys, units, predictions)
+
+
+@contextmanager
+def _bands_of(names: Sequence[str]) -> Iterator[None]:
+    """Say in errors about values that are no numbers why they have to be."""
+    try:
+        yield
+    except InputError as error:
+        if error.code == "column-type" and any(name.startswith(f"{error.column}:") for name in names):
+            error.message += ", so the column is not cut into bands"
+            error.hint = f"slice by its values: {error.column}"
+        raise
+
+
+class _ClassSlices:
+    """Slices of a wide table by class: each row becomes one row per class, as in a long table."""
+
+    def __init__(self, predictions: Predictions, name: str, place: int) -> None:
+        self.name = name
+        self._classes = predictions.classes
+        self._threshold = predictions.threshold
+        self._place = place
+        self._codes = JointCodes()
+
+    def long(self, batch: Batch) -> Batch:
+        """Return a row per item and class; its slice is that of its item and its class."""
+        n, width = batch.score.shape
+
+        def repeated(values: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if values is None else np.repeat(values, width)
+
+        every = np.arange(width)
+        within = np.zeros(n, np.int64) if batch.slice_code is None else batch.slice_code
+        long = Batch(
+            batch.score.ravel(),
+            (batch.label[:, None] == every).ravel(),
+            repeated(batch.weight),
+            repeated(batch.cluster),
+            slice_code=self._codes.of(np.repeat(within, width), np.tile(every, n)),
+        )
+        return long if self._threshold is None else long.take(np.flatnonzero(long.score >= self._threshold))
+
+    def keys(self, within: Sequence[Keys]) -> list[Keys]:
+        """Return what each code stands for, the class in its place."""
+        place = self._place
+        return [
+            (*within[one][:place], self._classes[own], *within[one][place:])
+            for one, own in zip(*self._codes.parts(), strict=True)
+        ]
+
+
+def _class_slices(
+    predictions: Predictions, names: Sequence[str], view: str, columns: Columns | None
+) -> _ClassSlices | None:
+    """Return the slices by class of a wide table; None if no class is asked for, or a column has it."""
+    name = CLASS_COLUMN if columns is None or columns.class_column is None else columns.class_column
+    if name not in names or not predictions.has_classes:
+        return None
+    reader = predictions.table_reader
+    own = reader is not None and name in reader.table.columns
+    if own and predictions.form == "wide":
+        return None
+    if view == "top" or (view != "pooled" and predictions.form == "wide"):
+        hint = "slice the view pooled (`view='pooled'`)"
+        raise InputError(f"view {view} has no slices by class", hint, code="view", file=predictions.name)
+    if predictions.form != "wide":
+        return None
+    if [*names].count(name) > 1:
+        message, hint = "the column is named twice", "name each column once"
+        raise InputError(message, hint, code="column", file=predictions.name, column=name)
+    return _ClassSlices(predictions, name, [*names].index(name))
 
 
 def _by_slice(
@@ -211,8 +297,9 @@ def _by_slice(
 def one_view(view: str | None, predictions: Predictions) -> str:
     """Return the one view to tally; None stands for the binary one of a table without classes."""
     if view is None and predictions.has_classes:
-        hint = "give top, class:NAME or pooled"
-        raise InputError("a tally is of one view", hint, code="view", file=predictions.name)
+        hint = "name one (`view`): class:NAME, pooled, or top, where the classes of an item are known"
+        message = "a table with classes has several views, and one is needed"
+        raise InputError(message, hint, code="view", file=predictions.name)
     name = asked_views(None if view is None else [view], predictions)[0]
     if name == "classwise":
         raise InputError("a tally is of one view", "give class:NAME", code="view", file=predictions.name)

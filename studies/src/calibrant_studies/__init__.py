@@ -27,6 +27,7 @@ NAMES = (
     "coverage",
     "events",
     "monitoring",
+    "protocol",
     "sentiment",
     "significance",
     "sparse",

@@ -225,15 +225,21 @@ def number(value: Any) -> str:
     return str(value).replace("|", "\\|")
 
 
+def interval(value: Any, low: float | None, high: float | None) -> str:
+    """Word the interval of a finding: nothing if it has none; counts have whole ends."""
+    if low is None or high is None:
+        return ""
+    kind = int if isinstance(value, int) else float
+    return "(exact)" if low == high else f"[{number(kind(low))}, {number(kind(high))}]"
+
+
 def _findings_table(findings: Sequence[Row]) -> str:
     rows = []
     claims = any(finding["claim"] for finding in findings)
     for finding in findings:
         here = number(finding["value"])
-        if finding["low"] is not None:
-            kind = type(finding["value"])  # a count has whole ends
-            low, high = (number(kind(end)) for end in (finding["low"], finding["high"]))
-            here += f" [{low}, {high}]" if finding["low"] < finding["high"] else " (exact)"
+        ends = interval(finding["value"], finding["low"], finding["high"])
+        here += f" {ends}" if ends else ""
         row = {"number": finding["text"], "paper": number(finding["paper"])}
         if claims:
             row["agrees if"] = str(Claim(**finding["claim"])) if finding["claim"] else "–"

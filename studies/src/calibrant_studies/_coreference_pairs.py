@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import Pairs
 from calibrant.metrics.binning import adaptive, default_bin_size
-from calibrant.metrics.calibration_error import rms_calibration_error_of
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.seeds import generator
 from calibrant.structures.documents import Document
@@ -119,7 +119,7 @@ def error_row(pairs: Pairs) -> Row:
         "pairs": len(pairs),
         "coreferent": int(pairs.label.sum()),
         "b": bins.size,
-        "plug-in": rms_calibration_error_of(bins),
+        "plug-in": plug_in_calibration_error_of(bins),
         "debiased": interval.estimate,
         "low": interval.low,
         "high": interval.high,

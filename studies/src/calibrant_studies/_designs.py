@@ -259,7 +259,7 @@ def outcome_of(source: Pairs, *, wald: bool = False) -> Outcome:
             number(calibration_test(table, method="normal").p_value),
         )
     return Outcome(
-        number(found.debiased_mse),
+        number(found.debiased_squared_error),
         _squared(found.low),
         _squared(found.high),
         number(test.p_value),
@@ -504,8 +504,8 @@ class DifferenceDesign:
 MAPS: dict[str, Callable[[], BinaryRecalibrator]] = {
     "Platt": Platt,
     "isotonic": Isotonic,
-    "histogram": lambda: HistogramBinning(bins=10),
-    "scaling": lambda: ScalingBinning(bins=10),
+    "histogram": lambda: HistogramBinning(n_bins=10),
+    "scaling": lambda: ScalingBinning(n_bins=10),
 }
 _DEV_SETS, _TRUTH_SCORES = 200, 200_000
 

@@ -81,4 +81,4 @@ def cap_rows(seed: int, replications: int = 100) -> list[Row]:
 
 def _interval(bins: Bins) -> tuple[float, float, float]:
     found = error_interval(bins, level=LEVEL)
-    return number(found.debiased_mse), number(found.low), number(found.high)
+    return number(found.debiased_squared_error), number(found.low), number(found.high)

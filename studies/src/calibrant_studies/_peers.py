@@ -57,7 +57,7 @@ def sun_interval(bins: Bins, level: float) -> tuple[float, float]:
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform_bins
-    >>> low, high = sun_interval(uniform_bins([0] * 50 + [1] * 50, [0.3] * 100, count=50), 0.95)
+    >>> low, high = sun_interval(uniform_bins([0] * 50 + [1] * 50, [0.3] * 100, n_bins=50), 0.95)
     >>> round(low, 4), round(high, 4)
     (0.0046, 0.0767)
     """

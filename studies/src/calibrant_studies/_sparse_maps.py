@@ -23,9 +23,9 @@ from calibrant_studies.arrays import Floats, Integers
 
 BINS = 10
 TECHNIQUES: Mapping[str, BinaryRecalibrator] = {
-    "scaling binning": ScalingBinning(Isotonic(), bins=BINS),
+    "scaling binning": ScalingBinning(Isotonic(), n_bins=BINS),
     "isotonic regression": Isotonic(),
-    "histogram binning": HistogramBinning(bins=BINS),
+    "histogram binning": HistogramBinning(n_bins=BINS),
 }
 SHORT = {"scaling binning": "SB", "isotonic regression": "IR", "histogram binning": "HB"}
 Sharing = Literal["SCW", "TFG", "category"]

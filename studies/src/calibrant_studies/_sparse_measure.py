@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.calibration_error import rms_calibration_error_of
 from calibrant.metrics.groups import BIN_COUNT, calibration_changes
 from calibrant.metrics.logistic import calibration_in_the_large
 from calibrant.metrics.noise_floor import noise_floors
+from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.recalibrate import resampled_changes
 from calibrant.results.groups import MarginalChange, MarginalError
 from calibrant_studies._base import Row
@@ -82,10 +82,10 @@ def change_row(change: MarginalChange) -> Row:
     before, after, paired = change.before, change.after, change.difference
     row: Row = {"measure": measure_name(before), "n": before.n, "tags": before.classes}
     for key, error in (("before", before), ("after", after)):
-        row[f"plug-in {key}"] = error.calibration_error
-        row[f"debiased {key}"] = error.debiased_error.estimate
-        row[f"{key}, low"] = error.debiased_error.low
-        row[f"{key}, high"] = error.debiased_error.high
+        row[f"plug-in {key}"] = error.plug_in_calibration_error
+        row[f"debiased {key}"] = error.calibration_error.estimate
+        row[f"{key}, low"] = error.calibration_error.low
+        row[f"{key}, high"] = error.calibration_error.high
     row["change"] = change.relative_change.estimate
     squares = None if paired is None else paired.mse_difference
     row["mse_difference"] = None if squares is None else squares.estimate
@@ -134,7 +134,7 @@ def group_rows(tagset: Tagset) -> list[Row]:
         measure = measure_name(error)
         part = tagset.test.part(subset(tagset, measure))
         found = calibration_in_the_large(part.label, part.score, clusters=part.sentence).difference
-        floor = noise_floors(adaptive(pairs(part.label, part.score), count=BIN_COUNT), seed=0)
+        floor = noise_floors(adaptive(pairs(part.label, part.score), n_bins=BIN_COUNT), seed=0)
         members = [
             tag for tag, home in zip(tagset.tags, homes, strict=True) if error.group in (None, str(home + 1))
         ]
@@ -151,12 +151,12 @@ def group_rows(tagset: Tagset) -> list[Row]:
                 "share": sum(shares),
                 "tokens": len(np.unique(part.token)),
                 "positives": error.positives,
-                "plug-in": error.calibration_error,
-                "debiased": error.debiased_error.estimate,
-                "low": error.debiased_error.low,
-                "high": error.debiased_error.high,
-                "floor": floor["rms_calibration_error"].mean,
-                "floor, high": floor["rms_calibration_error"].high,
+                "plug-in": error.plug_in_calibration_error,
+                "debiased": error.calibration_error.estimate,
+                "low": error.calibration_error.low,
+                "high": error.calibration_error.high,
+                "floor": floor["plug_in_calibration_error"].mean,
+                "floor, high": floor["plug_in_calibration_error"].high,
                 "gap": found.estimate,
                 "gap, low": found.low,
                 "gap, high": found.high,
@@ -211,9 +211,9 @@ def bin_rows(tagset: Tagset, after: Mended) -> list[Row]:
         row: Row = {"tagger": tagset.title, "isotonic regression": name}
         checked = pairs(tagset.test.label, scores)
         for count in MORE_BINS:
-            bins = adaptive(checked, count=count)
-            floor = noise_floors(bins, resamples=200, seed=0)["rms_calibration_error"]
-            row[f"{count} bins"] = rms_calibration_error_of(bins)
+            bins = adaptive(checked, n_bins=count)
+            floor = noise_floors(bins, resamples=200, seed=0)["plug_in_calibration_error"]
+            row[f"{count} bins"] = plug_in_calibration_error_of(bins)
             row[f"{count} bins, calibrated"] = floor.mean
         rows.append(row)
     return rows

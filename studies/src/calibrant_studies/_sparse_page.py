@@ -22,7 +22,7 @@ def arrange(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
         if own["errors"]:
             arranged[f"table-1-{kind}"] = _table_1(own["errors"], TASK[kind])
             arranged[f"page-groups-{kind}"] = [_group(row) for row in own["groups"]]
-            arranged[f"page-debiased-{kind}"] = _debiased(own["errors"], ("SCW", "TFG"))
+            arranged[f"page-debiased-{kind}"] = debiased_rows(own["errors"], ("SCW", "TFG"))
     arranged["page-category"] = _categories(tables["errors"])
     arranged["page-resampled"] = _resampled(tables["resampled"])
     arranged["page-renormalised"] = _renormalised(tables["renormalised"])
@@ -76,7 +76,7 @@ def _interval(row: Row, value: str, low: str, high: str, digits: int = 4) -> str
     return f"{row[value]:.{digits}f}{ends}"
 
 
-def _debiased(errors: Sequence[Row], sharings: Sequence[Sharing]) -> list[Row]:
+def debiased_rows(errors: Sequence[Row], sharings: Sequence[Sharing]) -> list[Row]:
     """Debiased errors with their intervals; a star where the squared error's paired interval excludes 0."""
     measures = ["SMCE", *(f"GMCE {group}" for group in range(1, GROUPS + 1))]
     first: Row = {"recalibration": "none", "G": None}

@@ -23,6 +23,7 @@ TITLE = {
     "hmm": "UPOS and features, HMM",
     "spacy": "UPOS and features, network",
 }
+BALANCED = {"upos": "UPOS, HMM", "chunk": "Chunk tags, HMM"}  # few tags, none of them as rare
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Tagset:
     Attributes
     ----------
     kind
-        Of `TITLE`.
+        Of `TITLE` or `BALANCED`.
     tags
         The tagger's tags.
     counts
@@ -91,7 +92,7 @@ class Tagset:
     @property
     def title(self) -> str:
         """Its name in tables."""
-        return TITLE[self.kind]
+        return (TITLE | BALANCED)[self.kind]
 
     def groups(self, count: int = GROUPS) -> list[list[str]]:
         """Tags by frequency in the training text; there can be fewer groups than asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from calibrant.structures.models.crf import CRFTagger
 from calibrant.structures.models.hmm import HMMTagger
 from calibrant.structures.posterior import ChainPosterior
 from calibrant_studies._sparse_scores import Tagset, near_zero, scores_of, tag_counts
-from calibrant_studies._tagging_data import Part
+from calibrant_studies._tagging_data import DEV_SHARE, Part
 from calibrant_studies._tagging_models import accuracy_interval
 from calibrant_studies.datasets._folders import required
 
@@ -26,6 +27,8 @@ SAVED = "streusle-lextag.model"
 SPLITS = ("train", "dev", "test")
 STREUSLE = tuple(f"sparse-tags/streusle.ud_{split}.conllulex.gz" for split in SPLITS)
 TREEBANK = tuple(f"ud-english-ewt/en_ewt-ud-{split}.conllu.gz" for split in SPLITS)
+CHUNKS = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
+CHUNK_COLUMN = 3
 
 
 class Tagger(Protocol):
@@ -42,7 +45,8 @@ class Tagger(Protocol):
 def sources(data: Path, models: Path | None, kinds: Sequence[str]) -> list[Path]:
     """Files that the study reads: texts, and models that are at hand."""
     files = STREUSLE if "lextag" in kinds else ()
-    files += TREEBANK if {"hmm", "spacy"} & set(kinds) else ()
+    files += TREEBANK if {"hmm", "spacy", "upos"} & set(kinds) else ()
+    files += CHUNKS if "chunk" in kinds else ()
     saved = {
         "lextag": [SAVED],
         "spacy": [f"{PIPELINE}/{part}/model" for part in ("tok2vec", "morphologizer")],
@@ -66,11 +70,27 @@ def tagsets(data: Path, models: Path | None, kinds: Sequence[str], epochs: int) 
     if {"hmm", "spacy"} & set(kinds):
         train, dev, test = _read(data, TREEBANK, "upos+feats")
         if "hmm" in kinds:
-            hmm = HMMTagger(pseudocount=PSEUDOCOUNT, unseen="classes").fit(train.sentences, train.tags or [])
-            yield _tagset("hmm", hmm, train, dev, test)
+            yield _tagset("hmm", _hmm(train), train, dev, test)
         if "spacy" in kinds and models is not None:
             spacy = SpacyTagger(models / PIPELINE, column="upos+feats")
             yield _tagset("spacy", spacy, train, dev, test)
+    if "upos" in kinds:
+        train, dev, test = _read(data, TREEBANK, "upos")
+        yield _tagset("upos", _hmm(train), train, dev, test)
+    if "chunk" in kinds:
+        whole, test = _read(data, CHUNKS, CHUNK_COLUMN)
+        count = len(whole.sentences) - len(whole.sentences) // DEV_SHARE
+        train, dev = _some(whole, slice(count)), _some(whole, slice(count, None))
+        yield _tagset("chunk", _hmm(train), train, dev, test)
+
+
+def _hmm(train: TaggedText) -> HMMTagger:
+    return HMMTagger(pseudocount=PSEUDOCOUNT, unseen="classes").fit(train.sentences, train.tags or [])
+
+
+def _some(text: TaggedText, part: slice) -> TaggedText:
+    """Part of the sentences of a text."""
+    return replace(text, sentences=text.sentences[part], tags=(text.tags or [])[part], document_ids=None)
 
 
 def lextag_crf(epochs: int = EPOCHS) -> CRFTagger:

@@ -35,7 +35,7 @@ class Sentences:
     place, length
         (n,) from 0 within the article, and the article's number of sentences.
     kept
-        (n,) whether both annotators keep it, or else the adjudicator.
+        (n,) whether both passes of the annotator keep it, or else the third look.
     """
 
     item: list[str]
@@ -65,7 +65,7 @@ def write_outputs(folder: Path | None = None) -> None:
 
 
 def read_sentences(folder: Path) -> Sentences:
-    """Read the articles and the two annotators' labels, a third deciding where they differ."""
+    """Read the articles, the labels of two passes by one annotator, and a third look where they differ."""
     rows = _read(folder / "sentences.csv")
     chosen = {row["item"]: row["label"] for row in _read(folder / "adjudicated.csv")}
     labels: dict[str, set[str]] = {}

@@ -9,11 +9,11 @@ import numpy as np
 
 from calibrant.metrics import Pairs
 from calibrant.metrics.binning import adaptive, default_bin_size
-from calibrant.metrics.calibration_error import rms_calibration_error_of
 from calibrant.metrics.compare import error_difference
 from calibrant.metrics.frequencies import bin_intervals
 from calibrant.metrics.intervals import error_interval
 from calibrant.metrics.logistic import calibration_in_the_large_of, cox_calibration_of
+from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.results.intervals import ErrorDifference
 from calibrant_studies._base import Row
@@ -80,7 +80,7 @@ def error_row(found: Evaluated, query: str) -> Row:
     """Errors of one query, plug-in and debiased, and in which direction they lie."""
     pairs = found.query(query)
     bins = adaptive(pairs, size=default_bin_size(len(pairs)))
-    plug_in = rms_calibration_error_of(bins)
+    plug_in = plug_in_calibration_error_of(bins)
     interval = error_interval(pairs)
     slope = cox_calibration_of(pairs).slope
     sure = calibration_in_the_large_of(_from(pairs, 0.5)).difference

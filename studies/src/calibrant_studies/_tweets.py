@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calibrant.data import MODELS, SETS, SPLITS, predictions
 from calibrant.exceptions import FormatError
 from calibrant.io.atomic import writing
-from calibrant.metrics.calibration_error import rms_calibration_error
+from calibrant.metrics.plug_in import plug_in_calibration_error
 from calibrant_studies.datasets._folders import required
 from calibrant_studies.text_classifiers import Kind, Tokenizer, UnigramClassifier, tweet_tokenizer
 
@@ -88,7 +88,7 @@ def train(kind: Kind, training: Tweets, dev: Tweets, tokenizer: Tokenizer) -> tu
         models.append(model.fit(training.texts, training.labels))
         scores = model.predict_proba(dev.texts)
         f1.append(f1_score(dev.labels, scores))
-        error.append(rms_calibration_error(dev.labels, scores, bin_size=DEV_BIN_SIZE))
+        error.append(plug_in_calibration_error(dev.labels, scores, bin_size=DEV_BIN_SIZE))
     return models[int(np.argmax(f1))], Sweep(STRENGTHS, tuple(f1), tuple(error))
 
 

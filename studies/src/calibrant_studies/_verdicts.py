@@ -44,22 +44,22 @@ class Claim(Record, frozen=True):
 
 def above(value: float) -> Claim:
     """State that the number is above a value."""
-    return Claim(above=value)
+    return Claim(above=float(value))
 
 
 def below(value: float) -> Claim:
     """State that the number is below a value."""
-    return Claim(below=value)
+    return Claim(below=float(value))
 
 
 def between(low: float, high: float) -> Claim:
     """State that the number is in a range."""
-    return Claim(above=low, below=high)
+    return Claim(above=float(low), below=float(high))
 
 
 def equal(number: float, *, width: float) -> Claim:
     """State the number itself; an interval wider than ``width`` settles nothing."""
-    return Claim(number=number, width=width)
+    return Claim(number=float(number), width=float(width))
 
 
 def apart(first: Ends, second: Ends) -> Ends:

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.metrics.groups import THRESHOLD
 from calibrant_studies import _sparse_measure as measuring
-from calibrant_studies._base import Row, Study, digest
+from calibrant_studies._base import Finding, Row, Study, digest
+from calibrant_studies._sparse_ablation import SPLITS, affected_rows, effect_rows, rule_rows
+from calibrant_studies._sparse_authors import TASKS, group_rows, has_scores, result_rows
+from calibrant_studies._sparse_authors import sources as authors_files
+from calibrant_studies._sparse_balanced import arrange_balanced, balanced_tables, find_balanced
 from calibrant_studies._sparse_choice import choice_rows
 from calibrant_studies._sparse_findings import find
 from calibrant_studies._sparse_maps import BINS
 from calibrant_studies._sparse_page import arrange
-from calibrant_studies._sparse_scores import GROUPS, KINDS, Tagset
+from calibrant_studies._sparse_published import arrange_published, find_published
+from calibrant_studies._sparse_scores import BALANCED, GROUPS, KINDS, Tagset
 from calibrant_studies._sparse_taggers import (
     EPOCHS,
     PENALTY,
@@ -51,10 +56,15 @@ class Tables:
     rest: list[Row] = field(default_factory=list)
     bins: list[Row] = field(default_factory=list)
     choice: list[Row] = field(default_factory=list)
+    rules: list[Row] = field(default_factory=list)
+    effects: list[Row] = field(default_factory=list)
+    affected: list[Row] = field(default_factory=list)
 
 
 def run(*, data: Path | None = None, seed: int = SEED) -> Study:
-    """Recalibrate three taggers on dev and measure them on test; about ten minutes, most of them training.
+    """Recalibrate three taggers on dev and measure them on test; about twenty minutes, mostly training.
+
+    Then follow the authors' published numbers, the rules of their code, and two balanced tagsets.
 
     The environment variable ``CALIBRANT_MODELS`` names a folder of models. Of these the study uses
     ``en_ud_ewt_gum``, a spaCy pipeline with a morphologizer, without which that tagger is skipped; and
@@ -64,14 +74,15 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Parameters
     ----------
     data
-        Folder that has ``sparse-tags/`` and ``ud-english-ewt/``.
+        Folder that has ``sparse-tags/``, ``ud-english-ewt/``, ``conll2000/`` and ``tfg-authors/``; and
+        ``tfg-scores/``, without which the authors' numbers are not computed again.
     seed
         Of the resampled dev texts.
 
     Returns
     -------
     Study
-        With the tables of `Tables`, by name.
+        With the tables of `Tables`, by name, and those of the authors' files and of the balanced tagsets.
 
     Raises
     ------
@@ -125,6 +136,7 @@ def sparse(
     for tagset in tagsets(data, models, wanted, epochs):
         _measure(tagset, tables, draws, seed)
         found.append(tagset)
+    more = added_tables(data)
     loaded = "lextag" in wanted and models is not None and (models / SAVED).exists()
     return Study(
         name="sparse",
@@ -132,7 +144,7 @@ def sparse(
         command="calibrant study sparse",
         seed=seed,
         wall_seconds=time.perf_counter() - start,
-        data={_name(path): digest(path) for path in sources(data, models, wanted)},
+        data={_name(path): digest(path) for path in _files(data, models, wanted)},
         parameters={
             "threshold": THRESHOLD,
             "bins": BINS,
@@ -142,15 +154,48 @@ def sparse(
             + ("trained before" if loaded else f"{epochs} epochs of stochastic gradients"),
             "HMM": f"pseudocount {PSEUDOCOUNT:g}, unseen words in classes",
             "dev resampled": f"{draws} times",
+            **added_parameters(data),
             **({"skipped for want of a model": skipped} if skipped else {}),
         },
-        findings=tuple(find(found, vars(tables))),
-        tables=vars(tables) | arrange(vars(tables)),
+        findings=(*find(found, vars(tables)), *find_added(vars(tables) | more)),
+        tables=vars(tables) | more | arrange(vars(tables)) | arrange_added(vars(tables) | more),
     )
 
 
+def added_tables(data: Path) -> dict[str, list[Row]]:
+    """Tables of the authors' files and of the balanced tagsets, which need none of the sparse tagsets."""
+    published = {"authors": result_rows(data), "author-groups": group_rows(data)}
+    return published | balanced_tables(list(tagsets(data, None, tuple(BALANCED), EPOCHS)))
+
+
+def added_parameters(data: Path) -> dict[str, str]:
+    """Say which of the authors' scores are at hand, and how often halves are drawn."""
+    lacking = [title for title, task in TASKS.items() if not has_scores(data, task)]
+    return {"random halves": f"{SPLITS} draws"} | (
+        {"authors' scores not at hand": ", ".join(lacking)} if lacking else {}
+    )
+
+
+def find_added(tables: Mapping[str, list[Row]]) -> Iterator[Finding]:
+    """Findings about the authors' files, the rules of their code, and the balanced tagsets."""
+    yield from find_published(tables)
+    yield from find_balanced(tables)
+
+
+def arrange_added(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """Tables of the same parts for the page."""
+    return arrange_published(tables) | arrange_balanced(tables)
+
+
+def _files(data: Path, models: Path | None, kinds: Sequence[str]) -> list[Path]:
+    found = [*sources(data, models, (*kinds, *BALANCED)), *authors_files(data)]
+    return list(dict.fromkeys(found))
+
+
 def _name(path: Path) -> str:
-    """A file's name; of a pipeline's parts, which are all called model, their folder's too."""
+    """A file's name; its folder's too if that alone tells files apart."""
+    if path.parent.name in ("conll2000", "tfg-authors", "tfg-scores"):
+        return "/".join(path.parts[-2:])
     return path.name if path.name != "model" else "/".join(path.parts[-3:])
 
 
@@ -165,6 +210,14 @@ def _measure(tagset: Tagset, tables: Tables, draws: int, seed: int) -> None:
     tables.rest.append(measuring.rest_row(tagset))
     tables.bins += measuring.bin_rows(tagset, of_paper)
     tables.choice += choice_rows(tagset, seed)
+    add_rules(tagset, tables)
+
+
+def add_rules(tagset: Tagset, tables: Tables) -> None:
+    """Measure a tagger by the rules of the authors' code."""
+    tables.rules += rule_rows(tagset)
+    tables.effects += effect_rows(tagset)
+    tables.affected += affected_rows(tagset)
 
 
 def figures(study: Study) -> dict[str, Figure]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.calibration_error import calibration_mse_of
 from calibrant.metrics.debiased import debiased_squared_error_of
+from calibrant.metrics.plug_in import plug_in_squared_error_of
 from calibrant.metrics.tally import Tally
 from calibrant.results.error_curve import ErrorCurve
 from calibrant.seeds import generator, generator_of
@@ -117,7 +117,7 @@ def _rows(drawn: Sequence[tuple[Tally, int]], beta: Beta, condition: str) -> lis
     for pairs, size in drawn:
         bins = adaptive(pairs, size=size)
         row: Row = {"scores": _name(beta), "condition": condition, "n": pairs.total_n, "b": size}
-        row |= {"bins": bins.used, "plug-in": calibration_mse_of(bins)}
+        row |= {"bins": bins.used, "plug-in": plug_in_squared_error_of(bins)}
         row |= {"debiased": debiased_squared_error_of(pairs, bin_size=size)}
         rows.append({**row, "noise": noise * bins.used / pairs.total_n, "population": truth})
     return rows
@@ -142,7 +142,7 @@ def _spreads(beta: Beta, seed: int) -> Iterator[Row]:
         row: Row = {"scores": _name(beta), "sample": number + 1}
         for condition in TRANSFORMS:
             pairs = _draw(PAIRS, beta, condition, rng)
-            errors = [calibration_mse_of(adaptive(pairs, size=size)) for size in STEPS]
+            errors = [plug_in_squared_error_of(adaptive(pairs, size=size)) for size in STEPS]
             row[condition] = float(np.diff(errors).std())
         yield {**row, "ratio": row["uncalibrated"] / row["calibrated"]}
 
@@ -187,10 +187,13 @@ def _bin_size_findings(scores: str, tables: dict[str, list[Row]]) -> Iterator[Fi
     )
     ratios = np.log([row["ratio"] for row in tables["spreads"] if row["scores"] == scores])
     half = T_VALUE * float(ratios.std(ddof=1)) / len(ratios) ** 0.5
+    value, low, high = (float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half))
     yield Finding(
         f"{scores}/unpredictable",
         f"{scores}: standard deviation of a step, uncalibrated over calibrated",
-        *(float(np.exp(ratios.mean() + end)) for end in (0.0, -half, half)),
+        value,
+        low,
+        high,
         "much more unpredictable",
         note=f"geometric mean over {len(ratios)} samples of {PAIRS:,} pairs for each condition",
         claim=above(2),

@@ -293,3 +293,13 @@ def test_a_port_that_is_taken_is_said_and_another_one_found() -> None:
 def test_the_address_to_open_has_the_token() -> None:
     assert address_of("127.0.0.1", 8765, None) == "http://127.0.0.1:8765/"
     assert address_of("::", 1, TOKEN) == f"http://[::]:1/?token={TOKEN}"
+
+
+def test_every_page_says_what_is_counted_and_is_linked_from_another(client: Client) -> None:
+    linked: set[str] = set()
+    for path in PATHS:
+        text = client.get(path).text
+        assert "This page counts <bdi>documents in which a country" in text, path
+        targets = re.findall(r'(?:href|action)="([^"]*)"', text)
+        linked |= {urlsplit(target).path for target in targets} - {urlsplit(path).path}
+    assert set(PAGES) <= linked

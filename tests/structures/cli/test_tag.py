@@ -296,7 +296,7 @@ OPTIONS = {
     "--view nonsense": "unknown view 'nonsense'",
     "--level 95": "level is 95",
     "--bin-size 0": "bin_size is 0",
-    "--bin-count 5 --bin-size 5": "both a bin size and a number of bins",
+    "--n-bins 5 --bin-size 5": "both a bin size and a number of bins",
     "--seed -1": "Invalid value for '--seed'",
     "--threads 0": "Invalid value for '--threads'",
 }

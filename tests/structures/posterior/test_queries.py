@@ -258,7 +258,7 @@ def test_the_interval_from_the_tally_by_cluster_is_that_of_the_whole_grid() -> N
         other = error_interval(query.tally(by_cluster=True, exact=False))
         assert one.clusters == other.clusters == 400
         assert one.standard_error is not None
-        for name in ("debiased_mse", "standard_error"):
+        for name in ("debiased_squared_error", "standard_error"):
             assert abs(getattr(one, name) - getattr(other, name)) < 0.01 * one.standard_error
 
 

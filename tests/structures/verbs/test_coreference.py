@@ -191,7 +191,7 @@ def test_measuring_the_table_is_measuring_the_query(
     for other in (found, evaluated["mention pairs"]):
         assert (other.n, other.positives, other.clusters) == (table.n, table.positives, table.clusters)
         assert other.brier == pytest.approx(table.brier)
-        assert other.debiased_mse.estimate == pytest.approx(table.debiased_mse.estimate)
+        assert other.debiased_squared_error.estimate == pytest.approx(table.debiased_squared_error.estimate)
 
 
 def test_sampled_scores_are_shares_of_samples(posteriors: Path, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_the_table_measures_as_the_tagger_does_when_both_are_streamed(
     found = evaluate_tagger(hmm, tagged / "test.conllu").measured["pooled"]
     again = measure(table, view="pooled")["pooled"]
     assert found.tally == again.tally == "compressed"
-    assert found.debiased_mse == pytest.approx(again.debiased_mse, abs=1e-12)
+    assert found.debiased_squared_error == pytest.approx(again.debiased_squared_error, abs=1e-12)
     assert found.interval.high == pytest.approx(again.interval.high, abs=1e-9)
     assert found.log_loss.estimate == pytest.approx(again.log_loss.estimate, rel=1e-9)
 
@@ -93,7 +93,7 @@ def test_text_tables_measure_as_the_tagger_does(hmm: HMMTagger, tagged: Path, tm
     for name in ("pred.csv.gz", "pred.tsv", "pred.jsonl", "pred.arrow"):
         predict_tags(hmm, tagged / "test.conllu", tmp_path / name)
         again = measure(tmp_path / name, view="pooled")["pooled"]
-        assert again.rms_calibration_error == found.rms_calibration_error
+        assert again.plug_in_calibration_error == found.plug_in_calibration_error
         assert again.interval.low == found.interval.low
 
 

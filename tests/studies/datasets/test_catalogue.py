@@ -8,7 +8,13 @@ import pytest
 
 from calibrant.exceptions import InputError, MissingExtraError
 from calibrant_studies import NAMES as STUDIES
-from calibrant_studies import _coreference_data, _events_data, _sparse_taggers, _tagging_data
+from calibrant_studies import (
+    _coreference_data,
+    _events_data,
+    _sparse_authors,
+    _sparse_taggers,
+    _tagging_data,
+)
 from calibrant_studies.datasets import NAMES, data_folder, data_set
 from calibrant_studies.datasets._catalogue import needed_by
 from calibrant_studies.datasets._digests import digest_of
@@ -58,10 +64,14 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
     reads = {
         "tagging": _tagging_data.sources(data),
         "coreference": _coreference_data.sources(data),
-        "sparse": [data / file for file in (*_sparse_taggers.STREUSLE, *_sparse_taggers.TREEBANK)],
+        "sparse": [
+            *_sparse_taggers.sources(data, None, ("lextag", "hmm", "chunk")),
+            *_sparse_authors.sources(data),
+        ],
         "events": [data / corpus.name / "a" for corpus in _events_data.CORPORA]
         + [data / _coreference_data.FILES["gum"]],
         "sentiment": [data / "sentiment/a"],
+        "protocol": [data / "crowd-labels/a", data / "wnut17/a"],
     }
     for study, paths in reads.items():
         assert {path.parent.name for path in paths} == set(needed_by(study)), study
@@ -69,12 +79,15 @@ def test_studies_read_the_data_sets_that_name_them() -> None:
     assert needed_by("monitoring") == needed_by("sentiment")
     for name in NAMES:
         files = {f"{name}/{file.name}" for file in data_set(name).files}
-        read = {path.relative_to(data).as_posix() for path in reads["tagging"] + reads["coreference"]}
+        read = {
+            path.relative_to(data).as_posix()
+            for path in reads["tagging"] + reads["coreference"] + reads["sparse"]
+        }
         assert {path for path in read if path.startswith(f"{name}/")} <= files
 
 
 def test_a_wrong_name_lists_the_right_ones() -> None:
-    with pytest.raises(InputError, match="there is no data set 'ewt': use one of conll2000, current-events"):
+    with pytest.raises(InputError, match="there is no data set 'ewt': use one of conll2000, crowd-labels"):
         data_set("ewt")
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -33,6 +35,20 @@ def paths(tmp_path: Path) -> list[Path]:
 def test_parts_are_joined(paths: list[Path]) -> None:
     assert LAYOUTS["joined"](paths) == b"tom_jones.tsv\nbeauty.tsv\nemma.tsv"
     assert LAYOUTS["lines"](paths) == b"tom_jones.tsv\nbeauty.tsv\n\nemma.tsv\n"
+
+
+@pytest.mark.parametrize("kind", ["zip", "tgz"])
+def test_a_member_is_read_from_either_kind_of_archive(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "archive"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a/b.tsv", "one\n")
+    else:
+        with tarfile.open(path, "w:gz") as packed:
+            info = tarfile.TarInfo("a/b.tsv")
+            info.size = 4
+            packed.addfile(info, io.BytesIO(b"one\n"))
+    assert LAYOUTS["member"]([path], member="a/b.tsv") == b"one\n"
 
 
 def test_folds_are_numbered_by_their_lists(paths: list[Path]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
 
 from calibrant.cli.options import LEVEL, SEED, Printing, printing
+from calibrant.exceptions import InputError
 
 
 @click.command(
@@ -14,7 +16,7 @@ from calibrant.cli.options import LEVEL, SEED, Printing, printing
     short_help="Do systems differ by more than chance? Tests on folds or items.",
     epilog="Example: calibrant compare folds.csv --alternative greater --test-train-ratio 0.25",
 )
-@click.argument("file", metavar="FILE")
+@click.argument("files", metavar="FILE", nargs=-1, required=True)
 @click.option("--system", default="system", show_default=True, help="Column that names the system.")
 @click.option("--fold", metavar="NAME", help="Column of the fold of cross-validation.  [default: fold]")
 @click.option(
@@ -63,14 +65,25 @@ from calibrant.cli.options import LEVEL, SEED, Printing, printing
 )
 @SEED
 @printing
-def command(file: str, printing: Printing, **options: Any) -> None:
+def command(files: tuple[str, ...], printing: Printing, **options: Any) -> None:
     """Compare the systems of FILE by their scores on the same folds or items.
 
     FILE is a table (.csv, .tsv, .jsonl, .parquet or .arrow, text also as .gz, or - for standard input) with a
     row a score: columns system, fold or item, and score. Folds of cross-validation need the corrected test,
     and that needs the ratio of test to training data.
+
+    To compare the predictions of several models, one file each, use calibrant report.
     """
     from calibrant.evaluation.verbs.evaluating import compare
 
-    found = compare(file, **options)
+    others = f"predictions of several models are compared by `calibrant report {shlex.join(files)}`"
+    if len(files) > 1:
+        raise click.UsageError(f"One FILE has the scores of all systems; {others}.")
+    [file] = files
+    try:
+        found = compare(file, **options)
+    except InputError as error:
+        if error.code == "column-missing" and "'system'" in error.message:
+            error.hint += "; predictions of several models are compared by `calibrant report FILE FILE`"
+        raise
     printing.show(found, lambda: [f"{file}:", "", *found.to_text().splitlines()])

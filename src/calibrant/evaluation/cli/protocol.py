@@ -38,6 +38,8 @@ def command(
     if example is not None:
         if file is not None:
             raise click.UsageError("--example writes files and evaluates none: leave EVAL.toml out")
+        if printing.conditions:
+            raise click.UsageError("--example evaluates nothing: leave --fail-if out")
         from calibrant.evaluation.verbs.protocol_steps import write_example
 
         show([f"Wrote {path}" for path in write_example(example)])

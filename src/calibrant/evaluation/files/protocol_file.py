@@ -162,6 +162,7 @@ Rule = Literal["majority", "adjudicated", "annotator"]
 Label = Text | Annotated[int, Meta(gt=-LARGEST, lt=LARGEST)]
 AVERAGES = ("accuracy", "f1_macro", "precision_macro", "recall_macro")
 OF_A_LABEL = ("f1", "precision", "recall")
+OF_ENTITIES = tuple(f"{unit}_{score}" for unit in ("entity", "surface") for score in OF_A_LABEL)
 LEAVE_OUT = "leave-out"
 
 __all__ = ["NamedColumns", "ProtocolFile", "SystemFile", "read_protocol_file"]
@@ -237,7 +238,7 @@ class ProtocolFile:
     folds, test_train_ratio
         Which fold an item is in, or scores by fold; None without folds, or where the ratio is not given.
     metrics
-        ``accuracy``, ``f1:LABEL`` and so on; the first decides.
+        ``accuracy``, ``f1:LABEL``, ``entity_f1`` and so on; the first decides.
     level, alternative, baseline, power, samples, seed, distance
         As in `calibrant.evaluation.compare_systems` and `calibrant.evaluation.coefficients`.
     """
@@ -493,12 +494,23 @@ def _metrics(settings: Settings, metrics: Sequence[str] | None, labels: tuple[st
     for place, name in enumerate(found):
         kind, colon, label = name.partition(":")
         where = f"evaluation.metrics[{place}]"
-        if name not in AVERAGES and not (colon and kind in OF_A_LABEL):
-            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL)]
+        if name in OF_ENTITIES:
+            _check_tags(settings, where, name, labels)
+        elif name not in AVERAGES and not (colon and kind in OF_A_LABEL):
+            every = [*AVERAGES, *(f"{part}:LABEL" for part in OF_A_LABEL), *OF_ENTITIES]
             raise settings.error(where, f"there is no metric {name!r}", f"use {', '.join(every)}")
         if colon:
             _check_label(settings, where, label, labels)
     return found
+
+
+def _check_tags(settings: Settings, where: str, name: str, labels: tuple[str, ...]) -> None:
+    wrong = [label for label in labels if label != "O" and not re.match("[BI]-.", label)]
+    if wrong or "O" not in labels:
+        message = f"{name} is of entities, and the labels " + (
+            f"have {shown(wrong[0])}" if wrong else "lack O"
+        )
+        raise settings.error(where, message, "write the labels as O, B-TYPE and I-TYPE", "class-unknown")
 
 
 def _baseline(settings: Settings, baseline: str | None, systems: tuple[SystemFile, ...]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from calibrant.io.predictions import Predictions, listed, open_predictions
 from calibrant.io.readers import Batch
 from calibrant.io.roles import Role, open_table, read_table
 from calibrant.io.tables import Table, one_column
+from calibrant.io.text import open_lines
 
 SUM_OFF = 1e-3
+CONLL = (".conll", ".bio", ".iob")  # names of files with one token per line
 
 __all__ = [
     "ItemLabels",
@@ -46,12 +49,15 @@ class ItemLabels:
         By item; empty where the table does not say.
     unlabelled
         How many items have none.
+    tokens
+        Word by item, of a file in CoNLL columns, whose documents are sentences; otherwise None.
     """
 
     file: str
     names: dict[str, str]
     documents: dict[str, str]
     unlabelled: int
+    tokens: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +74,15 @@ class SystemOutput:
         (items,) codes of the task's labels; None where there are probabilities.
     probabilities
         (items, labels) in the order of the task; None where there are labels.
+    tokens
+        As in `ItemLabels`.
     """
 
     file: str
     items: tuple[str, ...]
     labels: Integers | None
     probabilities: Floats | None
+    tokens: dict[str, str] | None = None
 
 
 def read_annotations(table: NamedColumns, labels: Sequence[str]) -> tuple[Ratings, dict[str, str]]:
@@ -109,6 +118,10 @@ def read_item_labels(
 ) -> ItemLabels:
     """Read one label (or fold) an item; of a long prediction table with a column ``class``, the gold classes.
 
+    A file in CoNLL columns (``.conll``, ``.bio`` or ``.iob``, also as ``.gz``) has one token per line with
+    its tag in the last column, and blank lines between sentences. Its items are tokens, its documents
+    sentences.
+
     Parameters
     ----------
     table
@@ -132,6 +145,8 @@ def read_item_labels(
     >>> set(found.names.values()) == {"keep", "not keep"}
     True
     """
+    if labels is not None and file is None and _is_conll(table.file):
+        return _of_conll(table.file, labels)
     file = open_table(table.file) if file is None else file
     if labels is not None and {"class", "score"} <= set(file.columns):
         return _gold_of_classes(file.name, labels)
@@ -165,6 +180,7 @@ def read_folds(table: NamedColumns) -> ItemLabels | None:
 def read_system(system: SystemFile, labels: Sequence[str], positive: str | None) -> SystemOutput:
     """Read a system's labels or probabilities.
 
+    A file in CoNLL columns is read as `read_item_labels` does.
     Probabilities stand in one column ``p_<label>`` a label, in a column ``probability`` (of the positive
     label), or in a long prediction table with a column ``class``, such as ``calibrant tag predict`` writes.
 
@@ -182,6 +198,8 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     (125, 2)
     """
     table = system.table
+    if _is_conll(table.file):
+        return _of_labels(read_item_labels(table, labels), labels)
     file = open_table(table.file)
     wide = [f"p_{label}" for label in labels]
     single = table.probability or "probability"
@@ -204,10 +222,7 @@ def read_system(system: SystemFile, labels: Sequence[str], positive: str | None)
     if table.label not in file.columns and len(lost) < len(wide):
         how = f"write a column a label, {listed(wide)}"
         one_column(file.name, file.columns, lost[0], how, others=wide)
-    labelled = read_item_labels(table, labels, file=file)
-    code = {label: place for place, label in enumerate(labels)}
-    codes = np.array([code[name] for name in labelled.names.values()], np.int64)
-    return SystemOutput(file.name, tuple(labelled.names), codes, None)
+    return _of_labels(read_item_labels(table, labels, file=file), labels)
 
 
 def prediction_frame(
@@ -248,6 +263,43 @@ def prediction_frame(
     if documents is not None:
         columns["cluster"] = documents
     return pa.table(columns)
+
+
+def _of_labels(found: ItemLabels, labels: Sequence[str]) -> SystemOutput:
+    code = {label: place for place, label in enumerate(labels)}
+    codes = np.array([code[name] for name in found.names.values()], np.int64)
+    return SystemOutput(found.file, tuple(found.names), codes, None, found.tokens)
+
+
+def _is_conll(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(CONLL)
+
+
+def _of_conll(path: Path, labels: Sequence[str]) -> ItemLabels:
+    """Tags of tokens from a file in CoNLL columns; items are named by sentence and place, from 1."""
+    names: dict[str, str] = {}
+    documents: dict[str, str] = {}
+    tokens: dict[str, str] = {}
+    known = set(labels)
+    sentence, place = 1, 0
+    with open_lines(path) as (name, lines):
+        for row, line in enumerate(lines, 1):
+            if not line.strip():
+                sentence, place = sentence + (place > 0), 0
+                continue
+            parts = line.split("\t") if "\t" in line else line.split()
+            if len(parts) < 2 or not parts[-1]:
+                message = f"a token has no tag: {shown(line)}"
+                hint = "write the token, a tab and its tag; a blank line ends a sentence"
+                raise InputError(message, hint, code="missing-value", file=name, row=row)
+            if parts[-1] not in known:
+                message = f"tag {shown(parts[-1])} is not one of the task's labels ({listed(labels)})"
+                hint = "repair it, or name it among the labels"
+                raise InputError(message, hint, code="class-unknown", file=name, row=row)
+            place += 1
+            item = f"{sentence}-{place}"
+            names[item], documents[item], tokens[item] = parts[-1], str(sentence), parts[0]
+    return ItemLabels(name, names, documents, 0, tokens)
 
 
 NAMED = "name it with the key {}"

@@ -20,6 +20,12 @@ METRICS = {
     "f1": "F1",
     "precision": "precision",
     "recall": "recall",
+    "entity_f1": "F1 of entities",
+    "entity_precision": "precision of entities",
+    "entity_recall": "recall of entities",
+    "surface_f1": "F1 of surface forms",
+    "surface_precision": "precision of surface forms",
+    "surface_recall": "recall of surface forms",
 }
 
 

@@ -210,7 +210,14 @@ class MetricComparison(Record, frozen=True, kw_only=True):
     """Step 5: all pairs of systems by one metric."""
 
     metric: Annotated[str, heading("Metric", "Name of the metric.")]
-    unit: Annotated[str, setting("Unit", "Unit that is resampled: document or item.", headline=True)]
+    unit: Annotated[
+        str,
+        setting(
+            "Unit",
+            "Unit that is resampled: item, document, sentence, or group of sentences that share a form.",
+            headline=True,
+        ),
+    ]
     units: Annotated[int, setting("Units", "Number of units.", headline=True)]
     pairs: Annotated[
         tuple[MetricPair, ...], rows("Pairs", "Each pair of systems, or each system with the baseline.")

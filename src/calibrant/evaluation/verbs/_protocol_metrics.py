@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrant._checks import Floats, Integers
+from calibrant.evaluation.entities import entity_scores, entity_sums, form_clusters, surface_sums
+from calibrant.evaluation.files.protocol_file import OF_ENTITIES
 from calibrant.evaluation.results.classification import Classification
 from calibrant.evaluation.results.interval_estimate import IntervalEstimate
 from calibrant.evaluation.scores import f_of
+from calibrant.evaluation.verbs._protocol_reference import Gold
+from calibrant.exceptions import InputError
 
 
 @dataclass(frozen=True)
@@ -25,21 +29,96 @@ class Metric:
         From codes of reference and system (n,) to what each item adds to the totals (n, c).
     value
         From totals (draws, c) to values (draws,), NaN where undefined.
+    clusters
+        (n,) what items belong to, so that items of different clusters are independent; None without any.
+    unit
+        What a cluster is, or ``item``.
+    entities
+        Whether the sums are of entities or surface forms, and not of items.
     """
 
     name: str
     sums: Callable[[Integers, Integers], Floats]
     value: Callable[[Floats], Floats]
+    clusters: Integers | None = None
+    unit: str = "item"
+    entities: bool = False
 
-    def of(self, scores: Classification) -> IntervalEstimate:
-        """Take the metric with its interval from a system's scores."""
+    @property
+    def units(self) -> int | None:
+        """The number of clusters; None without any."""
+        return None if self.clusters is None else int(self.clusters.max()) + 1
+
+    def of(self, scores: Classification, true: Integers, pred: Integers, level: float) -> IntervalEstimate:
+        """Take the metric with its interval from a system's scores, or estimate it."""
+        if self.entities:
+            scores_of = entity_scores(self.sums(true, pred), clusters=self.clusters, level=level)
+            return scores_of[self.name.partition("_")[2]]
         kind, colon, label = self.name.partition(":")
         found: IntervalEstimate = getattr(scores[label] if colon else scores, kind)
         return found
 
 
+def metrics_of(
+    names: Sequence[str], labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]
+) -> list[Metric]:
+    """Return metrics that `calibrant.evaluation.files.protocol_file` has checked.
+
+    Parameters
+    ----------
+    names
+        As in the file.
+    labels
+        Of the task.
+    gold
+        The reference.
+    outputs
+        (n,) codes of each system's labels.
+
+    Raises
+    ------
+    InputError
+        A metric of entities lacks the tokens and sentences of the reference.
+    """
+    found = []
+    for name in names:
+        if name in OF_ENTITIES:
+            found.append(_of_entities(name, labels, gold, outputs))
+        else:
+            unit = "item" if gold.documents is None else gold.unit
+            found.append(replace(metric_of(name, labels), clusters=gold.documents, unit=unit))
+    return found
+
+
+def _of_entities(name: str, labels: Sequence[str], gold: Gold, outputs: Sequence[Integers]) -> Metric:
+    if gold.tokens is None or gold.documents is None:
+        message = f"{name} needs the sentences and tokens of the reference"
+        hint = "give the reference as a file in CoNLL columns, such as gold.conll"
+        raise InputError(message, hint, code="setting")
+    tags, sentences, tokens = np.array(labels, object), gold.documents, np.array(gold.tokens, object)
+    unit, _, score = name.partition("_")
+    value = {"f1": f_of, "precision": _precision, "recall": _recall}[score]
+    if unit == "entity":
+        return Metric(
+            name,
+            lambda true, pred: entity_sums(tags[true], tags[pred], sentences),
+            value,
+            sentences,
+            gold.unit,
+            entities=True,
+        )
+    return Metric(
+        name,
+        lambda true, pred: surface_sums(tags[true], tags[pred], sentences, tokens),
+        value,
+        form_clusters([tags[each] for each in (gold.label, *outputs)], sentences, tokens),
+        "sentence group",
+        entities=True,
+    )
+
+
 def metric_of(name: str, labels: Sequence[str]) -> Metric:
-    """Return a metric that `calibrant.evaluation.files.protocol_file` has checked.
+    """Return a metric of labels that `calibrant.evaluation.files.protocol_file` has checked.
 
     Examples
     --------

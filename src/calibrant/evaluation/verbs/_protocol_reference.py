@@ -37,6 +37,8 @@ class Gold:
         Codes of the documents of ``ratings.items``; None as above.
     record
         What the report says of it.
+    tokens
+        (items,) words, of a reference in CoNLL columns, whose documents are sentences; otherwise None.
     """
 
     items: tuple[str, ...]
@@ -46,6 +48,12 @@ class Gold:
     ratings: Ratings | None
     rated_documents: Integers | None
     record: Reference
+    tokens: tuple[str, ...] | None = None
+
+    @property
+    def unit(self) -> str:
+        """What documents are called."""
+        return "document" if self.tokens is None else "sentence"
 
 
 def reference_of(plan: ProtocolFile) -> Gold:
@@ -58,6 +66,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
     """
     ratings: Ratings | None = None
     documents: dict[str, str] = {}
+    tokens: dict[str, str] | None = None
     if plan.annotators is not None:
         ratings, documents = read_annotations(plan.annotators, plan.labels)
     chosen: dict[str, str] = {}
@@ -65,6 +74,7 @@ def reference_of(plan: ProtocolFile) -> Gold:
     if plan.reference is not None:
         found = read_item_labels(plan.reference, plan.labels)
         chosen, documents = found.names, found.documents | documents
+        tokens = found.tokens
         unlabelled = found.unlabelled if plan.rule == "adjudicated" else 0
     counts: Counter[str] = Counter()
     if plan.rule == "adjudicated":
@@ -100,7 +110,10 @@ def reference_of(plan: ProtocolFile) -> Gold:
         over_budget=over_budget(label, of_item, plan),
         annotators_over_budget=_annotators_over_budget(ratings, rated, plan),
     )
-    return Gold(tuple(names), label, of_item, document_names, ratings, rated, record)
+    words = (
+        tuple(tokens[item] for item in names) if tokens is not None and set(names) <= set(tokens) else None
+    )
+    return Gold(tuple(names), label, of_item, document_names, ratings, rated, record, words)
 
 
 def over_budget(label: Integers, documents: Integers | None, plan: ProtocolFile) -> int:

@@ -41,6 +41,8 @@ class Decided:
         How probabilities became labels, worded; None for labels.
     unused
         Items that the reference has not.
+    other_tokens
+        Items whose token is not that of the reference.
     """
 
     system: SystemFile
@@ -48,6 +50,7 @@ class Decided:
     probability: Floats | None
     rule: str | None
     unused: int
+    other_tokens: int = 0
 
 
 def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
@@ -62,7 +65,12 @@ def decided(system: SystemFile, gold: Gold, plan: ProtocolFile) -> Decided:
     order = _order(system.name, output, gold.items)
     unused = len(output.items) - len(gold.items)
     if output.labels is not None:
-        return Decided(system, output.labels[order], None, None, unused)
+        other = 0
+        if output.tokens is not None and gold.tokens is not None:
+            other = sum(
+                output.tokens[item] != word for item, word in zip(gold.items, gold.tokens, strict=True)
+            )
+        return Decided(system, output.labels[order], None, None, unused, other)
     assert output.probabilities is not None
     probability = output.probabilities[order]
     label, rule = _decide(system, probability, gold, plan)
@@ -124,7 +132,7 @@ def evaluated(found: Decided, gold: Gold, metrics: Sequence[Metric], plan: Proto
         description=found.system.description,
         gives="labels" if found.probability is None else "probabilities",
         decision=found.rule,
-        values={metric.name: metric.of(scores) for metric in metrics},
+        values={metric.name: metric.of(scores, gold.label, found.label, plan.level) for metric in metrics},
         scores=scores,
         unused=found.unused,
         over_budget=over_budget(found.label, gold.documents, plan),

@@ -32,7 +32,7 @@ from calibrant.evaluation.results.protocol import (
 )
 from calibrant.evaluation.results.significance import Comparison, Detectable
 from calibrant.evaluation.significance import adjusted_p_values
-from calibrant.evaluation.verbs._protocol_metrics import Metric, metric_of
+from calibrant.evaluation.verbs._protocol_metrics import Metric, metrics_of
 from calibrant.evaluation.verbs._protocol_reference import Gold, reference_of
 from calibrant.evaluation.verbs._protocol_systems import Decided, calibration, decided, evaluated
 from calibrant.exceptions import InputError
@@ -69,11 +69,10 @@ def compared(systems: Sequence[Decided], gold: Gold, metric: Metric, plan: Proto
     ]
     p_values = [pair.permutation.p_value for pair in pairs]
     holm, hochberg = adjusted_p_values(p_values), adjusted_p_values(p_values, "benjamini-hochberg")
-    units = len(gold.items) if gold.documents is None else len(gold.document_names)
     return MetricComparison(
         metric=metric.name,
-        unit="item" if gold.documents is None else "document",
-        units=units,
+        unit=metric.unit,
+        units=metric.units or len(gold.items),
         pairs=tuple(
             replace(
                 pair,
@@ -107,7 +106,7 @@ def _pair(
             first,
             second,
             statistic=metric.value,
-            clusters=gold.documents,
+            clusters=metric.clusters,
             alternative=plan.alternative,
             level=plan.level,
             samples=samples,
@@ -125,17 +124,17 @@ def _pair(
         permutation=permutation,
         mcnemar=mcnemar(first[:, 0], second[:, 0]) if without is None else None,
         mcnemar_reason=without,
-        detectable=_detectable(first, second, gold, metric, plan, bootstrap.difference.estimate),
+        detectable=_detectable(first, second, metric, plan, bootstrap.difference.estimate),
         reason=permutation.reason,
     )
 
 
 def _detectable(
-    first: Floats, second: Floats, gold: Gold, metric: Metric, plan: ProtocolFile, difference: float | None
+    first: Floats, second: Floats, metric: Metric, plan: ProtocolFile, difference: float | None
 ) -> Detectable | None:
     """What difference the units show, each unit counting by its jackknife pseudo-value."""
-    if gold.documents is not None:
-        first, second = (_by_document(sums, gold) for sums in (first, second))
+    if metric.clusters is not None:
+        first, second = (_by_cluster(sums, metric.clusters) for sums in (first, second))
     n = len(first)
     if n < 2 or difference is None:
         return None
@@ -151,10 +150,9 @@ def _detectable(
     )
 
 
-def _by_document(sums: Floats, gold: Gold) -> Floats:
-    assert gold.documents is not None
-    total = np.zeros((len(gold.document_names), sums.shape[1]))
-    np.add.at(total, gold.documents, sums)
+def _by_cluster(sums: Floats, clusters: Integers) -> Floats:
+    total = np.zeros((int(clusters.max()) + 1, sums.shape[1]))
+    np.add.at(total, clusters, sums)
     return total
 
 
@@ -482,8 +480,8 @@ def protocol(
     plan = read_protocol_file(path)
     gold = reference_of(plan)
     found = _agreement(plan, gold)
-    metrics = [metric_of(name, plan.labels) for name in plan.metrics]
     systems = [decided(system, gold, plan) for system in plan.systems]
+    metrics = metrics_of(plan.metrics, plan.labels, gold, [each.label for each in systems])
     scored = []
     for done, each in enumerate(systems):
         _say(progress, "scoring", done, len(systems))
@@ -516,7 +514,7 @@ def protocol(
         power=plan.power,
         samples=plan.samples,
         seed=plan.seed,
-        notes=(*notes, *_notes(gold.record, found, scored)),
+        notes=(*notes, *_notes(gold.record, found, scored), *_token_notes(systems, gold)),
         version=__version__,
         command=command,
     )
@@ -555,6 +553,15 @@ def _notes(reference: Reference, found: Agreement | None, systems: Sequence[Syst
         if system.unused
     ]
     return notes
+
+
+def _token_notes(systems: Sequence[Decided], gold: Gold) -> list[str]:
+    return [
+        f"{each.system.name} has {each.other_tokens:,} of {len(gold.items):,} tokens that are not those of "
+        "the reference; tags are compared by sentence and place."
+        for each in systems
+        if each.other_tokens
+    ]
 
 
 def _say(progress: Progress | None, stage: str, done: int, whole: int) -> None:

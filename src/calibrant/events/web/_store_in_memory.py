@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -38,6 +39,10 @@ class About:
     ----------
     store
         The folder's name.
+    counted
+        What is counted: "documents in which a country attacks", say.
+    verbs
+        Verbs whose agents are looked for; empty if the store does not name them.
     documents
         Documents seen, those among them that were skipped since they cannot count.
     matched
@@ -57,6 +62,8 @@ class About:
     """
 
     store: str
+    counted: str
+    verbs: tuple[str, ...]
     documents: int
     matched: int
     first: str | None
@@ -66,6 +73,26 @@ class About:
     recalibrated: bool
     finished: bool
     problems: tuple[str, ...]
+
+
+def verbs_of(rules: Any) -> tuple[str, ...]:
+    """Return the verbs whose agents the rules of a store look for; empty if the store does not name them."""
+    verbs = rules.get("verbs") if isinstance(rules, dict) else None
+    return tuple(str(verb) for verb in verbs) if isinstance(verbs, list) else ()
+
+
+def counted(verbs: Sequence[str]) -> str:
+    """Say in a phrase which documents are counted.
+
+    Examples
+    --------
+    >>> counted(["attack", "raid"]), counted(["sign"])
+    ('documents in which a country attacks', 'documents in which a country is the agent of the verb sign')
+    """
+    if "attack" in verbs:
+        return "documents in which a country attacks"
+    verb = f"the verb {verbs[0]}" if len(verbs) == 1 else "a verb of the rules"
+    return f"documents in which a country is the agent of {verb}"
 
 
 @dataclass(frozen=True)
@@ -135,8 +162,11 @@ class StoreInMemory:
     def about(self) -> About:
         """What every page says of the store."""
         days, documents = self._store.seen()
+        verbs = verbs_of(self._store.manifest.settings.get("rules"))
         return About(
             store=self._store.path.resolve().name,
+            counted=counted(verbs),
+            verbs=verbs,
             documents=int(documents.sum()),
             matched=len(self.counts.names),
             first=str(days[0]) if len(days) else None,

@@ -171,8 +171,8 @@ def evaluate_coreference(
     threshold: float = TRIVIAL,
     window: int | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -209,7 +209,7 @@ def evaluate_coreference(
         Pairs with at least this score are measured apart too: most others are trivial.
     window
         Measure only pairs at most so many mentions apart; None: all.
-    bin_size, bin_count, ece_bins, interval, samples, smooth, exact, threads, progress, command
+    bin_size, n_bins, n_ece_bins, interval, samples, smooth, exact, threads, progress, command
         As in `measure`.
     workers, executor
         Who parses, as in `extract_events`; all else is quick.
@@ -239,7 +239,7 @@ def evaluate_coreference(
     (1.0, 1)
     """
     one_of(clustering, CLUSTERINGS, "clustering")
-    settings = Settings(None, bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact)
+    settings = Settings(None, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
     run = Run(threads, progress, command)
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold is {threshold}", "give a number in [0, 1]", code="parameter")

@@ -303,8 +303,8 @@ def evaluate_tagger(
     cluster: Cluster = "sentence",
     view: str | Sequence[str] | None = None,
     bin_size: int | None = None,
-    bin_count: int | None = None,
-    ece_bins: int = 15,
+    n_bins: int | None = None,
+    n_ece_bins: int = 15,
     level: float = 0.95,
     interval: IntervalMethod = "inverted",
     samples: int | None = None,
@@ -333,7 +333,7 @@ def evaluate_tagger(
     view
         One or several of ``pooled`` (all tags), ``top`` (is the most probable tag right), ``class:TAG`` and
         ``classwise`` (each tag, then their mean). None: ``pooled``.
-    bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
+    bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact, threads, progress, command
         As in `measure`.
     workers, executor
         As in `predict_tags`.
@@ -356,7 +356,7 @@ def evaluate_tagger(
     (Quantity(estimate=1.0, reason='all tokens are right, or all wrong, ...'), 3, 6)
     """
     asked = asked_names(view) or ["pooled"]
-    settings = Settings(asked, bin_size, bin_count, ece_bins, level, interval, samples, seed, smooth, exact)
+    settings = Settings(asked, bin_size, n_bins, n_ece_bins, level, interval, samples, seed, smooth, exact)
     run = Run(threads, progress, command)
     tagger, path, column = open_tagger(model, column)
     gold = read_gold(text, column, progress)

@@ -114,11 +114,11 @@ def _load(name: str) -> Any:
 
 def _lines(found: Any) -> list[str]:
     from calibrant.cli import text
-    from calibrant_studies._base import number
+    from calibrant_studies._base import interval, number
 
     rows = [["number", "paper", "here", "interval", "verdict"]]
     for each in found.findings:
-        limits = f"[{number(each.low)}, {number(each.high)}]" if each.low is not None else ""
+        limits = interval(each.value, each.low, each.high)
         paper = "" if each.paper is None else number(each.paper)
         rows.append([each.text, paper, number(each.value), limits, each.verdict or ""])
     chosen = "; ".join(f"{name} {value}" for name, value in found.parameters.items())

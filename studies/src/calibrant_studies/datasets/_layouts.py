@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -29,9 +30,16 @@ def lines(paths: Sequence[Path]) -> bytes:
 
 
 def member(paths: Sequence[Path], *, member: str) -> bytes:
-    """A file out of a zip archive."""
-    with zipfile.ZipFile(io.BytesIO(joined(paths))) as archive:
-        return archive.read(member)
+    """A file out of a zip archive, or of a tar archive that gzip has packed."""
+    content = io.BytesIO(joined(paths))
+    if zipfile.is_zipfile(content):
+        with zipfile.ZipFile(content) as archive:
+            return archive.read(member)
+    content.seek(0)
+    with tarfile.open(fileobj=content, mode="r:gz") as packed:
+        found = packed.extractfile(member)
+        assert found is not None, member
+        return found.read()
 
 
 def tagged(paths: Sequence[Path], *, first: int, last: int) -> bytes:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from calibrant.exceptions import InputError
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive, isotonic, uniform
-from calibrant.metrics.calibration_error import (
-    calibration_mse,
-    calibration_mse_of,
+from calibrant.metrics.plug_in import (
     class_errors,
     expected_calibration_error,
     max_calibration_error,
+    plug_in_calibration_error,
     plug_in_errors,
-    rms_calibration_error,
+    plug_in_squared_error,
+    plug_in_squared_error_of,
 )
 from calibrant.metrics.tally import Tally
 
@@ -58,12 +58,12 @@ def test_equal_width_errors_are_those_of_the_definition(count: int, weighted: bo
     w = rng.exponential(size=len(q)) if weighted else np.ones(len(q))
     gaps = equal_width_gaps(y, q, w, count)
     weight = w if weighted else None
-    options: Any = {"sample_weight": weight, "binning": "uniform", "bin_count": count}
+    options: Any = {"sample_weight": weight, "binning": "uniform", "n_bins": count}
     ece = sum(share * abs(gap) for share, gap in gaps)
     mse = sum(share * gap**2 for share, gap in gaps)
     assert expected_calibration_error(y, q, **options) == pytest.approx(ece, abs=1e-14)
-    assert calibration_mse(y, q, **options) == pytest.approx(mse, abs=1e-14)
-    assert rms_calibration_error(y, q, **options) == pytest.approx(math.sqrt(mse), abs=1e-14)
+    assert plug_in_squared_error(y, q, **options) == pytest.approx(mse, abs=1e-14)
+    assert plug_in_calibration_error(y, q, **options) == pytest.approx(math.sqrt(mse), abs=1e-14)
     assert max_calibration_error(y, q, **options) == pytest.approx(max(abs(g) for _, g in gaps), abs=1e-14)
 
 
@@ -75,7 +75,7 @@ def test_adaptive_errors_without_ties_are_algorithm_1(size: int) -> None:
     gaps = adaptive_gaps(y, q, size)
     mse = sum(share * gap**2 for share, gap in gaps)
     ece = sum(share * abs(gap) for share, gap in gaps)
-    assert rms_calibration_error(y, q, bin_size=size) == pytest.approx(math.sqrt(mse), abs=1e-12)
+    assert plug_in_calibration_error(y, q, bin_size=size) == pytest.approx(math.sqrt(mse), abs=1e-12)
     assert expected_calibration_error(y, q, binning="adaptive", bin_size=size) == pytest.approx(
         ece, abs=1e-12
     )
@@ -88,8 +88,8 @@ def test_the_record_holds_every_plug_in_and_the_recipe() -> None:
     q = np.random.default_rng(0).random(1000)
     bins = adaptive(pairs(q < 0.3, q), size=100)
     record = plug_in_errors(bins)
-    assert record.rms_calibration_error == math.sqrt(record.calibration_mse)
-    assert record.calibration_mse == calibration_mse_of(bins)
+    assert record.plug_in_calibration_error == math.sqrt(record.plug_in_squared_error)
+    assert record.plug_in_squared_error == plug_in_squared_error_of(bins)
     assert record.mean_gap == pytest.approx((q < 0.3).mean() - q.mean(), abs=1e-14)
     recipe = record.to_dict()
     assert (recipe["n"], recipe["kind"], recipe["size"], recipe["used"]) == (1000, "adaptive", 100, 10)
@@ -98,13 +98,13 @@ def test_the_record_holds_every_plug_in_and_the_recipe() -> None:
 def test_scores_of_one_are_not_lost() -> None:
     y, q = [0] * 400, [0.1] * 200 + [1.0] * 200
     assert expected_calibration_error(y, q) == pytest.approx(0.55, abs=1e-15)
-    assert rms_calibration_error(y, q, bin_count=2) == pytest.approx(math.sqrt(0.505), abs=1e-15)
-    assert rms_calibration_error(y, q, binning="uniform") == pytest.approx(math.sqrt(0.505), abs=1e-15)
+    assert plug_in_calibration_error(y, q, n_bins=2) == pytest.approx(math.sqrt(0.505), abs=1e-15)
+    assert plug_in_calibration_error(y, q, binning="uniform") == pytest.approx(math.sqrt(0.505), abs=1e-15)
 
 
 def test_a_score_of_one_shares_the_last_bin() -> None:
-    options: Any = {"binning": "uniform", "bin_count": 10}
-    assert expected_calibration_error([1, 0], [0.95, 1.0], bin_count=10) == pytest.approx(0.475)
+    options: Any = {"binning": "uniform", "n_bins": 10}
+    assert expected_calibration_error([1, 0], [0.95, 1.0], n_bins=10) == pytest.approx(0.475)
     assert max_calibration_error([1, 0], [0.95, 1.0], **options) == pytest.approx(0.475)
 
 
@@ -125,22 +125,22 @@ def test_small_bins_are_not_set_to_zero() -> None:
     y = q < 0.5
     expected = np.abs(y - q).mean()
     assert expected_calibration_error(y, q, binning="adaptive", bin_size=1) == pytest.approx(expected)
-    assert rms_calibration_error(y, q) > 0
+    assert plug_in_calibration_error(y, q) > 0
 
 
 def test_heavy_ties_neither_crash_nor_lose_pairs() -> None:
     q = np.concatenate([np.zeros(900), np.linspace(0.1, 1, 100)])
     y = np.random.default_rng(0).random(1000) < q
-    bins = adaptive(pairs(y, q), count=10)
+    bins = adaptive(pairs(y, q), n_bins=10)
     assert bins.n.sum() == 1000
-    assert 0 <= rms_calibration_error(y, q, bin_count=10) <= 1
+    assert 0 <= plug_in_calibration_error(y, q, n_bins=10) <= 1
 
 
 def test_rounded_scores_are_not_taken_for_one_bin_a_value() -> None:
     rng = np.random.default_rng(5)
     q = np.round(rng.random(20_000), 3)
     y = rng.random(20_000) < q
-    assert rms_calibration_error(y, q) < 0.02  # one bin a value would give about 0.09
+    assert plug_in_calibration_error(y, q) < 0.02  # one bin a value would give about 0.09
 
 
 @given(
@@ -150,7 +150,7 @@ def test_rounded_scores_are_not_taken_for_one_bin_a_value() -> None:
 def test_errors_do_not_depend_on_the_order_of_the_pairs(rows: list[tuple[bool, float]], seed: int) -> None:
     y, q = (np.array(column) for column in zip(*rows, strict=True))
     order = np.random.default_rng(seed).permutation(len(y))
-    for error in (rms_calibration_error, expected_calibration_error):
+    for error in (plug_in_calibration_error, expected_calibration_error):
         assert error(y, q) == pytest.approx(error(y[order], q[order]), abs=1e-14)
 
 
@@ -163,12 +163,12 @@ def test_errors_of_a_tally_are_those_of_the_pairs() -> None:
     assert from_tally.expected_calibration_error == pytest.approx(
         from_pairs.expected_calibration_error, abs=1e-12
     )
-    assert from_tally.calibration_mse == pytest.approx(from_pairs.calibration_mse, abs=1e-12)
+    assert from_tally.plug_in_squared_error == pytest.approx(from_pairs.plug_in_squared_error, abs=1e-12)
 
 
 def test_one_bin_of_a_calibrated_pair_of_scores_has_no_error() -> None:
-    assert expected_calibration_error([0, 1], [0.5, 0.5], bin_count=1) == 0
-    assert rms_calibration_error([0, 1], [0.5, 0.5]) == 0
+    assert expected_calibration_error([0, 1], [0.5, 0.5], n_bins=1) == 0
+    assert plug_in_calibration_error([0, 1], [0.5, 0.5]) == 0
 
 
 def test_isotonic_blocks_have_errors_too() -> None:
@@ -178,11 +178,11 @@ def test_isotonic_blocks_have_errors_too() -> None:
 def test_unusable_bins_are_refused() -> None:
     wrong: Any = {"binning": "quantile"}
     with pytest.raises(InputError, match="binning is 'quantile'"):
-        rms_calibration_error([0, 1], [0.1, 0.9], **wrong)
+        plug_in_calibration_error([0, 1], [0.1, 0.9], **wrong)
     with pytest.raises(InputError, match="bins of equal width"):
         expected_calibration_error([0, 1], [0.1, 0.9], bin_size=10)
     with pytest.raises(InputError, match="2 pairs for 10 bins"):
-        rms_calibration_error([0, 1], [0.1, 0.9], bin_count=10)
+        plug_in_calibration_error([0, 1], [0.1, 0.9], n_bins=10)
 
 
 def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:
@@ -190,12 +190,12 @@ def test_the_marginal_error_is_the_root_mean_of_the_classes() -> None:
     prob = rng.dirichlet([1, 1, 3], 900)
     label = rng.integers(0, 3, 900)
     record = class_errors(label, prob, classes=["a", "b", "c"], bin_size=100)
-    each = [calibration_mse(label == k, prob[:, k], bin_size=100) for k in range(3)]
+    each = [plug_in_squared_error(label == k, prob[:, k], bin_size=100) for k in range(3)]
     assert record.marginal_calibration_error == pytest.approx(math.sqrt(np.mean(each)), abs=1e-14)
     assert [each.label for each in record.by_class] == ["a", "b", "c"]
     assert [each.positives for each in record.by_class] == np.bincount(label).tolist()
     assert [each.mean_score for each in record.by_class] == pytest.approx(prob.mean(axis=0))
-    assert record.to_dict()["by_class"][1]["calibration_mse"] == pytest.approx(each[1])
+    assert record.to_dict()["by_class"][1]["plug_in_squared_error"] == pytest.approx(each[1])
 
 
 def test_a_class_that_never_occurs_is_measured_too() -> None:

@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Pairs, one_of, pairs
 from calibrant.exceptions import InputError
-from calibrant.metrics.binning import adaptive, default_bin_size, uniform
+from calibrant.metrics.binning import adaptive, display, uniform
 from calibrant.results import Bins
 from calibrant.results.errors import ClassErrors, ClassPlugInErrors, PlugInErrors
 
 Binning = Literal["adaptive", "uniform"]
 
 
-def calibration_mse_of(bins: Bins) -> float:
+def plug_in_squared_error_of(bins: Bins) -> float:
     """Mean squared gap of the bins, in [0, 1]: the plug-in estimate of E[(q - p_q)^2].
 
     Zero means that every bin's frequency equals its mean score. Nguyen & O'Connor (2015),
@@ -35,23 +35,23 @@ def calibration_mse_of(bins: Bins) -> float:
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import Pairs, pairs
-    >>> calibration_mse_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    >>> plug_in_squared_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.0625
     """
     return float(np.dot(bins.share, bins.residual**2))
 
 
-def rms_calibration_error_of(bins: Bins) -> float:
+def plug_in_calibration_error_of(bins: Bins) -> float:
     """Root mean squared gap of the bins, in [0, 1]: CalibErr of Algorithm 1.
 
     Examples
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import Pairs, pairs
-    >>> rms_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    >>> plug_in_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.25
     """
-    return float(np.sqrt(calibration_mse_of(bins)))
+    return float(np.sqrt(plug_in_squared_error_of(bins)))
 
 
 def expected_calibration_error_of(bins: Bins) -> float:
@@ -61,7 +61,7 @@ def expected_calibration_error_of(bins: Bins) -> float:
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import Pairs, pairs
-    >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
+    >>> expected_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
     0.25
     """
     return float(np.dot(bins.share, np.abs(bins.residual)))
@@ -76,7 +76,7 @@ def max_calibration_error_of(bins: Bins) -> float:
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import Pairs, pairs
-    >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), count=2))
+    >>> max_calibration_error_of(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.5, 0.75]), n_bins=2))
     0.25
     """
     return float(np.abs(bins.residual).max())
@@ -89,14 +89,14 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     --------
     >>> from calibrant.metrics.binning import uniform
     >>> from calibrant._checks import Pairs, pairs
-    >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), count=2))
-    >>> errors.rms_calibration_error, errors.expected_calibration_error, errors.used
+    >>> errors = plug_in_errors(uniform(pairs([0, 0, 1, 1], [0.25, 0.25, 0.75, 0.75]), n_bins=2))
+    >>> errors.plug_in_calibration_error, errors.expected_calibration_error, errors.used
     (0.25, 0.25, 2)
     """
-    mse = calibration_mse_of(bins)
+    mse = plug_in_squared_error_of(bins)
     return PlugInErrors(
-        rms_calibration_error=float(np.sqrt(mse)),
-        calibration_mse=mse,
+        plug_in_calibration_error=float(np.sqrt(mse)),
+        plug_in_squared_error=mse,
         expected_calibration_error=expected_calibration_error_of(bins),
         max_calibration_error=max_calibration_error_of(bins),
         mean_gap=float(np.dot(bins.share, bins.residual)),
@@ -109,33 +109,31 @@ def plug_in_errors(bins: Bins) -> PlugInErrors:
     )
 
 
-def _bins(source: Pairs, binning: str, bin_size: int | None, bin_count: int | None) -> Bins:
+def _bins(source: Pairs, binning: str, bin_size: int | None, n_bins: int | None) -> Bins:
     one_of(binning, ("adaptive", "uniform"), "binning")
     if binning == "adaptive":
-        if bin_size is None and bin_count is None:
-            bin_size = default_bin_size(len(source))
-        return adaptive(source, size=bin_size, count=bin_count)
+        if bin_size is None and n_bins is None:
+            return display(source)
+        return adaptive(source, size=bin_size, n_bins=n_bins)
     if bin_size is not None:
-        raise InputError(
-            "bin_size is given for bins of equal width", "give bin_count instead", code="parameter"
-        )
-    return uniform(source, count=15 if bin_count is None else bin_count)
+        raise InputError("bin_size is given for bins of equal width", "give n_bins instead", code="parameter")
+    return uniform(source, n_bins=15 if n_bins is None else n_bins)
 
 
-def rms_calibration_error(
+def plug_in_calibration_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
     bin_size: int | None = None,
-    bin_count: int | None = None,
+    n_bins: int | None = None,
 ) -> float:
     """Root mean squared difference between observed frequency and mean score, over bins.
 
     This is the papers' CalibErr (Algorithm 1), a plug-in that depends on the bins. Noise biases it upward: it
     is about ``sqrt(E[p (1 - p)] / bin_size)`` for a perfectly calibrated model. Wide bins bias it downward:
-    gaps of opposite sign cancel within a bin. `debiased_rms_calibration_error` has less of both biases.
+    gaps of opposite sign cancel within a bin. `calibration_error` corrects for noise and has narrow bins.
 
     Parameters
     ----------
@@ -148,8 +146,9 @@ def rms_calibration_error(
     binning
         ``"adaptive"`` (equal counts, ties shared in proportion) or ``"uniform"`` (equal widths).
     bin_size
-        Pairs a bin (adaptive only); None takes ``min(5000, max(200, n // 20))``.
-    bin_count
+        Pairs per bin (adaptive only); if neither this nor ``n_bins`` is given, the bins are those of
+        `calibrant.metrics.binning.display`, as `calibrant.measure` has them.
+    n_bins
         Number of bins instead of ``bin_size``; for equal widths 15 if None.
 
     Returns
@@ -169,33 +168,33 @@ def rms_calibration_error(
 
     Examples
     --------
-    >>> round(rms_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 4)
+    >>> round(plug_in_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2), 4)
     0.7106
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return rms_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+    return plug_in_calibration_error_of(_bins(source, binning, bin_size, n_bins))
 
 
-def calibration_mse(
+def plug_in_squared_error(
     y_true: ArrayLike,
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
     bin_size: int | None = None,
-    bin_count: int | None = None,
+    n_bins: int | None = None,
 ) -> float:
-    """Mean squared difference between observed frequency and mean score: `rms_calibration_error` squared.
+    """Mean squared difference between observed frequency and mean score: `plug_in_calibration_error` squared.
 
-    Parameters, errors and reference are those of `rms_calibration_error`; in [0, 1].
+    Parameters, errors and reference are those of `plug_in_calibration_error`; in [0, 1].
 
     Examples
     --------
-    >>> round(calibration_mse([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2), 6)
+    >>> round(plug_in_squared_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2), 6)
     0.505
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return calibration_mse_of(_bins(source, binning, bin_size, bin_count))
+    return plug_in_squared_error_of(_bins(source, binning, bin_size, n_bins))
 
 
 def expected_calibration_error(
@@ -205,7 +204,7 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     binning: Binning = "uniform",
     bin_size: int | None = None,
-    bin_count: int | None = None,
+    n_bins: int | None = None,
 ) -> float:
     """Mean absolute difference between observed frequency and mean score, over bins (ECE).
 
@@ -214,7 +213,7 @@ def expected_calibration_error(
     right to get the top-label error of the paper). ``binning="adaptive"`` gives equal counts.
     Biased upward and without a regular interval: read it beside its noise floor.
 
-    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+    Parameters and errors are those of `plug_in_calibration_error`; in [0, 1].
 
     References
     ----------
@@ -227,7 +226,7 @@ def expected_calibration_error(
     0.55
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return expected_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+    return expected_calibration_error_of(_bins(source, binning, bin_size, n_bins))
 
 
 def max_calibration_error(
@@ -237,20 +236,20 @@ def max_calibration_error(
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
     bin_size: int | None = None,
-    bin_count: int | None = None,
+    n_bins: int | None = None,
 ) -> float:
     """Largest absolute difference between observed frequency and mean score of any bin.
 
     Bins of equal counts by default: with equal widths one pair alone in a bin decides it.
-    Parameters and errors are those of `rms_calibration_error`; in [0, 1].
+    Parameters and errors are those of `plug_in_calibration_error`; in [0, 1].
 
     Examples
     --------
-    >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, bin_count=2)
+    >>> max_calibration_error([0] * 400, [0.1] * 200 + [1.0] * 200, n_bins=2)
     1.0
     """
     source = pairs(y_true, y_prob, sample_weight=sample_weight)
-    return max_calibration_error_of(_bins(source, binning, bin_size, bin_count))
+    return max_calibration_error_of(_bins(source, binning, bin_size, n_bins))
 
 
 def class_errors(
@@ -261,7 +260,7 @@ def class_errors(
     sample_weight: ArrayLike | None = None,
     binning: Binning = "adaptive",
     bin_size: int | None = None,
-    bin_count: int | None = None,
+    n_bins: int | None = None,
 ) -> ClassErrors:
     """Plug-in errors of every class of a K-class model, and the marginal calibration error.
 
@@ -278,8 +277,8 @@ def class_errors(
         K class names.
     sample_weight
         (n,) non-negative weights; None counts every item once.
-    binning, bin_size, bin_count
-        As in `rms_calibration_error`; each class has bins of its own.
+    binning, bin_size, n_bins
+        As in `plug_in_calibration_error`; each class has bins of its own.
 
     Raises
     ------
@@ -292,14 +291,14 @@ def class_errors(
 
     Examples
     --------
-    >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], bin_count=1)
+    >>> errors = class_errors([0, 1, 1, 1], [[0.5, 0.5]] * 4, classes=["no", "yes"], n_bins=1)
     >>> errors.marginal_calibration_error, [each.label for each in errors.by_class]
     (0.25, ['no', 'yes'])
     """
     from calibrant.metrics.views import class_predictions, classwise_views
 
     predictions = class_predictions(y_true, y_prob, classes=classes, sample_weight=sample_weight)
-    bins = [_bins(source, binning, bin_size, bin_count) for source in classwise_views(predictions).values()]
+    bins = [_bins(source, binning, bin_size, n_bins) for source in classwise_views(predictions).values()]
     positives = np.bincount(predictions.label, minlength=len(bins)).tolist()
     errors = tuple(
         ClassPlugInErrors(
@@ -312,7 +311,7 @@ def class_errors(
     )
     return ClassErrors(
         by_class=errors,
-        marginal_calibration_error=float(np.sqrt(np.mean([one.calibration_mse for one in errors]))),
+        marginal_calibration_error=float(np.sqrt(np.mean([one.plug_in_squared_error for one in errors]))),
         mean_expected_calibration_error=float(np.mean([one.expected_calibration_error for one in errors])),
         n=len(predictions),
     )

@@ -1,0 +1,415 @@
+"""`--fail-if`: conditions on the numbers of a record that make a command exit with code 3."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import click
+import msgspec
+
+from calibrant.exceptions import printable
+from calibrant.records import Quantity, Record
+from calibrant.records.fields import Field, fields_of, in_full
+from calibrant.records.record import worded
+
+FAILED = 3
+"""Exit code of a command if a condition of `--fail-if` is met."""
+
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+MOST_SHOWN = 3
+NONE = "the result has none"
+_DEFINED = re.compile(r"(?s)(.*\S)\s+if\s+defined")
+_COMPARED = re.compile(r"(?s)(.*\S)\s*(<=|>=|==|<|>)\s*(\S+)")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on numbers of a record.
+
+    Attributes
+    ----------
+    text
+        The condition as it was given.
+    path
+        Names that lead to the number, joined by dots.
+    symbol, bound
+        The comparison and the number to compare with; both None for a field that is true or false.
+    if_defined
+        Whether an undefined number passes.
+    """
+
+    text: str
+    path: str
+    symbol: str | None = None
+    bound: float | None = None
+    if_defined: bool = False
+
+    def meets(self, value: float | bool) -> bool:
+        """Tell if a number meets the condition.
+
+        Examples
+        --------
+        >>> condition_of("calibration_error.low > 0.05").meets(0.07)
+        True
+        """
+        if self.symbol is None or self.bound is None:
+            return bool(value)
+        return bool(COMPARE[self.symbol](value, self.bound))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A number to which a path leads.
+
+    Attributes
+    ----------
+    rows
+        Names of the rows that contain the number, the outermost first.
+    value
+        The number; None if it is undefined.
+    reason
+        Reason why it is undefined.
+    truth
+        Whether the field is true or false.
+    """
+
+    rows: tuple[str, ...]
+    value: float | bool | None
+    reason: str | None = None
+    truth: bool = False
+
+    def __str__(self) -> str:
+        if self.value is None:
+            said = f"undefined, {self.reason or NONE}"
+        elif isinstance(self.value, bool):
+            said = "true" if self.value else "false"
+        else:
+            said = f"{self.value:.6g}"
+        return ": ".join((", ".join(self.rows), said)) if self.rows else said
+
+
+def condition_of(text: str) -> Condition:
+    """Return the condition that a text states.
+
+    Parameters
+    ----------
+    text
+        ``PATH OPERATOR NUMBER``, or the path of a field that is true or false. With ``if defined`` at its
+        end, an undefined number passes.
+
+    Raises
+    ------
+    ValueError
+        The text states no condition; the message says why.
+
+    Examples
+    --------
+    >>> condition_of("top.calibration_error.low > 0.05")
+    Condition(text='top.calibration_error.low > 0.05', path='top.calibration_error.low', symbol='>', ...)
+    """
+    rest = " ".join(text.split())
+    defined = _DEFINED.fullmatch(rest)
+    if defined:
+        rest = defined[1]
+    compared = _COMPARED.fullmatch(rest)
+    if compared is None:
+        if not rest or re.search(r"\s[^\s\w]+\s|[<>=!]\s*$", rest):
+            raise ValueError(f"write PATH, one of {' '.join(COMPARE)}, and a number")
+        return Condition(text, rest, if_defined=defined is not None)
+    path, symbol, number = compared.groups()
+    try:
+        bound = float(number)
+    except ValueError:
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise ValueError(f"{printable(number)!r:.40} is not a number to compare with")
+    return Condition(text, path, symbol, bound, defined is not None)
+
+
+def check_names(kind: type[Record], condition: Condition) -> None:
+    """Check that records of a kind can have the number of a condition, whatever the names of their rows.
+
+    Raises
+    ------
+    ValueError
+        They cannot; the message names similar numbers.
+
+    Examples
+    --------
+    >>> from calibrant.results import Measured
+    >>> check_names(Measured, condition_of("calibration_eror > 0.05"))
+    Traceback (most recent call last):
+    ValueError: there is no number 'calibration_eror'; similar: calibration_error, ...
+    """
+    path = condition.path
+    found = [*_in_record(kind, None, path, ())]
+    if not found:
+        names = [*dict.fromkeys(_paths(kind))]
+        last = path.rpartition(".")[2]
+        near = get_close_matches(path, names) or get_close_matches(last, names)
+        near = near or [name for name in names if last in name][:MOST_SHOWN]
+        told = f"similar: {', '.join(near)}" if near else f"some that there are: {', '.join(names[:3])}"
+        raise ValueError(f"there is no number {path!r}; {told}")
+    if condition.symbol is not None and all(each.truth for each in found):
+        raise ValueError(f"{path} is true or false: leave the comparison out")
+    if condition.symbol is None and not all(each.truth for each in found):
+        raise ValueError(f"{path} is a number: compare it, such as {path} > 0.05")
+
+
+def failure(record: Record, condition: Condition) -> str | None:
+    """Return which numbers of a record meet a condition, in one line; None if none does.
+
+    Parameters
+    ----------
+    record
+        The record.
+    condition
+        Its path may leave out the names of tables and of rows: then all rows are meant.
+
+    Raises
+    ------
+    ValueError
+        The record has no such number; the message names similar ones.
+
+    Examples
+    --------
+    >>> from calibrant import measure
+    >>> from calibrant.data import predictions
+    >>> failure(measure(predictions()), condition_of("n < 10000"))
+    'n < 10000 (binary: 6004)'
+    """
+    check_names(type(record), condition)
+    found = [*_in_record(type(record), record, condition.path, ())]
+    if not found:  # the name of a row is wrong
+        rows = [*dict.fromkeys(_row_names(record))]
+        near = get_close_matches(condition.path, rows, cutoff=0.3) or rows[:MOST_SHOWN]
+        raise ValueError(f"there is no row for {condition.path!r}; rows are called {', '.join(near)}")
+    failed = [
+        each
+        for each in found
+        if (not condition.if_defined if each.value is None else condition.meets(each.value))
+    ]
+    if not failed:
+        return None
+    more = f" and {len(failed) - MOST_SHOWN} more" if len(failed) > MOST_SHOWN else ""
+    share = f"{len(failed)} of {len(found)}: " if len(found) > 1 else ""
+    return f"{condition.text} ({share}{'; '.join(map(str, failed[:MOST_SHOWN]))}{more})"
+
+
+def _in_record(kind: type[msgspec.Struct], record: Any, path: str, rows: tuple[str, ...]) -> Iterator[Found]:
+    """The numbers at a path; of a record that is None, those that records of its kind can have."""
+    if record is not None:
+        kind = _kind_of(record)
+    found = [
+        each
+        for field in fields_of(kind)
+        if (rest := _after(path, field.name)) is not None
+        for each in _in_field(kind, field, record, rest, rows)
+    ]
+    if found:
+        yield from found
+        return
+    tables = {
+        field.name: found
+        for field in fields_of(kind)
+        if (field.role == "rows" or in_full(field))
+        and (found := [*_in_field(kind, field, record, path, rows)])
+    }
+    if len(tables) > 1 and record is not None:
+        said = " or ".join(f"{name}.{path}" for name in tables)
+        raise ValueError(f"{path!r} is in several tables; say which: {said}")
+    for inside in tables.values():
+        yield from inside
+
+
+def _in_field(
+    kind: type[msgspec.Struct], field: Field, record: Any, rest: str, rows: tuple[str, ...]
+) -> Iterator[Found]:
+    """The numbers at the rest of a path inside a field."""
+    value = None if record is None else getattr(record, field.name)
+    shape = _shape(kind, field.name)
+    if shape in ("rows", "mapping"):
+        yield from _in_rows(field, value, rest, rows)
+    elif field.kind is not None and rest:
+        yield from _in_record(field.kind, value, rest, rows)
+    elif field.kind is not None and issubclass(field.kind, Quantity):
+        reason = None if value is None else value.reason
+        yield Found(rows, None if value is None else value.estimate, reason)
+    elif not rest and shape in ("number", "truth"):
+        reason = None if value is not None else getattr(record, "reason", None)
+        yield Found(rows, value, reason, shape == "truth")
+
+
+def _in_rows(field: Field, value: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
+    """The numbers at the rest of a path in all rows, or in those that it names."""
+    if not value:  # any text may be the name of a row
+        ways = [rest, *(rest[place.end() :] for place in re.finditer(r"\.", rest))]
+        for way in ways:
+            found = [*_in_row(field, None, way, ())]
+            if found:
+                yield Found(rows, None, f"{NONE} of {field.name}", found[0].truth)
+                return
+        return
+    named = [*_named(value)]
+    every = [
+        found for names, each in named for found in _in_row(field, each, rest, (*rows, ", ".join(names)))
+    ]
+    if every:
+        yield from every
+        return
+    chosen: dict[int, list[Found]] = {}
+    for names, each in named:
+        left = rest
+        for name in names:
+            left = left[len(name) + 1 :] if left.startswith(f"{name}.") else left
+        if left != rest:
+            found = [*_in_row(field, each, left, (*rows, ", ".join(names)))]
+            chosen.setdefault(len(left) if found else len(rest), []).extend(found)
+    yield from chosen[min(chosen)] if chosen else ()
+
+
+def _in_row(field: Field, each: Any, rest: str, rows: tuple[str, ...]) -> Iterator[Found]:
+    """The numbers at the rest of a path in a row, or the entry of a mapping."""
+    if field.kind is None:
+        if not rest and (each is None or isinstance(each, int | float)):
+            yield Found(rows, each)
+    elif rest:
+        yield from _in_record(field.kind, each, rest, rows)
+    elif issubclass(field.kind, Quantity):
+        yield Found(rows, None if each is None else each.estimate, None if each is None else each.reason)
+
+
+def _named(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Rows with their names; those without are numbered from 1."""
+    if isinstance(value, Mapping):
+        yield from (((str(key),), each) for key, each in value.items())
+        return
+    for number, each in enumerate(value, 1):
+        names = [field for field in fields_of(_kind_of(each)) if field.role == "name"]
+        told = tuple(worded(getattr(each, field.name), "seed") for field in names)
+        yield told or (f"{number}",), each
+
+
+def _kind_of(record: msgspec.Struct) -> type[msgspec.Struct]:
+    return type(record)
+
+
+def _row_names(record: Record) -> Iterator[str]:
+    """Names of the rows in the tables of a record."""
+    for field in fields_of(type(record)):
+        value = getattr(record, field.name)
+        if field.role == "name":
+            yield worded(value, "seed")
+        if value is not None and (field.role == "rows" or in_full(field)):
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from _row_names(each)
+
+
+def _paths(kind: type[msgspec.Struct]) -> Iterator[str]:
+    """Short paths of all numbers of a kind of record."""
+    for field in fields_of(kind):
+        rows = _shape(kind, field.name) in ("rows", "mapping")
+        if field.kind is None:
+            yield from [field.name] if _shape(kind, field.name) in ("number", "truth") else ()
+        elif issubclass(field.kind, Quantity):
+            yield field.name
+            yield from (f"{field.name}.{path}" for path in _paths(field.kind) if path != "estimate")
+        elif (rows and field.role == "rows") or in_full(field):
+            yield from _paths(field.kind)
+        else:
+            yield from (f"{field.name}.{path}" for path in _paths(field.kind))
+
+
+@cache
+def _shapes(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {each.name: each.type for each in msgspec.structs.fields(kind)}
+
+
+def _shape(kind: type[msgspec.Struct], name: str) -> str:
+    """The shape of a field: rows, mapping, truth, number, or other."""
+    kinds = [*_alternatives(_shapes(kind)[name])]
+    origins = {get_origin(each) for each in kinds}
+    if origins & {tuple, list}:
+        records = (arg for each in kinds for arg in get_args(each) if isinstance(arg, type))
+        return "rows" if any(issubclass(arg, msgspec.Struct) for arg in records) else "other"
+    if origins & {dict, Mapping}:
+        return "mapping"
+    if bool in kinds:
+        return "truth"
+    return "number" if {int, float} & {*kinds} else "other"
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation allows, without what is written beside them."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _alternatives(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for each in get_args(annotation):
+            yield from _alternatives(each)
+    else:
+        yield annotation
+
+
+def _after(path: str, name: str) -> str | None:
+    """What follows a name at the start of a path; None if the path does not start with it."""
+    return path[len(name) + 1 :] if path == name or path.startswith(f"{name}.") else None
+
+
+def conditions_of(texts: Sequence[str]) -> tuple[Condition, ...]:
+    """Return the conditions of the command that runs now, checked against the record that it prints.
+
+    Raises
+    ------
+    click.UsageError
+        A text states no condition, or the command prints no such number.
+    """
+    if not texts:
+        return ()
+    from calibrant.outputs import output_of
+
+    context = click.get_current_context()
+    command = " ".join(context.command_path.split()[1:])
+    kind = output_of(command)
+    if kind is None:
+        raise click.UsageError("--fail-if goes with commands that measure something.")
+    found = []
+    for text in texts:
+        try:
+            condition = condition_of(text)
+            check_names(kind, condition)
+        except ValueError as error:
+            raise click.UsageError(f"--fail-if {text!r}: {error}") from None
+        found.append(condition)
+    return tuple(found)
+
+
+def check(record: Record, conditions: Sequence[Condition]) -> None:
+    """Exit with code 3 if a record meets one of the conditions, with one line for each that is met.
+
+    Raises
+    ------
+    click.exceptions.Exit
+        If a condition is met.
+    click.UsageError
+        If the record has no such number, such as that of a class that is not there.
+    """
+    lines = []
+    for condition in conditions:
+        try:
+            line = failure(record, condition)
+        except ValueError as error:
+            raise click.UsageError(f"--fail-if {condition.text!r}: {error}") from None
+        lines += [] if line is None else [f"calibrant: failed: {line}"]
+    for line in lines:
+        click.echo(printable(" ".join(line.split())), err=True)
+    if lines:
+        raise click.exceptions.Exit(FAILED)

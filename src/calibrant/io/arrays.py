@@ -1,0 +1,154 @@
+"""Labels and probabilities in memory, or a fitted classifier with its items, as a prediction table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import _checks
+from calibrant.exceptions import InputError
+from calibrant.io.frames import FrameTable
+from calibrant.io.predictions import Columns, Predictions, predictions_of
+from calibrant.metrics.views import class_predictions, label_codes
+
+ESTIMATOR = "pass a fitted classifier, its items and their labels: (model, X, y)"
+
+
+def array_predictions(
+    source: Any,
+    p: Any,
+    y: ArrayLike | None = None,
+    *,
+    classes: Sequence[str] | None = None,
+    clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Predictions:
+    """Return labels and probabilities as a prediction table.
+
+    Parameters
+    ----------
+    source
+        (n,) labels, or a fitted classifier with ``predict_proba``.
+    p
+        (n,) probabilities of one event, (n, 2) of two classes or (n, K) of K classes; or the n items that the
+        classifier scores.
+    y
+        (n,) labels of the items, if ``source`` is a classifier.
+    classes
+        Names of the columns of ``p``, or of both outcomes, the event last. None: labels are 0 and 1, or
+        0 to K - 1, or the columns are in the sorted order of the labels.
+    clusters, sample_weight
+        (n,) clusters and weights.
+
+    Returns
+    -------
+    Predictions
+        A long table for one event or two classes, a wide table for more.
+
+    Raises
+    ------
+    InputError
+        For anything that is not such labels, probabilities, clusters or weights.
+
+    Examples
+    --------
+    >>> array_predictions(["no", "yes"], [0.2, 0.9], classes=["no", "yes"]).read().label.tolist()
+    [0, 1]
+    """
+    if hasattr(source, "predict_proba") or hasattr(source, "fit"):
+        labels, score, classes = _scored(source, p, y, classes)
+    elif y is not None:
+        message = f"three arguments are given, and the first is a {type(source).__name__}"
+        raise InputError(message, f"pass labels and probabilities, or {ESTIMATOR}", code="parameter")
+    else:
+        labels, score = source, _checks.as_array(p, "p")
+    if score.ndim == 2 and score.shape[1] == 1:
+        score = score[:, 0]
+    columns: dict[str, Any] = {"clusters": clusters, "sample_weight": sample_weight}
+    if score.ndim == 2 and score.shape[1] > 2:
+        return _wide(labels, score, classes, columns)
+    if score.ndim == 2:
+        code, _ = label_codes(labels, 2, classes)
+        score = class_predictions(code, score).prob[:, 1]  # checks that rows sum to 1
+    else:
+        code = _outcomes(labels, classes)
+        _check_order(code, score)
+    pairs = _checks.pairs(code, score, label_name="y", score_name="p", **columns)
+    found = {"score": pairs.score, "label": pairs.outcome.astype(np.int8)}
+    return _table(found, pairs.weight, pairs.cluster)
+
+
+def _scored(
+    model: Any, X: Any, y: ArrayLike | None, classes: Sequence[str] | None
+) -> tuple[Any, NDArray[Any], Any]:
+    """Labels as numbers of columns, and the scores of a classifier."""
+    if y is None:
+        message = "a classifier is given without the labels of its items"
+        raise InputError(message, ESTIMATOR, code="parameter")
+    if classes is not None:
+        raise InputError("a classifier names its classes itself", "leave classes out", code="parameter")
+    if isinstance(model, type) or not hasattr(model, "predict_proba"):
+        hint = "wrap it: calibrant.Calibrated(model).fit(X, y)"
+        raise InputError(f"{_checks.shown(model)} has no predict_proba", hint, code="parameter")
+    score = np.asarray(model.predict_proba(X), np.float64)
+    known = np.asarray(model.classes_).tolist()
+    codes, met = _checks.cluster_codes(y, "y", hint="drop such items", code="missing-value")
+    place = {label: column for column, label in enumerate(known)}
+    new = [label for label in met.tolist() if label not in place]
+    if new:
+        message = f"y has the class {new[0]!r}, which the classifier was not trained on"
+        raise InputError(message, "leave its items out", code="class-unknown")
+    if score.ndim != 2 or score.shape[1] != len(known):
+        message = f"the classifier's probabilities have shape {score.shape}, and it has {len(known)} classes"
+        raise InputError(message, "pass a classifier with one output", code="shape")
+    names = list(map(str, known))
+    return np.array(names)[np.array([place[label] for label in met.tolist()])[codes]], score, names
+
+
+def _outcomes(labels: Any, classes: Sequence[str] | None) -> Any:
+    """Labels of one event as 0 and 1."""
+    if classes is not None:
+        return label_codes(labels, 2, classes)[0]
+    array = _checks.one_dimensional(labels, "y")
+    if array.dtype.kind in "UO" and all(isinstance(each, str) for each in array.tolist()):
+        names = sorted(set(array.tolist()))
+        some = ", ".join(map(repr, names[:2]))
+        hint = f"name both outcomes, the event last: classes=[{some}]"
+        if len(names) > 2:
+            hint = "pass one column of probabilities per class"
+        message = f"y has names ({some}{', ...' if len(names) > 2 else ''}), and p is of one event"
+        raise InputError(message, hint, code="class-unknown")
+    return labels
+
+
+def _check_order(labels: Any, score: NDArray[Any]) -> None:
+    """Raise where labels and probabilities are evidently exchanged."""
+    array = _checks.as_array(labels, "y")
+    if array.dtype.kind != "f" or score.dtype.kind not in "iuf" or not array.size:
+        return
+    if np.isin(score, (0, 1)).all() and ((array > 0) & (array < 1)).any():
+        message = "y has probabilities, and p has labels"
+        raise InputError(message, "pass the labels first", code="parameter")
+
+
+def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str] | None, columns: Any) -> Predictions:
+    """One column per class."""
+    code, known = label_codes(labels, score.shape[1], classes)
+    names = list(map(str, known.tolist()))
+    found = class_predictions(code, score, classes=names, **columns)
+    table = {"label": np.array(names)[found.label]}
+    table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
+    return _table(table, found.weight, found.cluster)
+
+
+def _table(
+    columns: dict[str, NDArray[Any]], weight: NDArray[Any] | None, cluster: NDArray[Any] | None
+) -> Predictions:
+    import pyarrow as pa
+
+    extra = {"weight": weight, "cluster": cluster}
+    columns |= {name: values for name, values in extra.items() if values is not None}
+    return predictions_of(FrameTable(pa.table(columns), "the arrays"), Columns())

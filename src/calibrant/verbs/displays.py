@@ -1,0 +1,183 @@
+"""Calibration curves for notebooks, with the interface of scikit-learn's displays."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from calibrant.results.drawing import bin_limits
+from calibrant.results.measurement import Measured, Measurement
+from calibrant.verbs.measuring import measure
+
+
+class ReliabilityDisplay:
+    """Calibration curve (reliability diagram) on your axes or on a new figure.
+
+    Make one with `from_predictions`, `from_estimator` or ``measure(...).plot()``. A display of which the
+    figure is new shows itself in a notebook. A second display on the same axes gets the next color.
+
+    Parameters
+    ----------
+    measurement
+        What to draw: a measurement, whose first view is drawn, or one view of it.
+    name
+        Name of the model in the legend.
+
+    Attributes
+    ----------
+    measurement
+        The `Measurement` of the view that is drawn; its numbers are those of the figure.
+    ax_, figure_
+        Axes and figure of the last `plot`.
+
+    Examples
+    --------
+    >>> from calibrant import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
+    >>> display.ax_.get_ylabel()
+    'label frequency'
+    """
+
+    measurement: Measurement
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, measurement: Measured | Measurement, *, name: str | None = None) -> None:
+        self.measurement = measurement.views[0] if isinstance(measurement, Measured) else measurement
+        self.name = name
+        self._own = False
+
+    @classmethod
+    def from_predictions(
+        cls, y: Any, p: Any, *, ax: Any = None, name: str | None = None, **options: Any
+    ) -> Self:
+        """Measure labels and probabilities, and draw their calibration curve.
+
+        Parameters
+        ----------
+        y
+            (n,) labels.
+        p
+            (n,) probabilities of an event, (n, 2) of two classes or (n, K) of K classes, of which the top
+            label is drawn.
+        ax
+            Axes to draw on; None makes a figure.
+        name
+            Name of the model in the legend.
+        **options
+            Other arguments of `calibrant.measure`, such as ``classes``, ``clusters``, ``n_bins`` or ``view``.
+
+        Returns
+        -------
+        ReliabilityDisplay
+
+        Raises
+        ------
+        InputError
+            As `calibrant.measure`.
+
+        Examples
+        --------
+        >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50
+        >>> found = ReliabilityDisplay.from_predictions(y, p, n_bins=2)
+        >>> len(found.measurement.bins)
+        2
+        """
+        return cls(measure(y, p, **options), name=name).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, name: str | None = None, **options: Any
+    ) -> Self:
+        """Measure a fitted classifier on items that it was not trained on, and draw its calibration curve.
+
+        Parameters
+        ----------
+        estimator
+            A fitted classifier with ``predict_proba``.
+        X, y
+            n items, and their (n,) labels.
+        ax, name, **options
+            As in `from_predictions`; by default the curve has the name of the classifier's class.
+
+        Returns
+        -------
+        ReliabilityDisplay
+
+        Raises
+        ------
+        InputError
+            As `calibrant.measure`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = GaussianNB().fit(X[:300], y[:300])
+        >>> ReliabilityDisplay.from_estimator(model, X[300:], y[300:]).name
+        'GaussianNB'
+        """
+        name = type(estimator).__name__ if name is None else name
+        return cls(measure(estimator, X, y, **options), name=name).plot(ax)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, legend: bool = True) -> Self:
+        """Draw the calibration curve.
+
+        Parameters
+        ----------
+        ax
+            matplotlib axes to draw on; None makes a figure. The legend is below your axes, and above those
+            of a new figure, where it covers no data.
+        name
+            Name of the model in the legend, instead of the display's own.
+        legend
+            Whether to draw the legend.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            This display, with ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        ValueError
+            If the measurement was read from JSON, which does not contain the sums of its bins.
+
+        Examples
+        --------
+        >>> from calibrant import measure
+        >>> found = measure([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.3] * 50)
+        >>> ReliabilityDisplay(found).plot(legend=False).ax_.get_legend() is None
+        True
+        """
+        from calibrant.plots import calibration_curve
+        from calibrant.plots.style import curve_count, legend_outside, score_names
+
+        found = self.measurement
+        self._own = ax is None
+        self.ax_ = calibration_curve(
+            found.sums,
+            bin_limits(found),
+            label=name or self.name or "model",
+            index=0 if ax is None else curve_count(ax),
+            legend=False,
+            ax=ax,
+        )
+        self.figure_ = self.ax_.figure
+        score, frequency = score_names(found.view)
+        self.ax_.set_xlabel(score)
+        self.ax_.set_ylabel(frequency)
+        if legend:
+            legend_outside(self.ax_, below=not self._own)
+        return self
+
+    def _repr_png_(self) -> bytes | None:
+        """A figure of one's own; pyplot shows the caller's."""
+        if not self._own:
+            return None
+        from calibrant.plots import render
+
+        return render(self.figure_, "png")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.measurement!r})"

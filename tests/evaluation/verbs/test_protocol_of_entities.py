@@ -1,0 +1,159 @@
+"""The protocol on files in CoNLL columns: entities, surface forms, and bad files."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant.evaluation import (
+    Protocol,
+    entity_scores,
+    entity_sums,
+    f_of,
+    form_clusters,
+    protocol,
+    surface_sums,
+)
+from calibrant.exceptions import InputError
+
+Write = Callable[..., Path]
+LABELS = ["O", "B-x", "I-x"]
+FILES = ("gold", "one", "two")
+
+
+def columns(tags: list[str], sentence: list[int], words: list[str]) -> str:
+    lines = []
+    for place, (tag, word) in enumerate(zip(tags, words, strict=True)):
+        lines += (
+            ["", f"{word}\t{tag}"] if place and sentence[place] != sentence[place - 1] else [f"{word}\t{tag}"]
+        )
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def evaluation(tmp_path: Path) -> Write:
+    """Write 60 sentences, two systems, and what a test changes."""
+
+    def write(
+        metrics: str = '["entity_f1", "surface_f1"]', labels: str = str(LABELS), **changed: str
+    ) -> Path:
+        for name, text in zip(FILES, texts(), strict=True):
+            (tmp_path / f"{name}.conll").write_text(changed.get(name, text), encoding="utf-8")
+        lines = ["[task]", f"labels = {labels}", "[reference]", 'file = "gold.conll"']
+        for name in FILES[1:]:
+            lines += ["[[systems]]", f'name = "{name}"', f'file = "{name}.conll"']
+        lines += ["[evaluation]", f"metrics = {metrics}", "samples = 200"]
+        path = tmp_path / "eval.toml"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+def drawn() -> tuple[list[int], list[str], list[list[str]]]:
+    rng = np.random.default_rng(3)
+    sentence = np.repeat(np.arange(60), 5)
+    words = np.where(rng.random(300) < 0.2, "Ada", [f"w{number}" for number in range(300)])
+    gold = rng.choice(LABELS, 300, p=[0.7, 0.2, 0.1])
+    systems = [np.where(rng.random(300) < share, gold, "O") for share in (0.9, 0.5)]
+    return sentence.tolist(), words.tolist(), [tags.tolist() for tags in (gold, *systems)]
+
+
+def texts() -> list[str]:
+    sentence, words, outputs = drawn()
+    return [columns(tags, sentence, words) for tags in outputs]
+
+
+@pytest.fixture
+def found(evaluation: Write) -> Protocol:
+    return protocol(evaluation())
+
+
+def test_scores_and_intervals_are_those_of_the_functions(found: Protocol) -> None:
+    sentence, words, outputs = drawn()
+    groups = form_clusters(outputs, sentence, words)
+    for system, tags in zip(found.systems, outputs[1:], strict=True):
+        for name, sums, clusters in (
+            ("entity_f1", entity_sums(outputs[0], tags, sentence), sentence),
+            ("surface_f1", surface_sums(outputs[0], tags, sentence, words), groups),
+        ):
+            value = system.values[name]
+            assert value == entity_scores(sums, clusters=clusters)["f1"]
+            assert value.estimate == pytest.approx(f_of(sums.sum(axis=0)[None])[0])
+            assert value.low < value.estimate < value.high  # type: ignore[operator]
+
+
+def test_sentences_are_the_units_and_groups_of_them_for_forms(found: Protocol) -> None:
+    sentence, words, outputs = drawn()
+    entity, surface = found.comparisons
+    assert (entity.unit, entity.units) == ("sentence", 60)
+    assert (surface.unit, surface.units) == (
+        "sentence group",
+        len(set(form_clusters(outputs, sentence, words).tolist())),
+    )
+    assert surface.units < 60
+    assert [pair.better for pair in (entity.pairs[0], surface.pairs[0])] == ["one", "one"]
+    assert found.notes == ()
+
+
+def test_other_tokens_are_noted_and_aligned_by_place(evaluation: Write, found: Protocol) -> None:
+    changed = protocol(evaluation(one=texts()[1].replace("Ada", "Bob")))
+    assert changed.systems[0].values == found.systems[0].values
+    assert "tokens that are not those of the reference" in changed.notes[0]
+
+
+def test_line_ends_blanks_and_gzip_make_no_difference(
+    evaluation: Write, found: Protocol, tmp_path: Path
+) -> None:
+    path = evaluation(one=texts()[1].replace("\t", " ").replace("\n", "\r\n") + "\r\n\r\n")
+    packed = tmp_path / "two.conll.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "two.conll").read_bytes()))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"two.conll"', '"two.conll.gz"'), encoding="utf-8"
+    )
+    assert [each.values for each in protocol(path).systems] == [each.values for each in found.systems]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"one": "Ada B-x\nmet\n"}, "one.conll, row 2: a token has no tag: 'met'"),
+        ({"one": "Ada B-x\n\nmet B-y\n"}, "one.conll, row 3: tag 'B-y' is not one of the task's labels"),
+        ({"one": "Ada B-x\n"}, "one says nothing of item 1-2"),
+        ({"one": "\n"}, "one.conll"),
+        ({"gold": "Ada\t\n"}, "gold.conll, row 1: a token has no tag"),
+        ({"labels": '["B-x", "I-x"]'}, "entity_f1 is of entities, and the labels lack O"),
+        ({"labels": '["O", "B-x", "X"]'}, "entity_f1 is of entities, and the labels have 'X'"),
+    ],
+)
+def test_a_bad_file_is_named_in_a_line(evaluation: Write, change: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        protocol(evaluation(**change))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_entities_need_the_tokens_of_the_reference(evaluation: Write, tmp_path: Path) -> None:
+    path = evaluation()
+    (tmp_path / "gold.csv").write_text("item,label\n1-1,O\n", encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace("gold.conll", "gold.csv"), encoding="utf-8")
+    with pytest.raises(InputError, match="entity_f1 needs the sentences and tokens of the reference"):
+        protocol(path)
+
+
+def test_a_truncated_or_mixed_file_is_refused(evaluation: Write, tmp_path: Path) -> None:
+    path = evaluation()
+    packed = gzip.compress((tmp_path / "one.conll").read_bytes())
+    (tmp_path / "one.conll.gz").write_bytes(packed[: len(packed) // 2])
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"one.conll"', '"one.conll.gz"'), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match=r"one\.conll\.gz"):
+        protocol(path)
+    (tmp_path / "one.conll.gz").write_bytes(b"PAR1" + bytes(range(256)) * 4)
+    with pytest.raises(InputError, match=r"one\.conll\.gz"):
+        protocol(path)

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from calibrant import InputError, measure
+from calibrant.io import Columns
+
+RNG = np.random.default_rng(3)
+P = RNG.random(300)
+Y = (RNG.random(300) < P).astype(int)
+GROUP = np.arange(300) // 3
+WEIGHT = RNG.random(300) + 0.5
+EXPECTED = measure(pa.table({"score": P, "label": Y, "cluster": GROUP, "weight": WEIGHT}))["binary"]
+ROWS = np.column_stack([1 - P, P])
+WINE, KIND = load_wine(return_X_y=True)
+NAMES = np.array(["red", "white", "amber"])[KIND]
+BAYES = GaussianNB().fit(WINE[::2], NAMES[::2])
+
+
+@pytest.mark.parametrize("of", [np.asarray, list, pd.Series, pl.Series, pa.array], ids=lambda of: of.__name__)
+def test_arrays_and_columns_are_measured_like_the_table_of_them(of: Any) -> None:
+    found = measure(of(Y.tolist()), of(P.tolist()), clusters=of(GROUP), sample_weight=of(WEIGHT))["binary"]
+    assert found.to_dict() == EXPECTED.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("labels", "score", "classes"),
+    [
+        (Y, ROWS, None),
+        (np.where(Y, "yes", "no"), ROWS, None),
+        (np.where(Y, "ham", "spam"), ROWS, ["spam", "ham"]),
+        (np.where(Y, "ham", "spam"), P, ["spam", "ham"]),
+        (Y == 1, P[:, None], None),
+    ],
+)
+def test_two_classes_are_one_event(labels: Any, score: Any, classes: list[str] | None) -> None:
+    found = measure(labels, score, classes=classes, clusters=GROUP, sample_weight=WEIGHT)["binary"]
+    assert found.to_dict() == EXPECTED.to_dict()
+
+
+def test_more_classes_have_a_view_each_under_their_names() -> None:
+    score = BAYES.predict_proba(WINE[1::2])
+    alone = measure(NAMES[1::2], score)
+    assert [each.view for each in alone.views] == ["top", "class:amber", "class:red", "class:white"]
+    of_model = measure(BAYES, WINE[1::2], NAMES[1::2])
+    assert of_model.to_dict() == alone.to_dict()
+    turned = measure(NAMES[1::2], score[:, [1, 2, 0]], classes=["red", "white", "amber"])
+    assert turned["class:red"].to_dict() == alone["class:red"].to_dict()
+    assert measure(KIND, BAYES.predict_proba(WINE)).views[1].view == "class:0"
+
+
+def test_a_classifier_of_two_classes_is_measured_for_the_second() -> None:
+    model = GaussianNB().fit(WINE[::2], KIND[::2] > 0)
+    found = measure(model, WINE[1::2], KIND[1::2] > 0)["binary"]
+    assert found.to_dict() == measure(KIND[1::2] > 0, model.predict_proba(WINE[1::2]))["binary"].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "words"),
+    [
+        ((np.where(Y, "yes", "no"), P), {}, r"name both outcomes, the event last: classes=\['no', 'yes'\]"),
+        ((NAMES, np.full(178, 0.5)), {}, "pass one column of probabilities per class"),
+        ((P, Y), {}, "y has probabilities, and p has labels: pass the labels first"),
+        ((Y[1:], P), {}, "y has 299 values and p has 300"),
+        ((Y, np.where(P > 0.5, np.nan, P)), {}, r"p\[\d+\] is nan"),
+        ((2 * Y - 1, P), {}, r"y\[\d+\] is -1, not 0 or 1"),
+        ((NAMES, ROWS[:178]), {}, "y has 3 different labels .* there are 2 columns"),
+        ((Y, ROWS * 0.4), {}, "sums to 0.4"),
+        ((Y, np.zeros((300, 2, 2))), {}, "shape"),
+        ((Y, P), {"clusters": [None] * 300}, r"clusters\[0\] is missing"),
+        ((Y, P), {"columns": Columns(score="p")}, "columns are named"),
+        ((Y, P, Y), {}, "three arguments are given"),
+        ((pa.table({"score": P, "label": Y}),), {"clusters": GROUP}, "clusters is given without"),
+        ((BAYES,), {}, "without the labels of its items"),
+        ((BAYES, WINE), {}, "without the labels of its items"),
+        ((BAYES, WINE, KIND), {}, "y has the class 0, which the classifier was not trained on"),
+        ((BAYES, WINE, NAMES), {"classes": ["a"]}, "leave classes out"),
+        ((LinearSVC(), WINE, NAMES), {}, r"has no predict_proba: wrap it: calibrant.Calibrated\(model\)"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(given: Any, options: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        measure(*given, **options)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.datasets import load_breast_cancer
+from sklearn.naive_bayes import GaussianNB
+
+from calibrant import InputError, ReliabilityDisplay, measure
+from calibrant.results.measurement import Measured
+
+RNG = np.random.default_rng(5)
+P = RNG.random(1000)
+Y = (RNG.random(1000) < P).astype(int)
+
+
+def test_a_display_draws_on_the_caller_s_axes() -> None:
+    ax = Figure().subplots()
+    ax.set_title("mine")
+    display = ReliabilityDisplay.from_predictions(Y, P, ax=ax, name="model A", n_bins=4)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert ax.get_title() == "mine"
+    assert len(display.measurement.bins) == 4
+    points = next(each for each in ax.collections if each.get_gid() == "points-0")
+    expected = [(each.score, each.frequency.estimate) for each in display.measurement.bins]
+    np.testing.assert_allclose(np.asarray(points.get_offsets()), np.array(expected, float))
+
+
+def test_a_second_display_on_the_same_axes_has_the_next_color_and_one_legend() -> None:
+    ax = Figure().subplots()
+    for name in ("first", "second"):
+        ReliabilityDisplay.from_predictions(Y, P, ax=ax, name=name)
+    colors = [line.get_color() for line in ax.get_lines() if str(line.get_gid()).startswith("line-")]
+    assert len(set(colors)) == 2
+    legend = ax.get_legend()
+    assert legend is not None
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[:2] == ["first", "second"]
+    assert len(texts) == len(set(texts))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_legend_covers_no_data(own: bool) -> None:
+    figure = Figure(layout="constrained")
+    display = ReliabilityDisplay(measure(Y, P)).plot(None if own else figure.subplots())
+    display.figure_.draw_without_rendering()
+    legend = display.ax_.get_legend().get_window_extent()
+    area = display.ax_.get_window_extent()
+    assert legend.y0 >= area.y1 if own else legend.y1 <= area.y0
+
+
+def test_a_classifier_is_drawn_under_its_name() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = GaussianNB().fit(X[:300], y[:300])
+    display = ReliabilityDisplay.from_estimator(model, X[300:], y[300:])
+    assert display.name == "GaussianNB"
+    assert display.measurement.n == 269
+
+
+def test_a_notebook_shows_a_figure_of_the_display_s_own_alone() -> None:
+    found = measure(Y, P)
+    assert (found.plot()._repr_png_() or b"").startswith(b"\x89PNG")
+    assert found.plot(Figure().subplots())._repr_png_() is None
+
+
+def test_a_measurement_draws_the_view_that_is_named() -> None:
+    score = np.column_stack([P / 2, P / 2, 1 - P])
+    label = np.where(Y, RNG.integers(0, 2, 1000), 2)
+    found = measure(label, score, n_bins=3)
+    assert found.plot(view="class:2").measurement.view == "class:2"
+    assert found.plot().ax_.get_xlabel() == "confidence"
+    with pytest.raises(InputError, match="there is no view 'binary': name one of top"):
+        found.plot(view="binary")
+
+
+def test_a_record_of_json_has_nothing_to_draw() -> None:
+    found = Measured.from_dict(measure(Y, P).to_dict())
+    with pytest.raises(ValueError, match="read from JSON"):
+        found.plot()
+
+
+def test_a_measurement_writes_its_page(tmp_path: Path) -> None:
+    found = measure(Y, P)
+    record: Any = found.report(tmp_path / "page.html", title="Mine")
+    assert record.models[0].measured is found
+    assert "<title>Mine" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="cannot write"):
+        found.report(tmp_path / "none" / "page.html")
