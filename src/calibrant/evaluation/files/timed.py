@@ -164,7 +164,7 @@ class Windows:
         self._first: list[int] = []  # row with which each window begins
 
     def numbers(self, values: Sequence[Any], codes: Integers, first: int) -> Integers:
-        """Number the windows of some rows: the values met so far, their codes, and the number of the first."""
+        """Number the windows of rows from the values met so far, their codes, and the first row."""
         for code in range(len(self._of_value), len(values)):
             row = first + int(np.argmax(codes == code))
             try:
