@@ -78,8 +78,8 @@ class Pairs:
 def as_array(values: Any, name: str, hint: str = "pass one value per row") -> NDArray[Any]:
     """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.
 
-    A PyTorch tensor is detached from its gradient and copied to the CPU, and a CuPy array is copied to the CPU;
-    types that NumPy lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
+    A PyTorch tensor is detached from its gradient and copied to the CPU, as is a CuPy array. Types that NumPy
+    lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
 
     Raises
     ------

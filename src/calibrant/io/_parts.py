@@ -28,8 +28,8 @@ DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
 class PartsTable:
     """Parquet files with the same columns, one after the other.
 
-    In a Hive-partitioned folder (``year=2024/part-0.parquet``) the names of folders are columns: whole or decimal
-    numbers where all values are numbers, and text otherwise.
+    In a Hive-partitioned folder (``year=2024/part-0.parquet``) the names of folders are columns. They hold
+    whole or decimal numbers where all values are numbers, and text otherwise.
 
     Parameters
     ----------
