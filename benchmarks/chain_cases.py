@@ -229,7 +229,7 @@ STAGES = (
     ("calibrant.structures.models.CRFTagger", "potentials", "features"),
     ("calibrant.structures.posterior.ChainPosterior", "marginals", "forward-backward"),
     ("calibrant.structures.posterior.ChainPosterior", "viterbi", "Viterbi"),
-    ("calibrant.structures.verbs.tagging", "view_sources", "tallying"),
+    ("calibrant.structures.verbs.tagging", "read", "tallying"),
     ("calibrant.structures.verbs.tagging", "measured", "measuring"),
     ("calibrant.structures.verbs.tagging", "evaluate_tagger", "the rest"),
 )

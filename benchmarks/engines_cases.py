@@ -68,7 +68,7 @@ def engine_duckdb_exact(folder: str, parts: int, **_: Any) -> Call:
     from calibrant.io.engines import engine_bins
 
     relation = relation_of(_files(folder, parts))
-    return lambda: engine_bins(relation, count=1_000).used
+    return lambda: engine_bins(relation, n_bins=1_000).used
 
 
 def engine_polars(folder: str, parts: int, **_: Any) -> Call:

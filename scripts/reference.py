@@ -52,6 +52,7 @@ PUBLIC_MODULES = {
     "calibrant.estimation.plots": "Plots of estimates",
     "calibrant_studies": "Studies",
     "calibrant_studies.datasets": "Data sets to fetch",
+    "calibrant_studies.models": "Models that the studies use",
 }
 
 # Files in the order in which a reader needs them; those not named here follow.

@@ -15,6 +15,7 @@ from calibrant.structures.verbs.coreference import evaluate_coreference
 from calibrant.structures.verbs.coreference_training import train_coreference
 
 NAME = "litbank"
+ABOUT = "LitBank: 80 works of English fiction, 1719 to 1922"
 
 
 def ship(data: Path) -> str:
@@ -22,7 +23,7 @@ def ship(data: Path) -> str:
     train, dev, test = (data / "litbank-coref" / f"litbank-coref.{part}.conll.gz" for part in PARTS)
     output = FOLDER / f"{NAME}{ENDING}"
     output.unlink(missing_ok=True)
-    _, trained = train_coreference(train, dev, output=output)
+    _, trained = train_coreference(train, dev, output=output, about=ABOUT)
     lines = [
         f"settings {trained.settings}, temperature {trained.temperature:.4f}",
         f"{output.stat().st_size:,} bytes",

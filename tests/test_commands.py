@@ -50,7 +50,7 @@ def test_the_schema_of_a_command_is_printed_and_a_wrong_name_lists_the_right_one
     assert found["properties"]["accuracy"]["description"].endswith(".")
     wrong = run("schema", "tags")
     assert wrong.code == 2
-    assert "agree, apply, compare, coref eval" in wrong.err
+    assert "agree, apply, compare, convert, coref eval" in wrong.err
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -38,17 +38,21 @@ COMMANDS = {
     "plot": "{long.parquet} -o {a.pdf}",
     "fit": "{long.parquet} -o {again.json}",
     "apply": "{platt.json} {long.parquet} -o {mended.parquet}",
+    "convert": "{long.parquet} -o {converted.csv}",
     "agree": "{given.parquet}",
     "compare": "{folds.parquet} --test-train-ratio 0.1",
     "protocol": "{example} -o {b.html}",
     "tag train": "{tagged}/train.conllu --model hmm -o {other-tagger}",
     "tag predict": "{tagger} {tagged}/dev.conllu -o {tags.parquet}",
     "tag eval": "{tagger} {tagged}/dev.conllu --view pooled",
+    "spans": "{spans.parquet} -o {matched.parquet}",
     "coref train": "{narrated}/train.conll --epochs 1 -o {other-coref}",
     "coref predict": "{coref} {narrated}/test.conll -o {other.jsonl}",
     "coref pairs": "{posteriors.jsonl} -o {pairs.parquet}",
     "coref eval": "{posteriors.jsonl} --samples 100",
     "events run": "{documents} -o {store} --coref {coref} --workers 1",
+    "events lexicon": "{documents} {lexicon}",
+    "events relations": "{documents} --coref {coref} --samples 5",
     "events table": "current-events --by year --country IRQ",
     "events uncertain": "current-events --country IRQ --most 3",
     "events plot": "current-events --by year --country IRQ -o {events.svg}",
@@ -56,7 +60,7 @@ COMMANDS = {
     "study": "synthetic",
 }
 SLOW = ("demo", "study", "protocol")
-ELSEWHERE = {"data fetch", "data list", "data where", "explore"}  # tested with what they need
+ELSEWHERE = {"data fetch", "data list", "data train", "data where", "explore"}  # tested with what they need
 
 
 def test_every_command_that_prints_a_record_is_here() -> None:
@@ -85,6 +89,14 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
         "labels": {"item": row[::4], "label": label[::4]},
         "given": {"item": row[:120] // 3, "annotator": row[:120] % 3, "label": given},
         "wide": {"label": np.where(label, "a_b", "=c&%"), "p_a_b": score, "p_=c&%": 1 - score},
+        "spans": {
+            "document": row // 3,
+            "start": row % 3,
+            "end": 9 + row,
+            "type": [f"a_b & {each % 2}%" for each in row],
+            "score": score,
+            "gold": label,
+        },
         "folds": {"system": ["a_b", "c&%"] * 10, "fold": row[:20] // 2, "score": random.random(20)},
     }
     for name, columns in tables.items():
@@ -93,6 +105,7 @@ def place_of(tagged: Path, narrated: Path, tmp_path_factory: pytest.TempPathFact
     train_tagger(tagged / "train.conllu", None, model="hmm", output=place("tagger"))
     train_coreference(narrated / "train.conll", epochs=2, output=place("coref"))
     predict_coreference(place("coref"), narrated / "test.conll", place("posteriors.jsonl"))
+    place("lexicon").write_text("code,name\nPER,Peruvian\n", encoding="utf-8")
     return place
 
 

@@ -19,17 +19,20 @@ from calibrant.io import Columns
 from calibrant.recalibrate.methods import SETTINGS
 
 Run = Callable[..., Any]
-CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply")
+CORE = ("measure", "slices", "report", "plot", "plan", "fit", "apply", "convert")
 AT_THE_TOP = (*CORE, "agree", "compare", "monitor", "protocol", "estimate")
 VERBS: dict[str, Callable[..., Any]] = {
     **{name: getattr(calibrant, name) for name in AT_THE_TOP},
     "tag train": structures.train_tagger,
     "tag predict": structures.predict_tags,
     "tag eval": structures.evaluate_tagger,
+    "spans": structures.match_spans,
     "coref train": structures.train_coreference,
     "coref predict": structures.predict_coreference,
     "coref eval": structures.evaluate_coreference,
     "coref pairs": structures.export_pairs,
+    "events lexicon": events.compare_lexicons,
+    "events relations": events.country_relations,
     "events run": events.extract_events,
     "events table": events.event_table,
     "events uncertain": events.uncertain_documents,
@@ -67,7 +70,8 @@ def parameters(verb: Callable[..., Any]) -> set[str]:
     """The verb's parameters, and the fields of the settings that it takes as one."""
     names = set(inspect.signature(verb).parameters)
     names |= parameters(calibrant.report) if verb is calibrant.plot else set()  # it passes them on
-    names |= {each.name for each in dataclasses.fields(Columns)} if "columns" in names else set()
+    settings = structures.SpanColumns if verb is structures.match_spans else Columns
+    names |= {each.name for each in dataclasses.fields(settings)} if "columns" in names else set()
     return names | set(SETTINGS) if verb is calibrant.fit else names
 
 

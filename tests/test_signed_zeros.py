@@ -79,7 +79,7 @@ def test_a_metric_takes_both_zeros_for_one(name: str, dtype: str, plain: bool) -
     if "groups" in known:
         given["groups"] = [["a"], ["b", "c"]]
     if name == "adaptive_bins":
-        given["count"] = 5
+        given["n_bins"] = 5
     same(lambda q: function(LABEL, q.astype(dtype), **given))
 
 

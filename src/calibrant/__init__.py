@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from calibrant.io.saved import load_tally, save_tally
     from calibrant.metrics.tally import Tally
     from calibrant.recalibrate.calibrated import Calibrated
+    from calibrant.verbs.converting import convert
     from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot
     from calibrant.verbs.measuring import measure
@@ -69,6 +70,7 @@ __all__ = [
     "agree",
     "apply",
     "compare",
+    "convert",
     "data",
     "estimate",
     "estimation",

@@ -9,6 +9,7 @@ from typing import Any
 from calibrant.parts import PARTS, is_here
 from calibrant.records import Record
 from calibrant.records import schema as schema_of
+from calibrant.results.conversion import ConvertedTable
 from calibrant.results.drawing import Report
 from calibrant.results.intervals import LabelPlan
 from calibrant.results.measurement import Measured
@@ -17,6 +18,7 @@ from calibrant.results.slices import SliceTables
 
 OUTPUTS: dict[str, type[Record]] = {
     "apply": AppliedRecalibrator,
+    "convert": ConvertedTable,
     "fit": FittedRecalibrator,
     "measure": Measured,
     "plan": LabelPlan,

@@ -66,11 +66,11 @@ def test_a_bad_table_is_refused(run: Run, tmp_path: Path, command: str, case: st
 
 
 OPTIONS = {
-    "--bin-size 0": "bin_size is 0",
-    "--n-bins 0": "n_bins is 0",
-    "--n-bins 500": "count is 500, more than the 400 pairs",
+    "--bin-size 0": "--bin-size is 0",
+    "--n-bins 0": "--n-bins is 0",
+    "--n-bins 500": "--n-bins is 500, more than the 400 pairs",
     "--n-bins 5 --bin-size 5": "both a bin size and a number of bins",
-    "--n-ece-bins 0": "n_ece_bins is 0",
+    "--n-ece-bins 0": "--n-ece-bins is 0",
     "--level 95": "level is 95",
     "--level x": "Invalid value for '--level'",
     "--interval wald": "Invalid value for '--interval'",

@@ -85,7 +85,7 @@ def test_the_library_call_raises_what_the_command_words(long_table: Path) -> Non
     arguments = [sys.executable, "-m", "calibrant", "measure", str(long_table), "--bin-size", "0"]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ})
     assert ran.returncode == 2
-    assert ran.stderr == "calibrant: bin_size is 0: give a whole number of at least 1\n"
+    assert ran.stderr == "calibrant: --bin-size is 0: give a whole number of at least 1\n"
 
 
 def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calibrant.estimation import compare_counts, count_interval, joint_probabilities, poisson_binomial
+from calibrant.estimation import (
+    compare_counts,
+    count_interval,
+    joint_probabilities,
+    number_interval,
+    poisson_binomial,
+)
 from calibrant.estimation.counts import Interval
 from calibrant.exceptions import InputError
 from tests.quantities import limits
@@ -91,6 +97,48 @@ def test_the_exact_interval_covers_counts_from_the_model() -> None:
     mass = stated.probabilities[(stated.values >= low) & (stated.values <= high)].sum()
     assert mass >= 0.95
     assert ((counts >= low) & (counts <= high)).mean() == pytest.approx(mass, abs=0.015)
+
+
+@pytest.mark.parametrize("interval", get_args(Interval))
+def test_numbers_of_at_most_one_have_the_interval_of_counts(interval: Interval) -> None:
+    bits = np.random.default_rng(4).random((30, 12)) < 0.3
+    found, expected = number_interval(bits, interval=interval), count_interval(bits=bits, interval=interval)
+    assert limits(found.count) == pytest.approx(limits(expected.count))
+    assert found.sd == pytest.approx(expected.sd)
+
+
+def test_the_sum_of_numbers_has_the_distribution_of_all_outcomes() -> None:
+    numbers = np.array([[0, 2, 1], [3, 0, 1], [0, 0, 0], [1, 2, 1]])
+    sums = np.array([sum(each) for each in itertools.product(*numbers.T.tolist())])
+    for level in (0.5, 0.8, 0.95):
+        found = number_interval(numbers, level=level)
+        tail = (1 - level) / 2
+        low, mean, high = limits(found.count)
+        assert mean == pytest.approx(sums.mean())
+        assert (sums < low).mean() <= tail < (sums <= low).mean()
+        assert (sums > high).mean() <= tail < (sums >= high).mean()
+    assert found.sd == pytest.approx(sums.std() * np.sqrt(4 / 3))
+
+
+def test_the_exact_interval_covers_numbers_from_the_model() -> None:
+    rng = np.random.default_rng(8)
+    covered = []
+    for documents, most in ((5, 2), (40, 4), (150, 3)):
+        for _ in range(100):
+            chance = rng.dirichlet([3, *[0.6] * most], documents)  # of 0, 1, ..., most entities
+            below = np.cumsum(chance, axis=1)[:, None, :-1]
+            numbers = (rng.random((documents, 101, 1)) > below).sum(axis=2).T
+            low, _, high = limits(number_interval(numbers[:100]).count)
+            covered.append(low <= numbers[100].sum() <= high)
+    assert np.mean(covered) >= 0.93
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1, 2], np.zeros((0, 3), int), [[-1]], [[0.5]]], ids=["flat", "none", "negative", "half"]
+)
+def test_bad_numbers_are_refused(numbers: Any) -> None:
+    with pytest.raises(InputError, match="numbers"):
+        number_interval(numbers)
 
 
 def test_a_comparison_is_that_of_all_outcomes() -> None:

@@ -105,6 +105,8 @@ COMMANDS = {
     "fit-auto": "fit classes.csv --method platt --group frequency --groups auto -o fitted.json",
     "apply": "apply map.json one.csv -o applied.csv",
     "apply-classes": "apply class-map.json classes.csv -o mended.jsonl",
+    "convert-wide": "convert classes.csv --to wide -o wide.npz",
+    "convert-long": "convert wide.csv --to long -o long.jsonl",
     "agree": "agree ratings.csv --disputed 3",
     "agree-two": "agree two.csv --labels low,middle,high --distance ordinal --weights quadratic --disputed 2",
     "agree-missing": "agree missing.csv --disputed 2",
@@ -121,6 +123,8 @@ COMMANDS = {
     "tag-predict": "tag predict tagger.model tagged/dev.conllu -o predicted.csv",
     "tag-eval": "tag eval tagger.model tagged/test.conllu --view pooled --view top --n-bins 4",
     "tag-eval-classwise": "tag eval tagger.model tagged/test.conllu --cluster document --view classwise",
+    "spans": "spans spans.csv gold-spans.csv -o matched.csv",
+    "spans-types": "spans spans.csv gold-spans.csv --match type --repeats mean -o matched.csv",
     "coref-train": "coref train narrated/train.conll --dev narrated/dev.conll --l1 0.00001 --l1 1 --epochs 1 "
     "-o new.model",
     "coref-predict": "coref predict coref.model narrated/test.conllu --detect -o predicted.jsonl",
@@ -129,6 +133,9 @@ COMMANDS = {
     "coref-eval-detected": "coref eval coref.model narrated/test.conllu --detect --no-singletons --smooth "
     "--n-bins 3",
     "events-run": "events run events.conllu -o new.store --coref coref.model --workers 1",
+    "events-lexicon": "events lexicon events.conllu lexicon.csv",
+    "events-relations": "events relations events.conllu --coref coref.model --samples 20",
+    "events-table-entities": "events table events.store --by year --count entities",
     "events-table": "events table events.store --by quarter --country ESP --country CHL",
     "events-table-total": "events table current-events --by year --country IRQ",
     "events-table-samples": "events table reuters-21578 --by year --country IRN --interval samples",

@@ -74,7 +74,28 @@ def calls() -> dict[str, Calls]:
         "queries": _queries(),
         "coreference_queries": _entity_queries(),
         "estimation": {**_propagating(given), **_counting(given)},
-        "evaluation": {**_agreeing(), **_comparing(given), **_deciding(given), **_monitoring(given)},
+        "evaluation": {
+            **_agreeing(),
+            **_comparing(given),
+            **_deciding(given),
+            **_spans_of_systems(),
+            **_monitoring(given),
+        },
+    }
+
+
+def _spans_of_systems() -> Calls:
+    """Entities and surface forms of twenty sentences."""
+    gold = ["B-x", "I-x", "O", "B-y", "O", "O"] * 20
+    found = ["B-x", "I-x", "O", "O", "O", "B-y", "B-x", "O", "O", "B-y", "I-y", "O"] * 10
+    words = [f"word {place % 7}" for place in range(len(gold))]
+    sentences = np.arange(len(gold)) // 6
+    sums = evaluation.entity_sums(gold, found, sentences)
+    return {
+        "entity_sums": lambda: sums,
+        "surface_sums": lambda: evaluation.surface_sums(gold, found, sentences, words),
+        "form_clusters": lambda: evaluation.form_clusters([gold, found], sentences, words),
+        "entity_scores": lambda: evaluation.entity_scores(sums, clusters=sentences),
     }
 
 
@@ -639,6 +660,9 @@ def _counting(given: Inputs) -> Calls:
             )
             for each in kinds
         },
+        "number_interval": lambda: estimation.number_interval(
+            np.random.default_rng(2).integers(0, 4, (30, 12))
+        ),
         "count_interval:samples": lambda: estimation.count_interval(
             bits=np.random.default_rng(1).random((30, 12)) < given.score[:12], interval="samples"
         ),

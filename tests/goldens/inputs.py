@@ -136,6 +136,19 @@ def _systems(folder: Path, random: np.random.Generator) -> None:
     write_table(folder / "equal.csv", {**items, "score": [1] * 120})
 
 
+def _spans(folder: Path, random: np.random.Generator) -> None:
+    """Write spans of documents with the scores of two types each, and gold spans."""
+    places = [(f"d{document}", 10 * place) for document in range(12) for place in range(5)]
+    typed = [(*place, kind) for place in places for kind in ("A", "B")]
+    document, start, kind = zip(*typed, strict=True)
+    score = [round(float(random.uniform(0, 0.5)), 3) for _ in typed]
+    columns = {"document": document, "start": start, "end": [each + 4 for each in start], "type": kind}
+    write_table(folder / "spans.csv", {**columns, "score": score})
+    right = [place for place, value in enumerate(score) if random.random() < value] + [0, 0]
+    gold = {name: [values[place] for place in right] for name, values in columns.items()}
+    write_table(folder / "gold-spans.csv", {**gold, "start": [*gold["start"][:-1], 3]})
+
+
 PREPARED = {
     "map.json": "fit binary.csv -o map.json",
     "class-map.json": "fit classes.csv --method platt --group class --min-scores 20 -o class-map.json",
@@ -151,12 +164,13 @@ PREPARED = {
 
 def write_inputs(folder: Path) -> None:
     """Write all inputs; each group has a seed of its own, so that changing one leaves the others."""
-    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems)
+    groups = (_binary, _undefined, _classes, _estimated, _annotated, _systems, _spans)
     for seed, group in enumerate(groups, 20):
         group(folder, np.random.default_rng(seed))
     for name, write in {"tagged": write_tagged, "narrated": write_narrated}.items():
         (folder / name).mkdir()
         write(folder / name)
     shutil.copy(dated_documents(), folder / "events.conllu")
+    (folder / "lexicon.csv").write_text("code,name\nPER,Peruvian\nESP,Spain\n", encoding="utf-8")
     shutil.copytree(LOGS, folder / "logs")
     (folder / "data").mkdir()

@@ -200,7 +200,7 @@ def test_exact_bins_are_those_of_the_arrays(engine: str, limit: int, monkeypatch
     pairs = table(np.concatenate([nasty(200), draw.beta(0.1, 0.1, 4000), np.full(700, 0.3)]))
     frame = lazy(engine, pairs)
     score, label = pairs["score"].to_numpy(), pairs["label"].to_numpy()
-    questions: list[dict[str, Any]] = [{"count": 15}, {"size": 333}]
+    questions: list[dict[str, Any]] = [{"n_bins": 15}, {"size": 333}]
     for asked in questions:
         found, expected = engine_bins(frame, **asked), adaptive_bins(label, score, **asked)
         for name in ("n", "positives"):

@@ -30,7 +30,7 @@ def drawn(seed: int, n: int, digits: int) -> tuple[Floats, NDArray[np.bool_]]:
     digits=st.integers(1, 9),
     model=st.builds(
         HistogramBinning,
-        bins=st.integers(1, 20),
+        n_bins=st.integers(1, 20),
         strategy=st.sampled_from(["adaptive", "uniform"]),
         min_size=st.integers(1, 12),
     ),

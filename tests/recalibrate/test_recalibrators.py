@@ -187,7 +187,7 @@ def test_a_state_of_another_method_is_refused() -> None:
         ([0.1, 0.2], [0.0, np.nan], "label-value", r"y\[1\] is nan"),
         ([0.1, 0.2, 0.3], [0, 1], "length", "y has 2 values and X has 3"),
         ([], [], "empty", "X is empty"),
-        ([[0.1, 0.2], [0.3, 0.4]], [0, 1], "shape", r"X has shape \(2, 2\)"),
+        ([[0.1, 0.2], [0.3, 0.4]], [0, 1], "class-sum", r"sums to 0\.3, not to 1"),
         (["a", "b"], [0, 1], "dtype", "X has dtype"),
         (np.ma.masked_array([0.1, 0.2], [True, False]), [0, 1], "missing-value", "masked"),
     ],
@@ -203,7 +203,7 @@ def test_bad_values_are_named(
 @each
 def test_scores_to_transform_are_checked_too(estimator: BinaryRecalibrator) -> None:
     model = clone(estimator).fit(*drawn(6, 80))
-    for score, code in (([0.1, -0.5], "score-range"), ([[0.1, 0.2]], "shape"), ([], "empty"), (0.3, "shape")):
+    for score, code in (([0.1, -0.5], "score-range"), ([[0.1, 0.2]], "class-sum"), ([], "empty"), (0.3, "shape")):
         with pytest.raises(InputError) as caught:
             model.transform(score)
         assert caught.value.code == code

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.metrics import pairs
 from calibrant.metrics.binning import adaptive
-from calibrant.metrics.calibration_error import plug_in_calibration_error_of
+from calibrant.metrics.plug_in import plug_in_calibration_error_of
 from calibrant.recalibrate import HistogramBinning, Isotonic
 from calibrant_studies import _sparse_rules as rules
 from calibrant_studies._base import Row

@@ -25,6 +25,7 @@ main = CommandGroup(
         },
         "Structures: tags, spans, entities": {
             "tag": "calibrant.structures.cli.tag",
+            "spans": "calibrant.structures.cli.spans",
             "coref": "calibrant.structures.cli.coref",
         },
         "Events in dated texts": {
@@ -45,6 +46,7 @@ main = CommandGroup(
             "data": "calibrant_studies.cli.data",
         },
         "Outputs": {
+            "convert": "calibrant.cli.convert",
             "schema": "calibrant.cli.schema",
         },
     },

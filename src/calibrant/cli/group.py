@@ -220,7 +220,13 @@ def _compiled_instead() -> None:
 
 
 # Options that are not called like the parameter that they set.
-OPTIONS = {"class_column": "class", "names": "name", "countries": "country", "methods": "method"}
+OPTIONS = {
+    "class_column": "class",
+    "type_column": "type",
+    "names": "name",
+    "countries": "country",
+    "methods": "method",
+}
 
 
 def option_of(parameter: str) -> str:

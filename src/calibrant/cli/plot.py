@@ -21,11 +21,12 @@ from calibrant.cli.progress import ProgressLine
 )
 @click.option(
     "--what",
-    type=click.Choice(["curve", "log-odds", "smooth", "confidence", "classes"]),
+    type=click.Choice(["curve", "log-odds", "smooth", "confidence", "labels", "classes"]),
     default="curve",
     show_default=True,
     help="curve: calibration curves, one over the other. log-odds: the same, for scores near 0 and "
-    "1. smooth: without bins. confidence: histogram and bars of one model. classes: each class's error.",
+    "1. smooth: without bins. confidence: histogram and bars of one model. labels: its scores by label. "
+    "classes: each class's error.",
 )
 @click.option("--name", "names", multiple=True, metavar="NAME", help="What to call each model, in order.")
 @WIDTH

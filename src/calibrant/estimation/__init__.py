@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         compare_counts,
         count_interval,
         joint_probabilities,
+        number_interval,
         poisson_binomial,
     )
     from calibrant.estimation.drift import estimate_drift
@@ -60,6 +61,7 @@ __all__ = [
     "estimate_drift",
     "exceedance",
     "joint_probabilities",
+    "number_interval",
     "poisson_binomial",
     "propagate",
     "quantile_calibration",

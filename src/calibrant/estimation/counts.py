@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -171,12 +172,82 @@ def count_interval(
     if drawn is not None and drawn.shape[1] != len(chance):
         message = f"there are {len(chance)} probabilities and {drawn.shape[1]} columns of bits"
         raise InputError(message, "give both for the same documents", code="length")
-    size = None if drawn is None else len(drawn)
     noise, mean = float(chance @ (1 - chance)), float(chance.sum())
+    return _counted(mean, noise, len(chance), drawn, lambda: poisson_binomial(chance), interval, level)
+
+
+def number_interval(
+    numbers: ArrayLike, *, interval: Interval = "poisson-binomial", level: float = 0.95
+) -> CountInterval:
+    """How many things documents have together, given samples of each document's number.
+
+    As `count_interval`, for documents that may count more than once. Where no number is above 1, both are
+    the same.
+
+    Parameters
+    ----------
+    numbers
+        (S, D) whole numbers of at least 0: of document d in sample s.
+    interval
+        ``"poisson-binomial"``: exact quantiles of the sum of independent documents, each with the frequencies
+        of its samples. ``"normal"`` and ``"samples"`` as in `count_interval`.
+    level
+        Of the interval.
+
+    Returns
+    -------
+    CountInterval
+
+    Raises
+    ------
+    InputError
+        If a number is negative or not whole, or there is no sample.
+
+    Examples
+    --------
+    >>> found = number_interval([[2, 1], [0, 1], [1, 0], [1, 0]])
+    >>> found.count.estimate, found.count.low, found.count.high
+    (1.5, 0.0, 3.0)
+    """
+    one_of(interval, INTERVALS, "interval")
+    proportion(level, "level")
+    drawn = np.asarray(numbers)
+    if drawn.ndim != 2 or not len(drawn):
+        message = f"numbers have shape {drawn.shape}"
+        raise InputError(message, "give (samples, documents)", code="shape")
+    if drawn.dtype.kind not in "biu" or (drawn.size and drawn.min() < 0):
+        message = "numbers are not all whole numbers of at least 0"
+        raise InputError(message, "say how often each document counts", code="dtype")
+    drawn = drawn.astype(np.int64)
+    mean, noise = float(drawn.mean(axis=0).sum()), float(drawn.var(axis=0).sum())
+    return _counted(mean, noise, drawn.shape[1], drawn, lambda: _sum_of(drawn), interval, level)
+
+
+def _sum_of(numbers: NDArray[np.int64]) -> CountDistribution:
+    """Distribution of the sum of independent documents, each with the frequencies of its column."""
+    several = numbers.max(axis=0, initial=0) > 1
+    found = poisson_binomial(numbers[:, ~several].mean(axis=0))
+    probabilities = found.probabilities
+    for column in numbers[:, several].T:
+        probabilities = np.convolve(probabilities, np.bincount(column) / len(column))
+    return CountDistribution(found.lowest, probabilities)
+
+
+def _counted(
+    mean: float,
+    noise: float,
+    documents: int,
+    drawn: NDArray[Any] | None,
+    distribution: Callable[[], CountDistribution],
+    interval: Interval,
+    level: float,
+) -> CountInterval:
+    """The interval of a sum with some mean and variance."""
+    size = None if drawn is None else len(drawn)
     # Shares of S samples vary less around their own mean than the documents do, by 1 - 1/S.
     sd = math.sqrt(noise * size / (size - 1)) if size is not None and size > 1 else math.sqrt(noise)
     if interval == "poisson-binomial":
-        low, high = map(float, poisson_binomial(chance).interval(level))
+        low, high = map(float, distribution().interval(level))
     elif interval == "normal":
         half = quantile(level) * sd
         low, high = max(0.0, mean - half), mean + half
@@ -189,7 +260,7 @@ def count_interval(
     return CountInterval(
         count=Quantity(mean, low, high, error),
         sd=sd,
-        documents=len(chance),
+        documents=documents,
         level=level,
         interval=interval,
         samples=size,

@@ -50,9 +50,17 @@ if TYPE_CHECKING:
         UncertainDocuments,
     )
     from calibrant.events.results.exploring import ServedStore
+    from calibrant.events.results.reading import (
+        ComparedLexicons,
+        NameDifference,
+        RelationCount,
+        RelationCounts,
+    )
     from calibrant.events.rules import RULES, VERBS_OF_FORCE, Rules, label_scheme, may_count
+    from calibrant.events.verbs.comparing_lexicons import compare_lexicons
     from calibrant.events.verbs.extraction import extract_events
     from calibrant.events.verbs.figures import draw_events
+    from calibrant.events.verbs.relations import country_relations
     from calibrant.events.verbs.tables import event_table
     from calibrant.events.verbs.uncertain import uncertain_documents
 
@@ -60,6 +68,7 @@ __all__ = [
     "RULES",
     "VERBS_OF_FORCE",
     "Candidates",
+    "ComparedLexicons",
     "Conflict",
     "Counts",
     "DatedText",
@@ -75,6 +84,9 @@ __all__ = [
     "Lexicon",
     "Manifest",
     "Match",
+    "NameDifference",
+    "RelationCount",
+    "RelationCounts",
     "Rules",
     "ServedStore",
     "StoreWriter",
@@ -86,8 +98,10 @@ __all__ = [
     "candidates",
     "check_dated",
     "code_named",
+    "compare_lexicons",
     "count",
     "country_names",
+    "country_relations",
     "default_lexicon",
     "document_samples",
     "draw_events",

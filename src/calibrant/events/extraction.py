@@ -28,19 +28,29 @@ class DocumentEvents:
         The document, with the mentions that the evidence names.
     countries
         Codes, sorted, of those that count in some sample or in the 1-best structure.
-    bits
-        (samples, countries) whether the document counts.
-    best
-        (countries,) whether it counts with each mention's most probable antecedent.
+    entities
+        (samples, countries) int32, how many entities make the document count.
+    best_entities
+        (countries,) the same with each mention's most probable antecedent.
     evidence
         Pairs of mentions, at most 10 a country, the most probable first.
     """
 
     document: Document
     countries: tuple[str, ...]
-    bits: NDArray[np.bool_]
-    best: NDArray[np.bool_]
+    entities: NDArray[np.int32]
+    best_entities: NDArray[np.int32]
     evidence: tuple[Evidence, ...]
+
+    @property
+    def bits(self) -> NDArray[np.bool_]:
+        """(samples, countries) whether the document counts."""
+        return self.entities > 0
+
+    @property
+    def best(self) -> NDArray[np.bool_]:
+        """(countries,) whether it counts with each mention's most probable antecedent."""
+        return self.best_entities > 0
 
 
 def extract(
@@ -102,13 +112,13 @@ def extract(
         return None
     posterior = posterior_of(document)
     labels = posterior.sample(samples, seed=seed, threads=1)
-    bits = count(found, labels) > 0
-    best = count(found, posterior.clusters_of(posterior.best_antecedents()))[0] > 0
-    kept = np.flatnonzero(bits.any(axis=0) | best)
+    entities = count(found, labels)
+    best = count(found, posterior.clusters_of(posterior.best_antecedents()))[0]
+    kept = np.flatnonzero((entities > 0).any(axis=0) | (best > 0))
     if not len(kept):
         return None
     evidence: list[Evidence] = []
     for place in kept:
         evidence += evidence_of(found, labels, np.array([place]))[:MOST_EVIDENCE]
     countries = tuple(found.countries[place] for place in kept)
-    return DocumentEvents(document, countries, bits[:, kept], best[kept], tuple(evidence))
+    return DocumentEvents(document, countries, entities[:, kept], best[kept], tuple(evidence))

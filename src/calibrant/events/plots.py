@@ -83,7 +83,7 @@ def event_series(
         _panel(ax, country, rows, rates)
     for ax in axes[len(drawn) :]:
         ax.set_visible(False)
-    what = "documents" if not rates else "share of documents"
+    what = table.counted if not rates else f"{table.counted} per document"
     for ax in axes[::across]:
         ax.set_ylabel(what)
     band = f"{percent(table.level)} interval under the model"

@@ -14,7 +14,7 @@ from calibrant.io.columns import Codes, class_name
 from calibrant.io.origin import Origin, array_of, members, reading
 from calibrant.io.readers import ArrayReader, check_logits
 
-KNOWN = ("probs", "logits", "labels", "classes", "clusters", "weights", "threshold")
+KNOWN = ("probs", "logits", "labels", "classes", "clusters", "items", "weights", "threshold")
 # As the trainer of Hugging Face calls them; its metrics are no arrays and are not read.
 TRAINER = {"predictions": "logits", "label_ids": "labels"}
 IGNORED = -100  # labels of tokens that do not count
@@ -46,7 +46,8 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
             "name each column once",
             "length",
         )
-    codes = Codes()
+    codes, item_codes = Codes(), Codes()
+    items = _column(origin, arrays, "items", rows)
     clusters = _column(origin, arrays, "clusters", rows)
     weights = _column(origin, arrays, "weights", rows)
     reader = ArrayReader(
@@ -57,7 +58,9 @@ def open_archive(origin: Origin) -> tuple[ArrayReader, tuple[str, ...], float | 
         None if clusters is None else _coded(clusters, codes),
         None if weights is None else _weights(origin, weights),
         "threshold" in arrays,
+        item=None if items is None else _coded(items, item_codes),
         cluster_codes=codes,
+        item_codes=item_codes,
     )
     return reader, classes, _threshold(origin, arrays.get("threshold"))
 
@@ -120,7 +123,7 @@ def _counted(origin: Origin, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArr
     kept = labels != IGNORED
     if labels.ndim != 1 or kept.all() or len(matrix) != len(labels):
         return arrays
-    parts = (name, "labels", "clusters", "weights")
+    parts = (name, "labels", "clusters", "items", "weights")
     return {
         part: values[kept] if part in parts and values.ndim and len(values) == len(kept) else values
         for part, values in arrays.items()

@@ -35,6 +35,7 @@ class ItemReader:
 
     def __init__(self, name: str, reader: Reader) -> None:
         self._name, self._reader = name, reader
+        self.source = reader
         self.cluster_codes, self.item_codes = reader.cluster_codes, reader.item_codes
         self.class_codes = reader.class_codes
 

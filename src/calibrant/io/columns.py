@@ -257,6 +257,11 @@ class Codes:
     def __len__(self) -> int:
         return 0 if self._known is None else len(self._known)
 
+    def named(self, codes: Integers) -> pa.Array:
+        """Return the names of some codes, of the type that they were read as."""
+        assert self._known is not None
+        return self._known.take(as_arrow(codes))
+
     @property
     def names(self) -> list[Any]:
         """The names, by code."""

@@ -151,7 +151,7 @@ def engine_bins(
     frame: Any,
     *,
     size: int | None = None,
-    count: int | None = None,
+    n_bins: int | None = None,
     score: str = "score",
     label: str = "label",
     name: str = "the dataframe",
@@ -165,7 +165,7 @@ def engine_bins(
     ----------
     frame, score, label, name
         As in `engine_tally`.
-    size, count
+    size, n_bins
         As in `calibrant.metrics.binning.adaptive`: pairs a bin, or the number of bins.
 
     Examples
@@ -176,9 +176,9 @@ def engine_bins(
     [2.0, 3.0]
     """
     tally = engine_tally(frame, score=score, label=label, name=name)
-    ranks = adaptive_ranks(tally.total_n, size=size, n_bins=count)
+    ranks = adaptive_ranks(tally.total_n, size=size, n_bins=n_bins)
     cut = engine_cuts(frame, tally, ranks, np.zeros(0), score=score, label=label)
-    return adaptive(cut, size=size, n_bins=count)
+    return adaptive(cut, size=size, n_bins=n_bins)
 
 
 def engine_cuts(

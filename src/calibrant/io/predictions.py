@@ -101,6 +101,11 @@ class Predictions:
         return self._reader.item_codes.names
 
     @property
+    def reader(self) -> Reader:
+        """What reads the rows."""
+        return self._reader
+
+    @property
     def table_reader(self) -> TableReader | None:
         """What reads the table, if it is one with named columns."""
         return self._reader if isinstance(self._reader, TableReader) else None
@@ -425,5 +430,5 @@ def _archive(origin: Any, named: dict[str, str | None]) -> Predictions:
         clustered=reader.cluster is not None,
         weighted=reader.weight is not None,
         has_classes=True,
-        has_items=False,
+        has_items=reader.item is not None,
     )

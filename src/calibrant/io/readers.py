@@ -195,7 +195,7 @@ class TableReader:
         weights, repeats = _checks.WeightRange(), _Repeats(self)
         for block in blocks(self.table, kinds, size):
             try:
-                batch = self._batch(block, items, weights)
+                batch = self.batch(block, items, weights).without_weightless()
             except InputError as error:
                 if self.lazy is not None:
                     error.row = None  # an engine keeps no order
@@ -213,7 +213,9 @@ class TableReader:
                 column=self.roles["weight"].name,
             )
 
-    def _batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
+    def batch(self, block: Block, items: bool, weights: _checks.WeightRange) -> Batch:
+        """Check some rows, of which those of weight zero stay; ``weights`` has met those before."""
+
         def codes(part: str, known: Codes) -> Integers | None:
             name = self.column_of(part)
             return None if name is None else block.column(name).codes(known)
@@ -234,7 +236,7 @@ class TableReader:
             codes("item", self.item_codes) if items else None,
             codes("class", self.class_codes),
             None if slices is None else slices.codes([block.column(own.name) for own in slices.columns]),
-        ).without_weightless()
+        )
 
     def _check_threshold(self, score: NDArray[Any], block: Block) -> None:
         """Raise if a long table has a score that its own note says was dropped."""
@@ -306,6 +308,7 @@ class ArrayReader:
     cluster: NDArray[np.int64] | None
     weight: Floats | None
     partial: bool
+    item: NDArray[np.int64] | None = None
     cluster_codes: Codes = field(default_factory=Codes)
     item_codes: Codes = field(default_factory=Codes)
     class_codes: Codes = field(default_factory=Codes)
@@ -323,7 +326,8 @@ class ArrayReader:
                 check_sums(score, self.name, start + 1, self.partial)
             cluster = None if self.cluster is None else self.cluster[part]
             weight = None if self.weight is None else self.weight[part]
-            batch = Batch(score, self.label[part], weight, cluster).without_weightless()
+            item = None if self.item is None or not items else self.item[part]
+            batch = Batch(score, self.label[part], weight, cluster, item).without_weightless()
             if len(batch):
                 yield batch
 

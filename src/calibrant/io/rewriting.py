@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -106,25 +106,12 @@ class ScoreTable:
             If the output is the table itself or of no kind that can be written, a text file would have to
             note a threshold, there are no rows, or a value is bad; it names the row.
         """
-        form = self._check_output(os.fspath(output))
-        assert form.batches is not None
-        rows = 0
-        with writing(output) as file, closing(_ahead(self._changed(change, note))) as batches:
-            sink: Any = None
-            try:
-                for batch in batches:
-                    with _refusals(os.fspath(output)):
-                        sink = form.batches(file, batch.schema) if sink is None else sink
-                        sink.write_batch(batch)
-                    rows += batch.num_rows
-                    if progress is not None:
-                        progress(rows)
-            except BaseException:
-                with suppress(Exception):
-                    sink.close()  # while the file is open: Parquet's writer closes itself later, in vain
-                raise
-            sink.close()
-        return rows
+        name = os.fspath(output)
+        form = output_format(name, self.name, getattr(self._table, "files", ()))
+        if form.text and self.threshold is not None:
+            message = "text cannot note that a table with a threshold was recalibrated"
+            raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
+        return write_batches(name, form, self._changed(change, note), progress=progress)
 
     def _changed(self, change: Change, note: str) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(self._table.columns, KINDS["name"])
@@ -164,23 +151,6 @@ class ScoreTable:
         metadata = {**self._table.metadata, RECALIBRATED_KEY: note.encode()}
         return pa.record_batch(arrays, schema=pa.schema(fields, metadata=metadata))
 
-    def _check_output(self, name: str) -> TableFormat:
-        """Return the format to write."""
-        if not name:
-            raise InputError("the output has no name", "name a file", code="output")
-        form = FORMATS[written_format(name, stdout=False)]
-        if form.text and self.threshold is not None:
-            message = "text cannot note that a table with a threshold was recalibrated"
-            raise InputError(message, "write .parquet or .arrow", code="threshold", file=name)
-        keep_sources(name, self.name)
-        parts = getattr(self._table, "files", ())
-        if name.endswith(".parquet") and any(
-            Path(name).resolve().parent == each.resolve().parent for each in parts
-        ):
-            message = "the output would be among the files that are read"
-            raise InputError(message, "choose another folder (`output`)", code="output", file=name)
-        return form
-
 
 def open_scores(
     source: Any, *, form: Form | None = None, score: str | None = None, class_column: str | None = None
@@ -217,6 +187,94 @@ def open_scores(
     refusal = "an .npz archive is not rewritten"
     hint = "write the predictions as a table: one p_<class> column a class"
     return ScoreTable(open_table(source, refusal=refusal, hint=hint), form, score, class_column)
+
+
+def output_format(name: str, source: str, parts: Sequence[Path] = ()) -> TableFormat:
+    """Return the format of a table to write, which is no file that is read.
+
+    Parameters
+    ----------
+    name
+        The output.
+    source, parts
+        The table that is read, and its files where there are several.
+
+    Raises
+    ------
+    InputError
+        If the name says no kind of table that can be written, or the output would be read.
+
+    Examples
+    --------
+    >>> output_format("new.csv", "old.csv").text
+    True
+    """
+    if not name:
+        raise InputError("the output has no name", "name a file", code="output")
+    form = FORMATS[written_format(name, stdout=False)]
+    keep_sources(name, source)
+    if name.endswith(".parquet") and any(
+        Path(name).resolve().parent == each.resolve().parent for each in parts
+    ):
+        message = "the output would be among the files that are read"
+        raise InputError(message, "choose another folder (`output`)", code="output", file=name)
+    return form
+
+
+def write_batches(
+    name: str,
+    form: TableFormat,
+    batches: Iterator[pa.RecordBatch],
+    *,
+    head: bytes = b"",
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write record batches of one schema as a table, whole or not at all; return the number of rows.
+
+    Parameters
+    ----------
+    name, form
+        The output and its format.
+    batches
+        At least one; the next one is made while one is written.
+    head
+        Written before the table.
+    progress
+        Called with the rows written so far.
+
+    Raises
+    ------
+    InputError
+        If the output or a column cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     batch = pa.record_batch({"score": [0.5]})
+    ...     write_batches(f"{folder}/new.csv", FORMATS["csv"], iter([batch]))
+    1
+    """
+    assert form.batches is not None
+    rows = 0
+    with writing(name) as file, closing(_ahead(batches)) as coming:
+        file.write(head)
+        sink: Any = None
+        try:
+            for batch in coming:
+                with _refusals(name):
+                    sink = form.batches(file, batch.schema) if sink is None else sink
+                    sink.write_batch(batch)
+                rows += batch.num_rows
+                if progress is not None:
+                    progress(rows)
+        except BaseException:
+            with suppress(Exception):
+                sink.close()  # while the file is open: Parquet's writer closes itself later, in vain
+            raise
+        sink.close()
+    return rows
 
 
 def _ahead(items: Iterator[Item]) -> Generator[Item]:

@@ -76,7 +76,7 @@ class Role:
         if self.what == "name":
             return column.codes(codes)
         if self.what == "label":
-            return column.labels()
+            return column.labels().astype(np.bool_, copy=False)
         return column.scores().astype(np.float64, copy=False) if self.what == "score" else column.finite()
 
 

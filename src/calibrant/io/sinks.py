@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.exceptions import InputError
 from calibrant.io.tables import THRESHOLD_KEY, THRESHOLD_LINE
 
 if TYPE_CHECKING:
@@ -166,6 +167,9 @@ class TextBatches:
         import pyarrow as pa
         from pyarrow import csv as writer
 
+        if tabbed and (odd := [name for name in schema.names if any(mark in name for mark in "\t\n\r")]):
+            hint = "choose another format: tab-separated text has no quotes"
+            raise InputError(f"the column {odd[0]!r} holds a tab or a line end", hint, code="column")
         header = io.StringIO()
         if tabbed:
             header.write("\t".join(schema.names) + "\n")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calibrant.plots._confidence import confidence_and_reliability, confidence_histogram, reliability_bars
     from calibrant.plots._error_curves import error_against_size
     from calibrant.plots._error_intervals import error_intervals
+    from calibrant.plots._labels import label_histograms
     from calibrant.plots._log_odds import log_odds_curve
     from calibrant.plots._slices import slice_intervals
     from calibrant.plots.changes import error_changes
@@ -33,6 +34,7 @@ __all__ = [
     "error_changes",
     "error_intervals",
     "inline_svg",
+    "label_histograms",
     "log_odds_curve",
     "measured_curves",
     "reliability_bars",

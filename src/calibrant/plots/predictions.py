@@ -12,12 +12,13 @@ from calibrant.exceptions import InputError
 from calibrant.plots._calibration import calibration_curves, smooth_curve
 from calibrant.plots._confidence import confidence_and_reliability
 from calibrant.plots._error_intervals import error_intervals
+from calibrant.plots._labels import label_histograms
 from calibrant.plots._log_odds import log_odds_curve
 from calibrant.plots.style import figure_of, score_names
 from calibrant.results.drawing import Drawing, Report, bin_limits
 from calibrant.results.measurement import Measurement
 
-What = Literal["curve", "log-odds", "smooth", "confidence", "classes"]
+What = Literal["curve", "log-odds", "smooth", "confidence", "labels", "classes"]
 WHAT: tuple[What, ...] = get_args(What)
 Model = tuple[str, Measurement, Drawing | None]
 
@@ -31,8 +32,9 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
         From `calibrant.verbs.report`.
     what
         ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds),
-        ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model) or ``classes``
-        (each class's error with its interval, the largest of the first model first).
+        ``smooth`` (without bins, with bands), ``confidence`` (histogram and bars of one model), ``labels``
+        (its scores by label) or ``classes`` (each class's error with its interval, the largest of the first
+        model first).
 
     Returns
     -------
@@ -54,8 +56,8 @@ def report_figure(found: Report, what: What = "curve") -> Figure:
         return figure_of(_classes(found))
     view = found.models[0].measured.views[0].view
     models = [_of_view(found, place, view) for place in range(len(found.models))]
-    if what == "confidence":
-        return _confidence(models, view)
+    if what in ("confidence", "labels"):
+        return _of_one(models, view, what)
     if what == "smooth":
         return figure_of(_named(_smooth(models), view))
     drawn = [(name, measured.sums, bin_limits(measured)) for name, measured, _ in models]
@@ -117,11 +119,13 @@ def _smooth(models: Sequence[Model]) -> Axes:
     return ax
 
 
-def _confidence(models: Sequence[Model], view: str) -> Figure:
+def _of_one(models: Sequence[Model], view: str, what: What) -> Figure:
     drawing = models[0][2]
     if len(models) > 1 or drawing is None:
         raise InputError("this figure is of one model", "draw one at a time", code="parameter")
     score, frequency = score_names(view)
+    if what == "labels":
+        return figure_of(label_histograms(drawing.equal_width, score_name=score))
     return confidence_and_reliability(drawing.equal_width, score_name=score, frequency_name=frequency)
 
 

@@ -9,6 +9,7 @@ from calibrant.lazy import lazily
 if TYPE_CHECKING:
     from calibrant.results.bins import BinIntervals, Bins
     from calibrant.results.choice import RecalibratorCandidate, RecalibratorChoice
+    from calibrant.results.conversion import ConvertedTable
     from calibrant.results.drawing import (
         Drawing,
         ModelDifference,
@@ -63,6 +64,7 @@ __all__ = [
     "ClassMean",
     "ClassPlugInErrors",
     "ConsistencyBars",
+    "ConvertedTable",
     "CorpDecomposition",
     "CoxCalibration",
     "Drawing",

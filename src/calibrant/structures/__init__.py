@@ -25,9 +25,11 @@ if TYPE_CHECKING:
         load_tagger,
         save_model,
     )
+    from calibrant.structures.files.span_tables import SpanColumns, SpanWriter, read_spans
     from calibrant.structures.files.tagged import TaggedText, read_tagged
     from calibrant.structures.files.writing_coreference import write_coreference
     from calibrant.structures.files.writing_pairs import PairWriter
+    from calibrant.structures.posterior.span_pairs import SpanPairs, SpanRows, pair_spans
     from calibrant.structures.results.coreference import (
         AntecedentTemperature,
         CoreferenceCandidate,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         WrittenPairs,
         WrittenPosteriors,
     )
+    from calibrant.structures.results.spans import MatchedSpans
     from calibrant.structures.results.tagging import (
         TagEvaluation,
         TaggerCandidate,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from calibrant.structures.verbs.coreference import evaluate_coreference, predict_coreference
     from calibrant.structures.verbs.coreference_pairs import export_pairs
     from calibrant.structures.verbs.coreference_training import train_coreference
+    from calibrant.structures.verbs.spans import match_spans
     from calibrant.structures.verbs.tagger_training import train_tagger
     from calibrant.structures.verbs.tagging import evaluate_tagger, predict_tags
 
@@ -57,10 +61,15 @@ __all__ = [
     "CoreferenceEvaluation",
     "CoreferenceScores",
     "DocumentCoreference",
+    "MatchedSpans",
     "PairWriter",
     "PosteriorDocument",
     "PosteriorWriter",
     "PrecisionRecall",
+    "SpanColumns",
+    "SpanPairs",
+    "SpanRows",
+    "SpanWriter",
     "TagEvaluation",
     "TaggedText",
     "TaggerCandidate",
@@ -77,12 +86,15 @@ __all__ = [
     "load_coreference_model",
     "load_model",
     "load_tagger",
+    "match_spans",
+    "pair_spans",
     "posterior_documents",
     "predict_coreference",
     "predict_tags",
     "read_documents",
     "read_folds",
     "read_posteriors",
+    "read_spans",
     "read_tagged",
     "save_model",
     "train_coreference",

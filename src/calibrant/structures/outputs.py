@@ -7,6 +7,7 @@ from calibrant.structures.results.coreference import (
     WrittenPairs,
     WrittenPosteriors,
 )
+from calibrant.structures.results.spans import MatchedSpans
 from calibrant.structures.results.tagging import TagEvaluation, TrainedTagger, WrittenPredictions
 
 OUTPUTS: dict[str, type[Record]] = {
@@ -14,6 +15,7 @@ OUTPUTS: dict[str, type[Record]] = {
     "coref pairs": WrittenPairs,
     "coref predict": WrittenPosteriors,
     "coref train": TrainedCoreference,
+    "spans": MatchedSpans,
     "tag eval": TagEvaluation,
     "tag predict": WrittenPredictions,
     "tag train": TrainedTagger,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from calibrant.lazy import lazily
 
 if TYPE_CHECKING:
+    from calibrant.verbs.converting import convert
     from calibrant.verbs.displays import ReliabilityDisplay
     from calibrant.verbs.figures import plot, save_figure
     from calibrant.verbs.grouping import group_changes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReliabilityDisplay",
     "apply",
+    "convert",
     "fit",
     "group_changes",
     "measure",

@@ -40,7 +40,8 @@ def plot(
     what
         ``curve`` (calibration curves, one over the other), ``log-odds`` (the same on axes of log-odds, for
         scores that crowd near 0 and 1), ``smooth`` (without bins, with bands), ``confidence`` (Guo et al.'s
-        histogram and bars, of one model) or ``classes`` (each class's error with its interval).
+        histogram and bars, of one model), ``labels`` (its scores by label, with the base rate) or ``classes``
+        (each class's error with its interval).
     view
         As in `calibrant.verbs.measure`; the first that the table has if not given.
     **settings

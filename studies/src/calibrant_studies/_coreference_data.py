@@ -14,6 +14,7 @@ from calibrant.structures.models.mentions import detect_mentions, mention_recall
 from calibrant_studies._base import Row
 from calibrant_studies.datasets._folders import required
 from calibrant_studies.licensed import ontonotes_documents
+from calibrant_studies.models import PARSER
 
 FILES = {
     "gum": "ud-english-gum/en_gum-ud-{}.conllu.gz",
@@ -22,7 +23,7 @@ FILES = {
 FOLDS = "litbank-coref/folds.tsv"
 SPLITS = ("train", "dev", "test")
 TITLE = {"gum": "GUM", "litbank": "LitBank", "ontonotes": "OntoNotes"}
-PIPELINE = "en_ud_ewt_gum"
+PIPELINE = PARSER
 FOLD_COUNT = 10
 Documents = list[Document]
 

@@ -33,7 +33,7 @@ def skipping_part() -> KeptPart:
 def states(folder: Path, seed: int) -> list[tuple[str, str]]:
     """For each part its file or folder, and whether a run takes it up or makes it anew."""
     parts = labels_part(seed), skipping_part()
-    found = [(MODEL, TAKEN if (folder / MODEL).exists() else ANEW)]
+    found: list[tuple[str, str]] = [(MODEL, TAKEN if (folder / MODEL).exists() else ANEW)]
     found += [(part.file, ANEW if part.there(folder) is None else TAKEN) for part in parts]
     for corpus in CORPORA:
         for rules in NAMES:

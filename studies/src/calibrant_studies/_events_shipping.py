@@ -73,7 +73,9 @@ def _leaves(table: object, names: Iterable[str]) -> list[str]:
     found = []
     for name in names:
         kind = table.schema.field(name).type
-        if pa.types.is_list(kind):
+        if pa.types.is_list(kind) and not pa.types.is_struct(kind.value_type):
+            found.append(f"{name}.list.element")
+        elif pa.types.is_list(kind):
             item = kind.value_type
             found += [f"{name}.list.element.{item.field(at).name}" for at in range(item.num_fields)]
         else:

@@ -6,7 +6,6 @@ probability of being one entity. The paper samples it; here it is exact, with th
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,12 +32,12 @@ from calibrant_studies._coreference_page import arrange
 from calibrant_studies._kept_parts import KeptPart
 from calibrant_studies.datasets._folders import real_data
 from calibrant_studies.licensed import digest_of_folder
+from calibrant_studies.models import FOLDER, find_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEED = 2015
-MODELS = "CALIBRANT_MODELS"
 Tables = dict[str, list[Row]]
 
 
@@ -78,7 +77,7 @@ class Sources:
 
     def _needed(self) -> Path:
         if self.pipeline is None:
-            hint = f"set {MODELS} to a folder that has {PIPELINE}"
+            hint = f"run `calibrant data train`, or set {FOLDER} to a folder that has {PIPELINE}"
             raise InputError("the study coreference needs a parser", hint, code="file-missing")
         return self.pipeline
 
@@ -108,8 +107,8 @@ PARSED = frozenset({"detected-litbank", "parsed-gum", "parsed-litbank", "detecte
 def run(*, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = None) -> Study:
     """Train and measure on GUM and LitBank; about half an hour on two processors.
 
-    The environment variable ``CALIBRANT_MODELS`` names a folder with the parser; without it the parts with
-    predicted trees are left out.
+    The parser is that of `calibrant_studies.models.models_folder`; without it the parts with predicted trees
+    are left out.
 
     Parameters
     ----------
@@ -138,9 +137,7 @@ def run(*, data: Path | None = None, seed: int = SEED, ontonotes: Path | None = 
     """
     if ontonotes is not None:
         return coreference(data, names=tuple(ONTONOTES), seed=seed, ontonotes=ontonotes)
-    folder = os.environ.get(MODELS)
-    pipeline = Path(folder) / PIPELINE if folder else None
-    return coreference(data, pipeline=pipeline if pipeline and pipeline.exists() else None, seed=seed)
+    return coreference(data, pipeline=find_model(PIPELINE), seed=seed)
 
 
 def coreference(

@@ -52,12 +52,12 @@ from calibrant_studies._events_readings import doubtful_rows, sure_rows
 from calibrant_studies._events_skipping import skipping
 from calibrant_studies._events_total import REFITS, bin_rows, label_rows, map_rows, recalibrator
 from calibrant_studies.datasets._folders import real_data
+from calibrant_studies.models import FOLDER, find_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEED = 2015
-MODELS = "CALIBRANT_MODELS"
 STORE = "CALIBRANT_STORE"
 PAPER_COUNTRIES = 4  # by the paper's rules few countries have more than a handful
 Tables = dict[str, list[Row]]
@@ -66,7 +66,7 @@ Tables = dict[str, list[Row]]
 def run(*, data: Path | None = None, seed: int = SEED, nyt: Path | None = None) -> Study:
     """Extract from three corpora and count; about an hour on two free processors.
 
-    The environment variable ``CALIBRANT_MODELS`` names a folder with the parser. ``CALIBRANT_STORE`` names a
+    The parser is that of `calibrant_studies.models.models_folder`. ``CALIBRANT_STORE`` names a
     folder that keeps what is slow, so that a study that was cut off goes on where it was.
 
     Parameters
@@ -94,9 +94,8 @@ def run(*, data: Path | None = None, seed: int = SEED, nyt: Path | None = None) 
     Traceback (most recent call last):
     calibrant.exceptions.InputError: the study events needs real data: run `calibrant data fetch ...
     """
-    models = os.environ.get(MODELS)
     kept = os.environ.get(STORE)
-    pipeline = Path(models) / PIPELINE if models else None
+    pipeline = find_model(PIPELINE)
     if kept:
         return events(data, pipeline=pipeline, store=Path(kept), seed=seed, nyt=nyt)
     with TemporaryDirectory() as folder:
@@ -124,7 +123,7 @@ def events(
     """
     data = real_data("events", data)
     if pipeline is None or not pipeline.exists():
-        hint = f"set {MODELS} to a folder that has {PIPELINE}"
+        hint = f"run `calibrant data train`, or set {FOLDER} to a folder that has {PIPELINE}"
         raise InputError("the study events needs a parser", hint, code="file-missing")
     start = time.perf_counter()
     store.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ map for all tags enough, or does it take one for each group of similarly frequen
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,12 +35,12 @@ from calibrant_studies._sparse_taggers import (
     tagsets,
 )
 from calibrant_studies.datasets._folders import real_data
+from calibrant_studies.models import models_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEED = 2021
-MODELS = "CALIBRANT_MODELS"
 
 
 @dataclass
@@ -66,7 +65,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
 
     Then follow the authors' published numbers, the rules of their code, and two balanced tagsets.
 
-    The environment variable ``CALIBRANT_MODELS`` names a folder of models. Of these the study uses
+    Of the models in `calibrant_studies.models.models_folder` the study uses
     ``en_ud_ewt_gum``, a spaCy pipeline with a morphologizer, without which that tagger is skipped; and
     ``streusle-lextag.model``, the CRF as `calibrant.structures.save_model` writes it, without which it is
     trained.
@@ -95,8 +94,7 @@ def run(*, data: Path | None = None, seed: int = SEED) -> Study:
     Traceback (most recent call last):
     calibrant.exceptions.InputError: the study sparse needs real data: run `calibrant data fetch ...
     """
-    folder = os.environ.get(MODELS)
-    return sparse(data, models=Path(folder) if folder else None, seed=seed)
+    return sparse(data, models=models_folder(), seed=seed)
 
 
 def sparse(

@@ -187,7 +187,7 @@ def test_compare_refuses_what_it_cannot_use(run: Run, tmp_path: Path) -> None:
             "scores of items have no repeats",
         ),
         (["system,fold,score", "a,1,1", "b,1,1"], ["--baseline", "c"], "there is no system 'c'"),
-        (["system,fold,score", "a,1,1", "b,1,1"], ["--test-train-ratio", "-1"], "test_train_ratio is -1.0"),
+        (["system,fold,score", "a,1,1", "b,1,1"], ["--test-train-ratio", "-1"], "--test-train-ratio is -1.0"),
     ]
     for lines, options, message in cases:
         ran = run("compare", text(tmp_path, *lines), *options)

@@ -22,7 +22,7 @@ from calibrant.events.files.dated import iter_dated
 from calibrant.events.rules import Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError, MissingExtraError
-from calibrant.structures import read_documents, save_model
+from calibrant.structures import read_documents, save_model, train_coreference
 from calibrant.structures.models import CoreferenceModel
 
 COPIES = 12
@@ -112,7 +112,36 @@ def test_the_store_says_what_the_library_says_of_each_document(tmp_path: Path, s
             assert (bits == (expected.bits[:, place] if place is not None else 0)).all()
             assert one.probability == bits.mean()
             assert one.best == (one.country in sure)
+        labels = [*posterior.sample(100, seed=5), posterior.clusters_of(posterior.best_antecedents())]
+        numbers = count(best_found, np.stack(labels))
+        assert each.entities is not None or not each.counts
+        for one, entities in zip(each.counts, each.entities or (), strict=True):
+            assert list(entities) == numbers[:, best_found.countries.index(one.country)].tolist()
     assert matched == found.matched >= 10
+
+
+def test_a_run_names_the_model_and_its_training_texts(tmp_path: Path, small_model: Path) -> None:
+    found = extract_events(dated_documents(), tmp_path / "unnamed", coref=small_model)
+    assert found.coref == str(small_model)
+    assert "does not name" in found.trained_on
+    assert "does not name" in found.notes[0]
+    about, named = "A war at sea", tmp_path / "named.model"
+    train_coreference(dated_documents(), output=named, epochs=1, about=about)
+    found = extract_events(dated_documents(), tmp_path / "named", coref=named)
+    assert found.trained_on == about
+    assert f"{named} was trained on {about}. On other kinds of text" in found.notes[0]
+    sources = EventStore(tmp_path / "named").manifest.sources
+    assert (sources["coref"], sources["coref trained on"]) == (str(named), about)
+
+
+def test_the_model_of_fiction_that_ships_says_how_to_get_one_for_news(tmp_path: Path) -> None:
+    found = extract_events(dated_documents(), tmp_path / "s")
+    assert (found.coref, found.trained_on) == (
+        "litbank",
+        "LitBank: 80 works of English fiction, 1719 to 1922",
+    )
+    assert "On news" in found.notes[0]
+    assert "calibrant data train" in found.notes[0]
 
 
 def test_evidence_points_at_the_words_of_the_text(tmp_path: Path, small_model: Path) -> None:
@@ -256,7 +285,7 @@ def test_another_model_or_lexicon_is_not_mixed(tmp_path: Path, small_model: Path
     with pytest.raises(InputError, match="another lexicon"):
         extract_events(dated_documents(), tmp_path / "s", coref=small_model, lexicon=lexicon)
     found = extract_events(dated_documents(), tmp_path / "t", coref=small_model, lexicon=lexicon)
-    assert found.notes == ("the lexicon gives 'Chilean' to CHL and PER",)
+    assert found.notes[1:] == ("the lexicon gives 'Chilean' to CHL and PER",)
     assert EventStore(tmp_path / "t").counts().countries == ("CHL",)
 
 

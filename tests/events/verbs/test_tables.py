@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from calibrant.data import event_store
 from calibrant.estimation import poisson_binomial
 from calibrant.events import (
     EventStore,
@@ -48,7 +49,11 @@ def documents() -> list[StoredDocument]:
         counts = [each for each in counts if each.probability or each.best]
         evidence = [StoredEvidence(each.country, "raid", 0.5, 0, 0, 4, 2, 5, 8) for each in counts]
         text = "They saw it ." if counts else None
-        found.append(StoredDocument(f"d{number:02}", day, not counts, counts, evidence, "", text))
+        entities = []
+        for each in counts:
+            one = np.unpackbits(np.frombuffer(each.samples, np.uint8), bitorder="little", count=SAMPLES)
+            entities.append(bytes([*(one * (1 + number % 3)).tolist(), 2 * each.best]))
+        found.append(StoredDocument(f"d{number:02}", day, not counts, counts, evidence, "", text, entities))
     return found
 
 
@@ -79,6 +84,41 @@ def test_counts_are_those_of_a_plain_loop(store: Path, by: By) -> None:
         assert row.rate.estimate == (pytest.approx(sum(chance) / len(there)) if there else None)
         assert row.total is None
         assert tuple(row.to_dict()) == KEYS
+
+
+def test_entities_are_counted_in_place_of_documents(store: Path) -> None:
+    plain = event_table(store, by="year")
+    found = event_table(store, by="year", count="entities")
+    assert (plain.counted, found.counted) == ("documents", "entities")
+    for row, one in zip(found.counts, plain.counts, strict=True):
+        same = ("country", "period", "documents", "matched")
+        assert [getattr(row, key) for key in same] == [getattr(one, key) for key in same]
+        numbers = [
+            entities
+            for each in documents()
+            if period_of(each.date, "year") == row.period
+            for stored, entities in zip(each.counts, each.entities or (), strict=True)
+            if stored.country == row.country
+        ]
+        low, mean, high = limits(row.count)
+        assert mean == pytest.approx(sum(sum(each[:-1]) for each in numbers) / SAMPLES)
+        assert row.best == sum(each[-1] for each in numbers) == 2 * one.best
+        assert low <= mean <= high
+        assert mean >= limits(one.count)[1]
+        assert row.rate.estimate == pytest.approx(mean / row.documents)
+    for interval in ("normal", "samples"):
+        first = event_table(store, by="year", count="entities", interval=interval).counts[0]
+        assert first.count.estimate == found.counts[0].count.estimate
+
+
+def test_entities_are_refused_where_they_are_not_known(store: Path) -> None:
+    with pytest.raises(InputError, match="an earlier version") as error:
+        event_table(event_store("reuters-21578"), by="year", count="entities")
+    assert error.value.code == "missing-value"
+    with pytest.raises(InputError, match="do not recalibrate numbers of entities"):
+        event_table(store, count="entities", dev=pa.table({"score": [0.5], "label": [1]}))
+    with pytest.raises(InputError, match="count"):
+        event_table(store, count="mentions")  # type: ignore[arg-type]
 
 
 def test_periods_without_documents_are_there(store: Path) -> None:

@@ -295,7 +295,7 @@ OPTIONS = {
     "--view class:Q": "there is no class 'Q': the classes are D, N, V",
     "--view nonsense": "unknown view 'nonsense'",
     "--level 95": "level is 95",
-    "--bin-size 0": "bin_size is 0",
+    "--bin-size 0": "--bin-size is 0",
     "--n-bins 5 --bin-size 5": "both a bin size and a number of bins",
     "--seed -1": "Invalid value for '--seed'",
     "--threads 0": "Invalid value for '--threads'",

@@ -26,6 +26,32 @@ COUNTRY = click.option(
     metavar="CODE",
     help="Code of a country, as in the lexicon (IRQ), or its name; may be repeated.  [default: all]",
 )
+PARSER = click.option(
+    "--parser", metavar="PIPELINE", help="A spaCy pipeline, for raw text and documents without trees."
+)
+COREF = click.option(
+    "--coref",
+    metavar="MODEL",
+    default="litbank",
+    show_default=True,
+    help="A model by `calibrant coref train`, or the name of one that ships: litbank is for fiction.",
+)
+SAMPLES = click.option(
+    "--samples", type=click.IntRange(min=1), default=100, show_default=True, help="Samples a document."
+)
+RULES_OPTION = click.option(
+    "--rules",
+    type=click.Choice(["default", "paper"]),
+    default="default",
+    show_default=True,
+    help="paper: agents of the verb attack; default: verbs of force, compounds, coordination, no places.",
+)
+LEXICON = click.option(
+    "--lexicon",
+    metavar="FILE",
+    help="Names of countries: a CSV with code and name, or a list as country_igos.txt.  [default: the one "
+    "that ships]",
+)
 _TABLE = (
     click.option(
         "--by",
@@ -35,6 +61,13 @@ _TABLE = (
         help="Length of a period; weeks are those of ISO 8601.",
     ),
     COUNTRY,
+    click.option(
+        "--count",
+        type=click.Choice(["documents", "entities"]),
+        default="documents",
+        show_default=True,
+        help="Documents with an entity that counts, or all such entities of all documents.",
+    ),
     click.option(
         "--interval",
         type=click.Choice(["poisson-binomial", "normal", "samples"]),
@@ -83,7 +116,7 @@ def tabulating(function: Function) -> Function:
 def table_settings(store: str, options: dict[str, Any]) -> dict[str, Any]:
     """Turn parsed options into arguments of `calibrant.events.event_table`."""
     dev = options["dev"]
-    if options["interval"] != "samples":  # which cannot be recalibrated
+    if options["interval"] != "samples" and options["count"] == "documents":  # others are not recalibrated
         dev = labels_of(store, dev)
     drift = options["drift"]
     if drift not in (None, "estimate"):

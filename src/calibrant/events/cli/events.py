@@ -14,6 +14,8 @@ command = CommandGroup(
     epilog="Example: calibrant events run news.jsonl -o store --parser en_core_web_sm",
     commands={
         "run": "calibrant.events.cli.run",
+        "lexicon": "calibrant.events.cli.lexicon",
+        "relations": "calibrant.events.cli.relations",
         "table": "calibrant.events.cli.table",
         "plot": "calibrant.events.cli.plot",
         "uncertain": "calibrant.events.cli.uncertain",

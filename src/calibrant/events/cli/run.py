@@ -8,6 +8,7 @@ import click
 
 from calibrant.cli.options import EXECUTOR, SEED, Printing, printing
 from calibrant.cli.progress import Bar
+from calibrant.events.cli._events import COREF, LEXICON, PARSER, RULES_OPTION, SAMPLES
 from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 
 
@@ -21,33 +22,12 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
 @click.option(
     "-o", "--output", "store", metavar="STORE", required=True, help="Folder; new, or one to go on with."
 )
-@click.option(
-    "--parser", metavar="PIPELINE", help="A spaCy pipeline, for raw text and documents without trees."
-)
-@click.option(
-    "--coref",
-    metavar="MODEL",
-    default="litbank",
-    show_default=True,
-    help="A model by `calibrant coref train`, or the name of one that ships.",
-)
-@click.option(
-    "--samples", type=click.IntRange(min=1), default=100, show_default=True, help="Samples a document."
-)
-@click.option(
-    "--rules",
-    type=click.Choice(["default", "paper"]),
-    default="default",
-    show_default=True,
-    help="paper: agents of the verb attack; default: verbs of force, compounds, coordination, no places.",
-)
+@PARSER
+@COREF
+@SAMPLES
+@RULES_OPTION
 @click.option("--verbs", metavar="FILE", help="Lemmas, one a line, instead of those of the rules.")
-@click.option(
-    "--lexicon",
-    metavar="FILE",
-    help="Names of countries: a CSV with code and name, or a list as country_igos.txt.  [default: the one "
-    "that ships]",
-)
+@LEXICON
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Processes.  [default: all processors, at most 8]"
 )

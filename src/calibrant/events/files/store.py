@@ -13,6 +13,8 @@ absent. Any engine reads them, DuckDB with ``read_parquet('STORE/documents/*.par
 ``evidence``  list of pairs of mentions, see `StoredEvidence`
 ``title``     text, null unless the store was made with texts and the document counts
 ``text``      the same
+``entities``  list of bytes, one entry per entry of ``counts``, see `StoredDocument`; null in stores of
+              earlier versions
 ============  =====================================================================================
 """
 
@@ -30,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.events.files.store_parts import (
+    ENTITIES,
     LIGHT,
     Manifest,
     StoredCount,
@@ -193,6 +196,37 @@ class EventStore:
     def counts(self) -> Counts:
         """All documents that may count, in memory; read once."""
         return self._counts
+
+    def entities(self) -> NDArray[np.uint8]:
+        """Return how many entities count, for each pair of `counts`, read anew.
+
+        Returns
+        -------
+        ndarray of uint8, shape (K, S + 1)
+            A column per sample, then that of the 1-best structure.
+
+        Raises
+        ------
+        InputError
+            If the store was made by an earlier version, which did not keep them.
+        """
+        counts = self.counts()
+        place = {name: number for number, name in enumerate(counts.names)}
+        keys: list[tuple[int, str]] = []
+        found: list[bytes] = []
+        for file in self.parts:
+            if file in self._problems:
+                continue
+            for row in read_part(file, self.sample_count, (*LIGHT, ENTITIES)).to_pylist():
+                keys += [(place[row["id"]], each["country"]) for each in row["counts"]]
+                found += row["entities"] or [b""] * len(row["counts"])
+        if not all(found):
+            message = "the store was made by an earlier version, which did not keep numbers of entities"
+            hint = "count documents, or make the store again with `calibrant events run`"
+            raise InputError(message, hint, code="missing-value", file=os.fspath(self.path))
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        numbers = np.frombuffer(b"".join(found[at] for at in order), np.uint8)
+        return numbers.reshape(len(found), self.sample_count + 1)
 
     def document(self, name: str) -> StoredDocument | None:
         """All that is known of a document that may count, from its part; None if there is no such document.

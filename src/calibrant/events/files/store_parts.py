@@ -30,6 +30,8 @@ PartName = Annotated[str, Meta(pattern=r"^part-[0-9]{6,9}\.parquet\Z")]
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 LIGHT = ("id", "date", "counts")
 LISTS = ("counts", "evidence")
+ENTITIES = "entities"
+MOST_ENTITIES = 255
 MOST_SAMPLES = 2**31 - 1
 FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 
@@ -104,6 +106,9 @@ class StoredDocument:
     title, text
         None unless the store holds texts and the document counts for some country. The text of a document in
         CoNLL-U is its words between blanks, a sentence a line.
+    entities
+        For each of ``counts`` a byte per sample: how many entities count, at most 255; and one more for the
+        1-best structure. None: not known, as in stores of earlier versions.
     """
 
     id: str
@@ -113,6 +118,7 @@ class StoredDocument:
     evidence: Sequence[StoredEvidence] = ()
     title: str | None = None
     text: str | None = None
+    entities: Sequence[bytes] | None = None
 
 
 class Manifest(Struct, frozen=True, tag_field="kind", tag="calibrant events"):
@@ -238,6 +244,7 @@ def schema() -> pa.Schema:
             pa.field("evidence", pa.list_(pa.struct(evidence)), nullable=False),
             pa.field("title", pa.string()),
             pa.field("text", pa.string()),
+            pa.field("entities", pa.list_(pa.binary())),
         ]
     )
 
@@ -256,6 +263,7 @@ def part_bytes(documents: Iterable[StoredDocument]) -> pa.Buffer:
             "evidence": [evidence._asdict() for evidence in each.evidence],
             "title": each.title,
             "text": each.text,
+            "entities": None if each.entities is None else list(each.entities),
         }
         for each in documents
     ]
@@ -313,9 +321,13 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
     names = schema().names if columns is None else list(columns)
     try:
         found = parquet_file(file, page_checksum_verification=True).read(columns=names)
+        if ENTITIES in names and ENTITIES not in found.column_names:  # a part of an earlier version
+            unknown = pa.nulls(len(found), pa.list_(pa.binary()))
+            found = found.append_column(schema().field(ENTITIES), [unknown])
+            found = found.select(names)
         table = found.cast(pa.schema([schema().field(name) for name in names]))
         table.validate(full=True)  # texts are UTF-8
-        problem = _part_problem(table, -(-samples // 8))
+        problem = _part_problem(table, samples)
         if problem is not None:
             raise ValueError(problem)
         return table
@@ -325,7 +337,7 @@ def read_part(file: Path, samples: int, columns: Sequence[str] | None = None) ->
         raise FormatError(message, hint, code="file-truncated", file=str(file)) from error
 
 
-def _part_problem(table: pa.Table, size: int) -> str | None:
+def _part_problem(table: pa.Table, samples: int) -> str | None:
     """Say what no writer writes: nulls in lists, days that no calendar has, samples of another length."""
     import pyarrow.compute as pc
 
@@ -338,13 +350,30 @@ def _part_problem(table: pa.Table, size: int) -> str | None:
         if not pc.all(pc.and_(pc.greater_equal(share, 0), pc.less_equal(share, 1)), min_count=0).as_py():
             return f"{name} has a probability outside 0 to 1"
     if "counts" in flat:
-        sizes = pc.binary_length(flat["counts"].field("samples"))
+        size, sizes = -(-samples // 8), pc.binary_length(flat["counts"].field("samples"))
         if not pc.all(pc.equal(sizes, size), min_count=0).as_py():
             return f"samples are not of {size} bytes"
+    if ENTITIES in table.column_names and (problem := _entities_problem(table, samples)) is not None:
+        return problem
     if "date" in table.column_names and len(table):
         day = pc.min_max(table["date"].cast("int32"))
         if not FIRST_DAY <= day["min"].as_py() <= day["max"].as_py() <= LAST_DAY:
             return "a date is outside the years 1 to 9999"
+    return None
+
+
+def _entities_problem(table: pa.Table, samples: int) -> str | None:
+    """Say which numbers of entities no writer writes; those of earlier versions are null."""
+    import pyarrow.compute as pc
+
+    numbers = table[ENTITIES].combine_chunks()
+    sizes = pc.fill_null(pc.binary_length(numbers.flatten()), -1)
+    if not pc.all(pc.equal(sizes, samples + 1), min_count=0).as_py():
+        return f"numbers of entities are not of {samples + 1} bytes"
+    if "counts" in table.column_names:
+        lengths = (pc.list_value_length(each) for each in (numbers, table["counts"].combine_chunks()))
+        if not pc.all(pc.equal(*lengths), min_count=0).as_py():
+            return "numbers of entities are not those of the countries"
     return None
 
 
@@ -359,6 +388,7 @@ def documents_of(table: pa.Table) -> list[StoredDocument]:
             tuple(StoredEvidence(**evidence) for evidence in row["evidence"]),
             row["title"],
             row["text"],
+            None if row["entities"] is None else tuple(row["entities"]),
         )
         for row in table.to_pylist()
     ]
@@ -375,4 +405,6 @@ def document_digest(document: StoredDocument) -> int:
         document.title,
         document.text,
     ]
+    if document.entities is not None:
+        values.append([each.hex() for each in document.entities])
     return int.from_bytes(blake2b(canonical(values), digest_size=32).digest(), "big")

@@ -55,6 +55,17 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     countries: Annotated[
         int, number("Countries", "Countries that these documents count for, together.", group=DOCUMENTS)
     ]
+    coref: Annotated[
+        str, setting("Coreference model", "Name or path of the coreference model.", headline=True)
+    ]
+    trained_on: Annotated[
+        str,
+        setting(
+            "Trained on",
+            "Texts that the coreference model was trained on; on other kinds of text it is worse.",
+            headline=True,
+        ),
+    ]
     samples: Annotated[int, setting("Samples", "Samples of each document's entities.", headline=True)]
     seed: Annotated[int, setting("Seed", "Seed of the samples.", unit="seed", headline=True)]
     rules: Annotated[str, setting("Rules", "Rules of what counts as doing something.", headline=True)]
@@ -65,7 +76,11 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
     seconds: Annotated[float, setting("Seconds", "Time of the run, in seconds.", headline=True)]
     notes: Annotated[
         tuple[str, ...],
-        setting("Notes", "Damaged parts that were done again, and conflicts in the lexicon."),
+        setting(
+            "Notes",
+            "Texts that the coreference model was trained on, damaged parts that were done again, and "
+            "conflicts in the lexicon.",
+        ),
     ] = ()
 
     def remarks(self) -> Iterator[tuple[str, str]]:
@@ -74,7 +89,7 @@ class ExtractedEvents(Record, frozen=True, kw_only=True):
 
 
 class EventCount(Record, frozen=True, kw_only=True):
-    """Documents of a period that count for a country."""
+    """Documents of a period that count for a country, or entities in them."""
 
     country: Annotated[str, name("Country", "Code of the country.")]
     period: Annotated[str, name("Period", "Period: 2001, 2001-Q2, 2001-04 or 2001-W05.")]
@@ -103,8 +118,8 @@ class EventCount(Record, frozen=True, kw_only=True):
         int,
         number(
             "1-best",
-            "Documents that count in the single most probable structure; if it is outside the intervals, "
-            "look at the documents.",
+            "Documents or entities that count in the single most probable structure; if it is outside the "
+            "intervals, look at the documents.",
             group=COUNT,
             headline=True,
         ),
@@ -116,6 +131,9 @@ class EventTable(Record, frozen=True, kw_only=True):
 
     store: Annotated[str, setting("Store", "Folder of the store.", headline=True)]
     by: Annotated[str, setting("By", "Length of a period: week, month, quarter or year.", headline=True)]
+    counted: Annotated[
+        str, setting("Counted", "Documents, or the entities in them that count.", headline=True)
+    ] = "documents"
     interval: Annotated[
         str,
         setting(

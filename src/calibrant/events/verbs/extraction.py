@@ -22,7 +22,7 @@ from calibrant.events.files.verb_lists import read_verbs
 from calibrant.events.lexicon import default_lexicon
 from calibrant.events.results.events import ExtractedEvents
 from calibrant.events.rules import RULES, Rules
-from calibrant.events.verbs.settings import store_settings, store_sources
+from calibrant.events.verbs.settings import UNKNOWN_TEXTS, store_settings, store_sources, training_note
 from calibrant.events.verbs.worker import Extraction, Extractor
 from calibrant.exceptions import InputError
 from calibrant.progress import Progress
@@ -41,11 +41,14 @@ class Prepared:
     ----------
     settings
         Of the store.
+    trained_on
+        Texts that the coreference model was trained on.
     notes
         On the lexicon.
     """
 
     settings: dict[str, Any]
+    trained_on: str
     notes: tuple[str, ...]
 
     @property
@@ -72,7 +75,8 @@ def _load(settings: Extraction) -> _Opened:
     lexicon = extractor.lexicon
     conflicts = () if lexicon is default_lexicon() else lexicon.conflicts[:SHOWN]
     notes = [f"the lexicon gives {each.name!r} to {each.kept} and {each.dropped}" for each in conflicts]
-    prepared = Prepared(store_settings(settings, extractor), tuple(notes))
+    trained_on = extractor.model.trained_on or UNKNOWN_TEXTS
+    prepared = Prepared(store_settings(settings, extractor), trained_on, tuple(notes))
     return _Opened(extractor, prepared, prepared.digest)
 
 
@@ -195,7 +199,7 @@ def extract_events(
         os.fspath(coref),
         None if parser is None else os.fspath(parser),
         None if lexicon is None else os.fspath(lexicon),
-        _rules(rules, verbs),
+        rules_of(rules, verbs),
         sample_count(samples),
         number(seed),
         with_text,
@@ -208,7 +212,8 @@ def extract_events(
         pool = stack.enter_context(workers_of(executor, workers))
         there = same_paths(settings, "coref", "parser", "lexicon")
         prepared = _prepared(there, pool)
-        opening = StoreWriter(store, prepared.settings, sources=store_sources(settings), part=part)
+        sources = store_sources(settings, prepared.trained_on)
+        opening = StoreWriter(store, prepared.settings, sources=sources, part=part)
         writer = stack.enter_context(opening)
         fresh = done.fresh(iter_unread(documents), writer)
         batches = batches_of(fresh, BATCH, size=_characters, full=CHARACTERS)
@@ -222,7 +227,7 @@ def extract_events(
         writer.finish()
         problem = "was damaged, changed or missing: its documents were done again"
         notes = [f"{name} {problem}" for name in writer.put_aside]
-    notes += prepared.notes
+    notes = [training_note(settings.coref, prepared.trained_on), *notes, *prepared.notes]
     return ExtractedEvents(
         store=os.fspath(store),
         documents=done.read,
@@ -230,6 +235,8 @@ def extract_events(
         skipped=done.skipped,
         matched=done.matched,
         countries=len(done.countries),
+        coref=settings.coref,
+        trained_on=prepared.trained_on,
         samples=settings.samples,
         seed=settings.seed,
         rules=settings.rules.name,
@@ -268,7 +275,8 @@ class Done:
         self.countries.update(count.country for count in document.counts)
 
 
-def _rules(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
+def rules_of(name: str, verbs: str | os.PathLike[str] | Sequence[str] | None) -> Rules:
+    """Rules by name, with other verbs if there are any."""
     one_of(name, tuple(RULES), "rules")
     if verbs is None:
         return RULES[name]

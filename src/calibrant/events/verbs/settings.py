@@ -15,6 +15,9 @@ from calibrant import __version__
 from calibrant.events.lexicon import DEFAULT
 from calibrant.events.rules import Rules
 from calibrant.events.verbs.worker import Extraction, Extractor
+from calibrant.structures.models.shipped import is_shipped
+
+UNKNOWN_TEXTS = "texts that it does not name"
 
 
 def store_settings(settings: Extraction, extractor: Extractor) -> dict[str, Any]:
@@ -41,14 +44,26 @@ def rules_settings(rules: Rules) -> dict[str, Any]:
     return found
 
 
-def store_sources(settings: Extraction) -> dict[str, str]:
+def store_sources(settings: Extraction, trained_on: str) -> dict[str, str]:
     """What people call it."""
     return {
         "coref": settings.coref,
+        "coref trained on": trained_on,
         "lexicon": settings.lexicon or "default",
         "parser": settings.parser or "",
         "rules": settings.rules.name,
     }
+
+
+def training_note(coref: str, trained_on: str) -> str:
+    """Warn about other kinds of text than those that a coreference model was trained on."""
+    known = f"The coreference model {coref} was trained on {trained_on}."
+    if is_shipped(coref):
+        return (
+            f"{known} On news and other present-day texts it finds entities no better than rules: run "
+            "`calibrant data train` and use its gum.model instead."
+        )
+    return f"{known} On other kinds of text its entities and their probabilities are worse."
 
 
 def path_digest(path: Path) -> str:

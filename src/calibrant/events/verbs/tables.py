@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibrant._checks import one_of, proportion
-from calibrant.estimation.counts import INTERVALS, Interval, count_interval
+from calibrant.estimation.counts import INTERVALS, Interval, count_interval, number_interval
 from calibrant.estimation.results.propagation import CountInterval, Drift
 from calibrant.estimation.total import NO_DRIFT, RefittedRecalibrator
 from calibrant.estimation.verbs import periods_of
@@ -27,6 +27,8 @@ from calibrant.metrics.periods import PERIODS, By, period_of, periods_between
 from calibrant.recalibrate import LabelledScores, Platt
 from calibrant.records import Quantity
 
+Counted = Literal["documents", "entities"]
+COUNTED = ("documents", "entities")
 MOST_PERIODS = 50_000
 NO_DOCUMENTS = "the period has no documents"
 
@@ -95,13 +97,14 @@ def event_table(
     *,
     by: By = "month",
     countries: Sequence[str] | None = None,
+    count: Counted = "documents",
     interval: Interval = "poisson-binomial",
     level: float = 0.95,
     dev: Any = None,
     seed: int = 0,
     drift: float | str | None = None,
 ) -> EventTable:
-    """Count documents by country and period.
+    """Count documents, or the entities in them, by country and period.
 
     Parameters
     ----------
@@ -111,15 +114,19 @@ def event_table(
         ``week`` (ISO 8601), ``month``, ``quarter`` or ``year``.
     countries
         Codes or names; one that never counts has zeros throughout. None: all of the store, by falling mean.
+    count
+        ``"documents"`` that have an entity that counts, or ``"entities"`` that count, of all documents. An
+        entity is counted anew in each document.
     interval
-        Of ``count``, as in `calibrant.estimation.count_interval`.
+        Of ``count``, as in `calibrant.estimation.count_interval` and, of entities,
+        `calibrant.estimation.number_interval`.
     level
         Of all intervals.
     dev
         A prediction table of documents with gold entities: ``score`` (the probability that a document
         counts), ``label``, and ``cluster`` if they are dependent. The stored probabilities then go through a
-        recalibrator (Platt) fitted to it, and the interval ``total`` includes how well that is known.
-        Documents that count in no sample stay at 0.
+        recalibrator (Platt) fitted to it, and the interval ``total`` includes how well that is known. Only
+        for documents. Documents that count in no sample stay at 0.
     seed
         Of the draws of ``dev``.
     drift
@@ -138,7 +145,7 @@ def event_table(
 
     References
     ----------
-    Nguyen and O'Connor (2015), section 6.2.
+    Nguyen and O'Connor (2015), section 6.2; entities: footnote 11.
 
     Examples
     --------
@@ -155,12 +162,16 @@ def event_table(
     ('ESP', '1866', Quantity(estimate=0.5, low=0.0, high=1.0), 1)
     """
     one_of(interval, INTERVALS, "interval")
+    one_of(count, COUNTED, "count")
     proportion(level, "level")
     opened = store if isinstance(store, EventStore) else EventStore(store)
     calendar = Calendar.of(opened, by)
     if dev is None and drift is not None:
         hint = "give labelled documents (dev)"
         raise InputError("a drift widens an interval that needs labels", hint, code="parameter")
+    if dev is not None and count == "entities":
+        hint = "count documents, or leave `dev` out"
+        raise InputError("labels of documents do not recalibrate numbers of entities", hint, code="parameter")
     mended = None
     if dev is not None:
         mended = labelled_recalibrator(dev, seed, opened.sample_count, drift=drift, by=by)
@@ -168,10 +179,12 @@ def event_table(
         hint = "use poisson-binomial or normal, or leave `dev` out"
         raise InputError("samples cannot be recalibrated", hint, code="parameter")
     chosen = country_codes(countries, calendar.counts)
-    counted = Counting(calendar, interval, level, mended)
+    entities = opened.entities() if count == "entities" else None
+    counted = Counting(calendar, interval, level, mended, entities)
     return EventTable(
         store=os.fspath(opened.path),
         by=by,
+        counted=count,
         interval=interval,
         level=level,
         samples=opened.sample_count,
@@ -196,12 +209,15 @@ class Counting:
         Of the counts.
     mended
         Recalibrator with its refits, or None.
+    entities
+        (K, S + 1) as of `EventStore.entities`, if entities are counted.
     """
 
     calendar: Calendar
     interval: Interval
     level: float
     mended: RefittedRecalibrator | None = None
+    entities: NDArray[np.uint8] | None = None
 
     def rows(self, country: str) -> Iterator[EventCount]:
         """A country's counts, period by period."""
@@ -220,7 +236,7 @@ class Counting:
                 sd=found.sd,
                 total=found.total,
                 rate=rate,
-                best=int(np.count_nonzero(counts.best[rows])),
+                best=int(counts.best[rows].sum() if self.entities is None else self.entities[rows, -1].sum()),
             )
 
     def intervals_of(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
@@ -241,6 +257,11 @@ class Counting:
 
     def _filled(self, cells: Sequence[NDArray[np.int64]]) -> list[CountInterval]:
         counts = self.calendar.counts
+        if self.entities is not None:
+            samples = self.entities[:, :-1]
+            return [
+                number_interval(samples[rows].T, interval=self.interval, level=self.level) for rows in cells
+            ]
         chances = [counts.probability[rows] for rows in cells]
         if self.mended is not None:
             return self.mended.counts(chances, interval=self.interval, level=self.level)

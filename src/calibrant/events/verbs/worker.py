@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from calibrant.events.extraction import DocumentEvents, extract
 from calibrant.events.files.dated import DatedText, joined
 from calibrant.events.files.lexicons import read_lexicon
 from calibrant.events.files.store import StoredCount, StoredDocument, StoredEvidence
+from calibrant.events.files.store_parts import MOST_ENTITIES
 from calibrant.events.lexicon import Lexicon, default_lexicon
 from calibrant.events.rules import Rules, may_count
 from calibrant.exceptions import InputError
@@ -21,6 +24,9 @@ from calibrant.structures.documents import Document
 from calibrant.structures.models.coreference import CoreferenceModel
 from calibrant.structures.posterior import AntecedentPosterior
 from calibrant.structures.verbs.coreference_source import open_model
+
+if TYPE_CHECKING:
+    from calibrant.structures.models.raw_text import TextParser
 
 Places = list[list[tuple[int, int]]]
 
@@ -66,11 +72,9 @@ class Extractor:
             default_lexicon() if settings.lexicon is None else read_lexicon(settings.lexicon)
         )
         self.model: CoreferenceModel = open_model(settings.coref)[0]
-        self._parser = None
+        self._parser: TextParser | None = None
         if settings.parser is not None:
-            from calibrant.structures.models.raw_text import TextParser
-
-            self._parser = TextParser(settings.parser)
+            self._parser = text_parser(settings.parser)
         # Threads that share a parser take turns: it is made for one.
         self._alone = nullcontext() if self._parser is None else Lock()
         self._trigger = re.compile("|".join(map(re.escape, settings.rules.triggers)))
@@ -90,7 +94,7 @@ class Extractor:
         if skipped:
             return StoredDocument(item.id, item.date, skipped=True)
         with self._alone:
-            document, places = self._parsed(item)
+            document, places = self.parsed(item)
         settings = self.settings
         found = extract(
             document,
@@ -105,7 +109,14 @@ class Extractor:
             return StoredDocument(item.id, item.date)
         title, text = (item.title, item.text) if settings.with_text else (None, None)
         return StoredDocument(
-            item.id, item.date, False, _counts(found), _evidence(found, places), title, text
+            item.id,
+            item.date,
+            False,
+            _counts(found),
+            _evidence(found, places),
+            title,
+            text,
+            _entities(found),
         )
 
     def _posterior(self, document: Document) -> AntecedentPosterior:
@@ -114,15 +125,14 @@ class Extractor:
     def _may_count(self, item: DatedText) -> bool:
         if self._trigger.search(item.text.lower()) is None:
             return False
-        if item.document is not None:
-            words: Iterable[Sequence[str]] = item.document.sentences
-        elif self._parser is not None:
-            words = self._parser.words(item.text)
-        else:
-            raise _no_parser(item)
-        return may_count(words, self.lexicon, self.settings.rules)
+        return may_count(self.words(item), self.lexicon, self.settings.rules)
 
-    def _parsed(self, item: DatedText) -> tuple[Document, Places]:
+    def words(self, item: DatedText) -> Iterable[list[str]]:
+        """Return the words of each sentence, before anything is parsed."""
+        return words_of(item, self._parser)
+
+    def parsed(self, item: DatedText) -> tuple[Document, Places]:
+        """Return a document with trees, and the places of its words in the text."""
         if item.document is None:
             if self._parser is None:
                 raise _no_parser(item)
@@ -138,6 +148,22 @@ class Extractor:
         return document, joined(document.sentences)[1]
 
 
+def text_parser(path: str | os.PathLike[str]) -> TextParser:
+    """Load a spaCy pipeline for raw text."""
+    from calibrant.structures.models.raw_text import TextParser
+
+    return TextParser(path)
+
+
+def words_of(item: DatedText, parser: TextParser | None) -> Iterable[list[str]]:
+    """Return the words of each sentence of a document, those of raw text by a pipeline's tokenizer."""
+    if item.document is not None:
+        return map(list, item.document.sentences)
+    if parser is None:
+        raise _no_parser(item)
+    return parser.words(item.text)
+
+
 def _no_parser(item: DatedText) -> InputError:
     message = f"document {item.id!r} is raw text, and there is no parser"
     return InputError(message, "name a spaCy pipeline (`parser`)", code="parameter")
@@ -150,6 +176,11 @@ def _counts(found: DocumentEvents) -> tuple[StoredCount, ...]:
         StoredCount(country, float(shares[place]), bool(found.best[place]), packed[:, place].tobytes())
         for place, country in enumerate(found.countries)
     )
+
+
+def _entities(found: DocumentEvents) -> tuple[bytes, ...]:
+    numbers = np.vstack([found.entities, found.best_entities]).clip(max=MOST_ENTITIES).astype(np.uint8)
+    return tuple(column.tobytes() for column in numbers.T)
 
 
 def _evidence(found: DocumentEvents, places: Places) -> tuple[StoredEvidence, ...]:

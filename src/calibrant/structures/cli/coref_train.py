@@ -66,6 +66,12 @@ from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
     help="Divide log-scores by a temperature, fitted on --dev by likelihood.  [default: with --dev]",
 )
 @click.option(
+    "--about",
+    metavar="TEXT",
+    help="What the training texts are (genre, years), saved with the model and shown where it is used.  "
+    "[default: their names]",
+)
+@click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the order of documents."
 )
 @printing

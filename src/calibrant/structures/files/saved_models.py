@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibrant.exceptions import FormatError, InputError
@@ -49,6 +50,7 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format
     version: Version
     state: dict[str, Any]
     column: str | int | None = None
+    trained_on: str | None = None
 
 
 ENVELOPE = Envelope(
@@ -98,6 +100,9 @@ def save_model(model: Model, path: str | os.PathLike[str], *, column: str | int 
     header = {"format": FORMAT, "version": ENVELOPE.version, "state": _without_arrays(state, "", arrays)}
     if column is not None:
         header["column"] = column
+    trained_on = getattr(model, "trained_on", None)
+    if trained_on is not None:
+        header["trained_on"] = trained_on
     with writing(path) as file, zipfile.ZipFile(file, "w") as archive:
         _add(archive, HEADER, json.dumps(header, separators=(",", ":")).encode())
         for member, array in arrays.items():
@@ -141,7 +146,8 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     ('PRON', 'VERB')
     """
     name = os.fspath(path)
-    state = _state(name)
+    header = _header(name)
+    state = header.state
     kind = state.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         hint = "install a newer calibrant"
@@ -154,7 +160,11 @@ def load_model(path: str | os.PathLike[str], *, features: FeatureFunction | None
     with ENVELOPE.reviving(name):
         if kind == "crf":
             return CRFTagger.from_state(state, features=features)
-        return (HMMTagger if kind == "hmm" else CoreferenceModel).from_state(state)
+        if kind == "hmm":
+            return HMMTagger.from_state(state)
+        model = CoreferenceModel.from_state(state)
+    model.trained_on = header.trained_on
+    return model
 
 
 def load_tagger(path: str | os.PathLike[str], *, features: FeatureFunction | None = None) -> Tagger:
@@ -262,8 +272,8 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:
     archive.writestr(member, data, compresslevel=1)
 
 
-def _state(name: str) -> dict[str, Any]:
-    """Read the state, arrays in place."""
+def _header(name: str) -> _Header:
+    """Read the header, with the arrays of the state in place."""
     data = file_bytes(name)
     if not data:
         raise InputError("the file is empty", AGAIN, code="empty", file=name)
@@ -281,15 +291,16 @@ def _state(name: str) -> dict[str, Any]:
         raise ENVELOPE.damaged(name) from error
 
 
-def _content(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, Any]:
+def _content(archive: zipfile.ZipFile, size: int, name: str) -> _Header:
     names = archive.namelist()
     if names[:1] != [HEADER]:
         raise ENVELOPE.foreign(name)
     try:
         unpacked = members(archive, names, size, name)
         # Python's JSON reads what else may be in a vocabulary: half of a character, or infinity.
-        state = ENVELOPE.checked(json.loads(next(unpacked)[1]), name).state
-        return dict(_with_arrays(state, {member: array_of(content) for member, content in unpacked}))
+        header = ENVELOPE.checked(json.loads(next(unpacked)[1]), name)
+        arrays = {member: array_of(content) for member, content in unpacked}
+        return replace(header, state=dict(_with_arrays(header.state, arrays)))
     except BROKEN as error:
         raise ENVELOPE.damaged(name) from error
 

@@ -292,6 +292,9 @@ class CoreferenceModel:
     ----------
     losses : list of float
         The mean loss of a mention in each epoch; set by `fit`.
+    trained_on : str or None
+        The training texts in words; set by `calibrant.structures.train_coreference`, and saved with the
+        model. None: not known.
 
     Raises
     ------
@@ -345,6 +348,7 @@ class CoreferenceModel:
             seed=_seed(seed),
         )
         self.losses: list[float] = []
+        self.trained_on: str | None = None
         self._lexicon: Lexicon | None = None
         self._weight: Weights | None = None
 

@@ -17,3 +17,14 @@ def shipped_models() -> dict[str, Path]:
     True
     """
     return {path.name.removesuffix(ENDING): path for path in sorted(FOLDER.glob(f"*{ENDING}"))}
+
+
+def is_shipped(model: str) -> bool:
+    """Whether a model is one of the package: its name is one of theirs, and no file has that name.
+
+    Examples
+    --------
+    >>> is_shipped("litbank"), is_shipped("my.model")
+    (True, False)
+    """
+    return model in shipped_models() and not Path(model).exists()

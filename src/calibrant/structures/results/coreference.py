@@ -185,6 +185,10 @@ class TrainedCoreference(Record, frozen=True, kw_only=True):
         str, setting("Mentions", "Mentions that it was trained on: gold or detected.", headline=True)
     ]
     train: Annotated[list[str], setting("Training texts", "Files of the training data.", headline=True)]
+    about: Annotated[
+        str,
+        setting("Trained on", "Training texts in words, as the saved model names them.", headline=True),
+    ]
     dev: Annotated[
         str | None,
         setting(

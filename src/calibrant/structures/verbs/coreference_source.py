@@ -18,7 +18,7 @@ from calibrant.structures.files.coreference import iter_documents
 from calibrant.structures.files.coreference_posteriors import read_posteriors
 from calibrant.structures.files.saved_models import load_coreference_model
 from calibrant.structures.models.coreference import CoreferenceModel, FeatureSet
-from calibrant.structures.models.shipped import shipped_models
+from calibrant.structures.models.shipped import is_shipped, shipped_models
 from calibrant.structures.posterior import AntecedentPosterior
 
 Clusters = Sequence[str | None]
@@ -86,7 +86,7 @@ def open_model(model: Any) -> tuple[CoreferenceModel, str]:
         return model, type(model).__name__
     name = os.fspath(model)
     shipped = shipped_models()
-    if name in shipped and not Path(name).exists():
+    if is_shipped(name):
         return load_coreference_model(shipped[name]), name
     try:
         return load_coreference_model(name), name

@@ -52,6 +52,7 @@ def train_coreference(
     window: int | None = None,
     temperature: bool = True,
     output: str | os.PathLike[str] | None = None,
+    about: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> tuple[CoreferenceModel, TrainedCoreference]:
@@ -82,6 +83,9 @@ def train_coreference(
         the model are divided by it.
     output
         Where to save the model; None to save nothing.
+    about
+        What the training texts are, in words. It is saved with the model, and shown where the model is used.
+        None: the names of the files and the number of documents.
     seed
         Of the order in which training sees mentions.
     progress
@@ -135,6 +139,7 @@ def train_coreference(
         attempts.append(_Attempt.of(model, values, held_out, how, _file(dev)))
     best = max(attempts, key=lambda attempt: attempt.rank)
     chosen = best.tempered() if temperature and dev is not None else best
+    chosen.model.trained_on = about or _described(sources, len(documents))
     if output is not None:
         save_model(chosen.model, output)
     state = chosen.model.to_state()
@@ -143,6 +148,7 @@ def train_coreference(
         mentions=mentions,
         train=[_file(source) or "documents" for source in sources],
         dev=None if dev is None else _file(dev) or "documents",
+        about=chosen.model.trained_on,
         documents=len(documents),
         mention_count=sum(len(document.mentions or ()) for document in documents),
         hyperparameters={name: state[name] for name in SETTINGS},
@@ -314,6 +320,11 @@ def _with_gold(document: Document, how: Mentions, features: FeatureSet, file: st
 
 def _file(source: Any) -> str | None:
     return os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+
+
+def _described(sources: Sequence[Any], documents: int) -> str:
+    names = ", ".join(os.path.basename(file) for source in sources if (file := _file(source)))
+    return f"{names or 'texts without a name'} ({documents:,} documents)"
 
 
 def _worded(settings: dict[str, Any]) -> str:

@@ -8,11 +8,13 @@ command = CommandGroup(
     name="data",
     short_help="Get the data sets that the studies read.",
     help="The public data sets that the studies read: what there is, under which licence, how to get it, and "
-    "where it lies. Nothing is fetched unless you ask for it.\n\nEach command takes --json.",
+    "where it lies; and the models that are trained on them. Nothing is fetched unless you ask for it.\n\n"
+    "Each command takes --json.",
     epilog="Example: calibrant data fetch twitter-pos",
     commands={
         "list": "calibrant_studies.cli.data_list",
         "fetch": "calibrant_studies.cli.data_fetch",
+        "train": "calibrant_studies.cli.data_train",
         "where": "calibrant_studies.cli.data_where",
     },
 )

@@ -1,0 +1,48 @@
+"""`calibrant convert`: write predictions in another form or format."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from calibrant.cli import text
+from calibrant.cli.options import Printing, columns, columns_of, printing
+from calibrant.cli.progress import ProgressLine
+
+
+@click.command(
+    "convert",
+    short_help="Write predictions in another form or format.",
+    epilog="Example: calibrant convert predictions.npz -o predictions.parquet --to long",
+)
+@click.argument("source", metavar="PRED")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    required=True,
+    help="The table to write: .parquet, .arrow, .csv, .tsv or .jsonl (text also as .gz), or an archive of "
+    "arrays, .npz.",
+)
+@click.option(
+    "--to",
+    type=click.Choice(["long", "wide"]),
+    help="Form of the new table: long has one score per row, wide one row per item and one score per class.  "
+    "[default: the form of PRED; wide for .npz]",
+)
+@columns
+@printing
+def command(source: str, output: str, to: Any, printing: Printing, **options: Any) -> None:
+    """Write the predictions in PRED to OUT: a long table, a wide one, or an .npz archive of arrays.
+
+    PRED is whatever calibrant measure reads. Labels, classes, items, clusters and weights are kept; other
+    columns stay too, except from long to wide and in archives. Tables are written in pieces, whatever their
+    size.
+    """
+    from calibrant.verbs import convert
+
+    with ProgressLine() as progress:
+        found = convert(source, output, to=to, columns=columns_of(options), progress=progress)
+    printing.show(found, lambda: text.printed(found, steps=[f"calibrant measure {shlex.quote(output)}"]))

@@ -1,0 +1,39 @@
+"""`calibrant events relations`: dependency relations of country entities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli.options import SEED, Printing, printing
+from calibrant.cli.progress import Bar
+from calibrant.events.cli._events import COREF, LEXICON, PARSER, RULES_OPTION, SAMPLES
+from calibrant.structures.cli.coreference_options import POSSESSIVE_ENDINGS
+
+
+@click.command(
+    "relations",
+    short_help="Count the dependency relations of country entities.",
+    epilog="Example: calibrant events relations news.jsonl --parser en_core_web_sm --coref gum.model",
+)
+@click.argument("documents", metavar="DOCS")
+@PARSER
+@COREF
+@SAMPLES
+@RULES_OPTION
+@LEXICON
+@POSSESSIVE_ENDINGS
+@SEED
+@printing
+def command(documents: str, printing: Printing, **options: Any) -> None:
+    """Count in which dependency relations the mentions of country entities of DOCS are.
+
+    The table shows which relations a rule for agents should look at, before events are extracted. DOCS is as
+    in calibrant events run.
+    """
+    from calibrant.events.verbs.relations import country_relations
+
+    with Bar() as progress:
+        found = country_relations(documents, progress=progress, **options)
+    printing.show(found)

@@ -1,0 +1,104 @@
+"""Two lexicons of countries on the same documents: which names only one of them finds."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+from calibrant.events.files.dated import iter_dated
+from calibrant.events.files.lexicons import read_lexicon
+from calibrant.events.lexicon import Lexicon, default_lexicon
+from calibrant.events.results.reading import ComparedLexicons, NameDifference
+from calibrant.events.verbs.worker import text_parser, words_of
+from calibrant.progress import Progress
+
+SHIPPED = "default"
+
+
+def compare_lexicons(
+    documents: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    *,
+    first: str | os.PathLike[str] | None = None,
+    parser: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> ComparedLexicons:
+    r"""Compare the names that two lexicons find in documents.
+
+    Parameters
+    ----------
+    documents
+        As in `calibrant.events.extract_events`; they are not parsed.
+    second
+        Path of a lexicon, as `calibrant.events.read_lexicon` reads it.
+    first
+        Path of the other. None: the one that ships.
+    parser
+        Path or name of a spaCy pipeline, for the words of raw text.
+    progress
+        Called with a stage, what is done, and how much there is (None: not known).
+
+    Returns
+    -------
+    ComparedLexicons
+        A name is the same words in both; of "South Korea" and "Korea" each is in one alone.
+
+    Raises
+    ------
+    InputError
+        If documents or a lexicon are bad, or raw text has no parser.
+    MissingExtraError
+        If spaCy is needed and not installed.
+
+    References
+    ----------
+    Nguyen and O'Connor (2015), appendix, section 3, whose lexicon is ``country_igos.txt``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from calibrant.data import dated_documents
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     own = Path(folder, "own.csv")
+    ...     _ = own.write_text("code,name\nPER,Peruvian\n")
+    ...     found = compare_lexicons(dated_documents(), own)
+    >>> found.same > 0, found.only_second
+    (True, 0)
+    """
+    lexicons = (default_lexicon() if first is None else read_lexicon(first)), read_lexicon(second)
+    loaded = None if parser is None else text_parser(parser)
+    found: Counter[tuple[str, str | None, str | None]] = Counter()
+    read = 0
+    for item in iter_dated(documents, progress=progress):
+        read += 1
+        for words in words_of(item, loaded):
+            found.update(_read(words, *lexicons))
+    differences = [key for key in found if key[1] != key[2]]
+    differences.sort(key=lambda key: (-found[key], key[0]))
+
+    def total(kept: list[tuple[str, str | None, str | None]]) -> int:
+        return sum(found[key] for key in kept)
+
+    return ComparedLexicons(
+        source=os.fspath(documents),
+        first=SHIPPED if first is None else os.fspath(first),
+        second=os.fspath(second),
+        documents=read,
+        same=total([key for key in found if key[1] == key[2]]),
+        other_code=total([key for key in differences if None not in key]),
+        only_first=total([key for key in differences if key[2] is None]),
+        only_second=total([key for key in differences if key[1] is None]),
+        differences=tuple(
+            NameDifference(words=key[0], first=key[1], second=key[2], times=found[key]) for key in differences
+        ),
+    )
+
+
+def _read(words: list[str], first: Lexicon, second: Lexicon) -> list[tuple[str, str | None, str | None]]:
+    """Each name of a sentence with its code in either lexicon."""
+    one, other = ({(each.start, each.end): each.code for each in of.matches(words)} for of in (first, second))
+    return [
+        (" ".join(words[start:end]).lower(), one.get((start, end)), other.get((start, end)))
+        for start, end in sorted(one.keys() | other.keys())
+    ]

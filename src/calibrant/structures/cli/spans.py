@@ -1,0 +1,90 @@
+"""`calibrant spans`: match predicted spans with gold spans."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from calibrant.cli import text
+from calibrant.cli.options import WRITES_OR_PRINTS, Printing, added, printing
+from calibrant.cli.progress import ProgressLine
+
+NAMES = (
+    ("--document", "document", "document", "Column of the document."),
+    ("--start", "start", "start", "Column of the first position of a span."),
+    ("--end", "end", "end", "Column of the first position after it."),
+    ("--type", "type_column", "type", "Column of its type."),
+    ("--score", "score", "score", "Column of its probability."),
+    ("--gold", "gold", "gold", "Column that is 1 for gold spans, where there is no second table."),
+)
+COLUMNS = tuple(
+    click.option(option, name, metavar="NAME", help=f"{help_text}  [default: {usual}]")
+    for option, name, usual, help_text in NAMES
+)
+
+
+@click.command(
+    "spans",
+    short_help="Match predicted spans with gold spans, to measure their probabilities.",
+    epilog="Example: calibrant spans predicted.csv gold.csv -o pairs.parquet",
+)
+@click.argument("predicted", metavar="PREDICTED")
+@click.argument("gold_table", metavar="[GOLD]", required=False)
+@click.option("-o", "--output", metavar="PRED", required=True, help=WRITES_OR_PRINTS)
+@click.option(
+    "--match",
+    type=click.Choice(["exact", "boundary", "type"]),
+    default="exact",
+    show_default=True,
+    help="exact: boundary and type. boundary: the boundary, with any type. type: the type, of spans whose "
+    "boundary is gold.",
+)
+@click.option(
+    "--type-scores",
+    type=click.Choice(["exclusive", "independent"]),
+    default="exclusive",
+    show_default=True,
+    help="How the scores of several types of one boundary combine, for boundary and type: exclusive ones "
+    "(softmax) add up, independent ones (sigmoid) to 1 - (1 - p)(1 - q).",
+)
+@click.option(
+    "--repeats",
+    type=click.Choice(["refuse", "largest", "mean"]),
+    default="refuse",
+    show_default=True,
+    help="A span with two different scores, as overlapping windows give it: an error, the largest score, or "
+    "their mean.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Leave out spans with lower scores; the table says so. In [0, 1).",
+)
+@(lambda function: added(function, COLUMNS))
+@printing
+def command(predicted: str, gold_table: str | None, output: str, printing: Printing, **options: Any) -> None:
+    """Match the spans in PREDICTED with gold spans, and write a long prediction table.
+
+    PREDICTED and GOLD have the columns document, start, end and type; PREDICTED also has score. Without GOLD,
+    PREDICTED has a column gold, and gold spans that the model does not output have no score. The output has a
+    row per predicted span: score, label (is it gold?), class (the type), cluster (the document), start and
+    end. Missed gold spans are counted and make no row.
+    """
+    from calibrant.structures.files.span_tables import SpanColumns
+    from calibrant.structures.verbs.spans import match_spans
+
+    columns = SpanColumns(**{name: options.pop(name) for _, name, _, _ in NAMES})
+    with ProgressLine() as progress:
+        found = match_spans(predicted, gold_table, output, columns=columns, progress=progress, **options)
+    table = shlex.quote(output)
+    view = " --view pooled" if found.match != "boundary" else ""
+    steps = [
+        f"calibrant measure {table}{view}    calibration of the spans that the model outputs",
+        f"calibrant report {table}{view} -o report.html    the same to look at",
+    ]
+    stdout = output == "-"
+    printing.show(found, lambda: text.printed(found, steps=() if stdout else steps), err=stdout)

@@ -1,0 +1,121 @@
+"""Records of predicted spans that were matched with gold spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from calibrant.records import Quantity, Record, number, setting
+
+PAIRS, GOLD = "Predicted spans", "Gold spans"
+MOST_TYPES = 8
+
+
+class MatchedSpans(Record, frozen=True, kw_only=True):
+    """Predicted spans that were matched with gold spans and written as pairs of a score and a label."""
+
+    predicted: Annotated[str, setting("Predicted", "Table of the predicted spans.", headline=True)]
+    gold_source: Annotated[
+        str | None,
+        setting(
+            "Gold", "Table of the gold spans; null if the predicted spans' table has them.", headline=True
+        ),
+    ]
+    output: Annotated[str, setting("Output", "Table of the pairs.", headline=True)]
+    match: Annotated[
+        str,
+        setting(
+            "Match",
+            "exact: boundary and type. boundary: the boundary, with any type. type: the type, of spans whose "
+            "boundary is gold.",
+            headline=True,
+        ),
+    ]
+    type_scores: Annotated[
+        str,
+        setting(
+            "Types", "How the scores of several types of one boundary combine: exclusive or independent."
+        ),
+    ]
+    rows: Annotated[
+        int, number("Pairs", "Pairs written: spans, or boundaries, with a score.", group=PAIRS, headline=True)
+    ]
+    positives: Annotated[int, number("Right", "Pairs whose span is gold.", group=PAIRS, headline=True)]
+    repeated: Annotated[
+        int,
+        number("Repeated", "Rows that repeat the span of another row; each span counts once.", group=PAIRS),
+    ]
+    documents: Annotated[
+        int,
+        number(
+            "Documents", "Documents with predicted or gold spans; pairs of one are a cluster.", group=PAIRS
+        ),
+    ]
+    without_gold: Annotated[
+        int,
+        number("Documents without gold", "Documents with predicted spans and no gold span.", group=PAIRS),
+    ]
+    gold: Annotated[
+        int,
+        number(
+            "Gold",
+            "Distinct gold spans; of boundaries, distinct boundaries; of types, spans whose boundary is "
+            "predicted.",
+            group=GOLD,
+            headline=True,
+        ),
+    ]
+    missed: Annotated[
+        int,
+        number(
+            "Missed",
+            "Gold spans that the model does not output. They make no pair: numbers of the pairs are "
+            "conditional on what is output.",
+            group=GOLD,
+            headline=True,
+        ),
+    ]
+    recall: Annotated[
+        Quantity,
+        number(
+            "Recall",
+            "Proportion of gold spans that the model outputs with any score, in [0, 1].",
+            group=GOLD,
+            best=1,
+            headline=True,
+            interval=False,
+        ),
+    ]
+    repeated_gold: Annotated[
+        int, number("Repeated gold", "Gold rows that repeat another; each span counts once.", group=GOLD)
+    ]
+    missed_types: Annotated[
+        dict[str, int], setting("Missed by type", "Missed gold spans by type, the most frequent first.")
+    ]
+    unseen_types: Annotated[
+        dict[str, int],
+        setting("Types never output", "Missed gold spans of types that the model never outputs, by type."),
+    ]
+    threshold: Annotated[
+        float | None,
+        setting("Threshold", "Least score of a span; spans with a lower score are left out. Null: none."),
+    ]
+
+    def remarks(self) -> Iterator[tuple[str, str]]:
+        """Return what to know before the pairs are measured."""
+        if self.missed:
+            yield "missed", "they make no pair; errors are of the spans that the model outputs"
+        if not self.positives:
+            yield "positives", "do both tables count positions alike, with ends after the last position?"
+        if self.unseen_types:
+            shown = ", ".join(f"{name} ({count:,})" for name, count in self._first_types())
+            more = len(self.unseen_types) - MOST_TYPES
+            shown += f" and {more} more" if more > 0 else ""
+            yield "", f"The model never outputs these gold types: {shown}. Are types named alike in both?"
+        if self.without_gold:
+            yield "without_gold", "if these are not annotated, leave them out"
+        if self.match == "type":
+            yield "", "Types without a score at a boundary count as probability 0."
+
+    def _first_types(self) -> list[tuple[str, int]]:
+        return list(self.unseen_types.items())[:MOST_TYPES]

@@ -1,0 +1,110 @@
+"""Match predicted spans with gold spans, and write their scores and labels as a prediction table."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from calibrant.io.atomic import keep_sources
+from calibrant.progress import Progress
+from calibrant.records import Quantity
+from calibrant.structures.files.span_tables import SpanColumns, SpanWriter, read_spans
+from calibrant.structures.posterior.span_pairs import Match, Repeats, Types
+from calibrant.structures.results.spans import MatchedSpans
+
+
+def match_spans(
+    predicted: Any,
+    gold: Any = None,
+    output: str | os.PathLike[str] = "-",
+    *,
+    match: Match = "exact",
+    type_scores: Types = "exclusive",
+    repeats: Repeats = "refuse",
+    threshold: float = 0.0,
+    columns: SpanColumns | None = None,
+    progress: Progress | None = None,
+) -> MatchedSpans:
+    """Match predicted spans with gold spans, and write a long prediction table of the predicted ones.
+
+    The table's columns are ``score``, ``label`` (1 if the span is gold), ``class`` (the type), ``cluster``
+    (the document), ``start`` and ``end``. Gold spans that the model does not output are counted, not written.
+
+    Parameters
+    ----------
+    predicted, gold, match, type_scores, repeats, threshold, columns
+        As in `calibrant.structures.read_spans`.
+    output
+        The table; its name ends in ``.parquet``, ``.arrow``, ``.csv``, ``.tsv`` or ``.jsonl``. ``-`` is CSV
+        on standard output.
+    progress
+        Called with each stage; the work of a stage is not known.
+
+    Returns
+    -------
+    MatchedSpans
+
+    Raises
+    ------
+    InputError
+        As in `calibrant.structures.read_spans`, or the table cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from calibrant import measure
+    >>> places = {"document": ["d1", "d1"], "start": [0, 10], "end": [5, 12]}
+    >>> spans = pa.table({**places, "type": ["PER", "LOC"], "score": [0.75, 0.5], "gold": [1, 0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = match_spans(spans, output=f"{folder}/pairs.parquet")
+    ...     measured = measure(f"{folder}/pairs.parquet", view="pooled")["pooled"]
+    >>> found.rows, found.missed, measured.positives
+    (2, 0, 1)
+    """
+    keep_sources(output, predicted, gold)
+    if progress is not None:
+        progress("reading", 0, None)
+    pairs = read_spans(
+        predicted,
+        gold,
+        match=match,
+        type_scores=type_scores,
+        repeats=repeats,
+        threshold=threshold,
+        columns=columns,
+    )
+    if progress is not None:
+        progress("writing", 0, None)
+    with SpanWriter(output, pairs) as writer:
+        writer.write()
+    missed = sum(pairs.missed.values()) + sum(pairs.unseen.values())
+    recall = Quantity(None, reason="there are no gold spans")
+    if pairs.gold:
+        recall = Quantity((pairs.gold - missed) / pairs.gold)
+    return MatchedSpans(
+        predicted=_named(predicted),
+        gold_source=None if gold is None else _named(gold),
+        output=os.fspath(output),
+        match=match,
+        type_scores=type_scores,
+        rows=len(pairs.score),
+        positives=int(pairs.label.sum()),
+        repeated=pairs.repeated,
+        documents=len(pairs.documents),
+        without_gold=pairs.without_gold,
+        gold=pairs.gold,
+        missed=missed,
+        recall=recall,
+        repeated_gold=pairs.repeated_gold,
+        missed_types=pairs.missed,
+        unseen_types=pairs.unseen,
+        threshold=pairs.threshold,
+    )
+
+
+def _named(source: Any) -> str:
+    """The name of a table in the record."""
+    if isinstance(source, (str, os.PathLike)):
+        return "stdin" if os.fspath(source) == "-" else os.fspath(source)
+    return "a dataframe"

@@ -1,0 +1,47 @@
+"""`calibrant data train`: train the models that the studies use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calibrant.cli.options import Printing, printing
+from calibrant.cli.progress import ProgressLine
+
+
+@click.command(
+    "train",
+    short_help="Train the models that the studies use.",
+    epilog="Example: calibrant data train gum.model -o models",
+)
+@click.argument("names", metavar="[NAME ...]", nargs=-1, type=click.Choice(["en_ud_ewt_gum", "gum.model"]))
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    help="Folder of the models.  [default: what CALIBRANT_MODELS names, else models in the folder that "
+    "`calibrant data where` prints]",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=12_000,
+    show_default=True,
+    help="Updates of the parser; a few make a parser that is useless, to try the command.",
+)
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes of the coreference model through GUM.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of both models.")
+@printing
+def command(names: tuple[Any, ...], printing: Printing, **options: Any) -> None:
+    """Train the models NAME from fetched data, on the processor alone; without NAME both.
+
+    en_ud_ewt_gum is a spaCy pipeline with Universal Dependencies, and gum.model a coreference model for
+    texts of today. They need the data sets ud-english-ewt and ud-english-gum. A model that is there is kept.
+    The license of GUM, CC BY-NC-SA 4.0, covers what is trained on it.
+    """
+    from calibrant_studies.models import MODELS, train_models
+
+    with ProgressLine() as progress:
+        found = train_models(names or MODELS, progress=progress, **options)
+    printing.show(found)
