@@ -261,3 +261,55 @@ def test_a_billion_bins_are_refused_before_memory_is_asked_for() -> None:
     ):
         with pytest.raises(InputError, match=r"1000000000|1,000,000,000"):
             compute()
+
+
+class OnGpu:
+    """Behaves as an array of CuPy does: it is copied to the host only by ``get``."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def get(self) -> Any:
+        return self.values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+OnGpu.__module__ = "cupy"
+
+
+def arrays(library: str) -> Callable[[Any], Any]:
+    """Return the function that makes arrays of a library."""
+    return OnGpu if library == "cupy" else pytest.importorskip(library).asarray
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "jax.numpy", "torch", "cupy"])
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda array: brier_score(array(LABEL), array(SCORE), sample_weight=array([1, 2, 1, 1])),
+        lambda array: metrics.Tally.from_arrays(y_true=array(LABEL), y_prob=array(SCORE)).sum_score.tolist(),
+        lambda array: class_predictions(array(LABEL), array(MATRIX)).prob.tolist(),
+        lambda array: Platt(smoothing=True).fit(array(SCORE), array(LABEL)).transform(array(SCORE)).tolist(),
+        lambda array: Temperature().fit(array(MATRIX), array([0, 1, 1, 1])).transform(array(MATRIX)).tolist(),
+    ],
+)
+def test_arrays_of_other_libraries_give_the_numbers_of_numpy(
+    compute: Callable[[Any], Any], library: str
+) -> None:
+    array = arrays(library)
+
+    def single(values: Any) -> Any:  # JAX has no float64 unless it is told to
+        given = np.asarray(values)
+        return given.astype(np.float32) if given.dtype.kind == "f" else given
+
+    assert compute(lambda values: array(single(values))) == compute(single)
+
+
+def test_complex_arrays_and_other_devices_are_refused_in_one_line() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(InputError, match="y_prob has dtype complex128"):
+        brier_score(LABEL, strict.asarray(SCORE, dtype=strict.complex128))
+    with pytest.raises(InputError, match=r"y_prob cannot be read as an array.*device1"):
+        brier_score(LABEL, strict.asarray(SCORE, device=strict.Device("device1")))

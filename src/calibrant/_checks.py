@@ -78,8 +78,8 @@ class Pairs:
 def as_array(values: Any, name: str, hint: str = "pass one value per row") -> NDArray[Any]:
     """Return an array, a list, a column, a tensor, or what has ``__array__`` or DLPack, as an array.
 
-    A PyTorch tensor is detached from its gradient and copied to the CPU; types that NumPy lacks, such as
-    bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
+    A PyTorch tensor is detached from its gradient and copied to the CPU, as is a CuPy array. Types that NumPy
+    lacks, such as bfloat16, become float32. A list that mixes texts with other values keeps them as they are.
 
     Raises
     ------
@@ -96,9 +96,13 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
     try:
         if hasattr(values, "detach") and hasattr(values, "is_floating_point"):
             values = _of_tensor(values)
+        elif type(values).__module__.partition(".")[0] == "cupy":
+            values = values.get()  # CuPy copies to the host only if told to
         if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
             return np.from_dlpack(values)
         array = np.asarray(values)
+        if array.dtype.name == "bfloat16":  # of JAX
+            array = array.astype(np.float32)
         if array.dtype.kind in "US" and not hasattr(values, "__array__"):
             mixed = np.asarray(values, dtype=object)
             return array if all(isinstance(each, (str, bytes)) for each in mixed.flat) else mixed
@@ -107,7 +111,7 @@ def as_array(values: Any, name: str, hint: str = "pass one value per row") -> ND
         if "inhomogeneous" in str(error):
             raise InputError(f"{name} holds lists of different lengths", hint, code="shape") from error
         message = f"{name} cannot be read as an array ({' '.join(str(error).split())[:80]})"
-        hint = "pass numbers on the CPU; of PyTorch tensors, tensor.detach().cpu()"
+        hint = "pass numbers on the CPU, such as tensor.detach().cpu() in PyTorch"
         raise InputError(message, hint, code="dtype") from error
 
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from calibrant.exceptions import InputError
 from calibrant.io import Columns, open_predictions
-from calibrant.verbs import measure, sources, tally
+from calibrant.verbs import measure, slices, sources, tally
 
 NAMES = ("a", "b")
 
@@ -140,3 +140,106 @@ def test_classes_and_items_of_a_lazy_frame_are_those_of_the_table(pairs: pa.Tabl
     both = tally(frame, view="pooled"), tally(pairs, view="pooled")
     assert both[0].cluster_names.tolist() == both[1].cluster_names.tolist()
     assert both[0].total_n == both[1].total_n
+
+
+@pytest.fixture
+def hive(tmp_path: Path, pairs: pa.Table) -> Path:
+    """A folder by year and language; one language is missing, one has a sign that names of folders encode."""
+    folder = tmp_path / "hive"
+    names = ("year=2024/lang=__HIVE_DEFAULT_PARTITION__", "year=2024/lang=de%2Fat", "year=2025/lang=en")
+    for place, name in enumerate(names):
+        (folder / name).mkdir(parents=True)
+        part = pairs.select(["score", "label"]).slice(1000 * place, 1000)
+        parquet.write_table(part, folder / name / "part-0.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("pattern", ["", "/*/*/*.parquet"])
+def test_partitions_are_columns(hive: Path, pattern: str) -> None:
+    from calibrant.io.roles import blocks, open_table
+
+    table = open_table(f"{hive}{pattern}")
+    assert table.columns == ("score", "label", "year", "lang")
+    rows = pa.Table.from_batches(
+        [block.rows for block in blocks(table, {"lang": "name", "year": "number", "score": "number"})]
+    )
+    assert rows.column_names == ["lang", "year", "score"]
+    assert rows["year"].to_pylist() == [2024] * 2000 + [2025] * 1000
+    assert rows["lang"].to_pylist() == [None] * 1000 + ["de/at"] * 1000 + ["en"] * 1000
+    alone = pa.Table.from_batches([block.rows for block in blocks(table, {"year": "name"})])
+    assert alone["year"].to_pylist() == rows["year"].to_pylist()
+
+
+def test_partitions_are_clusters_slices_and_weights(hive: Path, pairs: pa.Table) -> None:
+    columns = pairs.select(["score", "label"]).slice(0, 3000)
+    whole = columns.append_column("year", pa.array([2024] * 2000 + [2025] * 1000))
+    for name in ("cluster", "weight"):
+        columns_named = Columns(cluster="year") if name == "cluster" else Columns(weight="year")
+        found, expected = (measure(each, columns=columns_named)["binary"] for each in (hive, whole))
+        assert found.to_dict() == expected.to_dict()
+    found_slices, expected_slices = slices(hive, "year"), slices(whole, "year")
+    assert repr(found_slices.to_dict()).replace(str(hive), "the dataframe") == repr(expected_slices.to_dict())
+
+
+@pytest.mark.usefixtures("_in_engine")
+def test_duckdb_reads_partitions_as_the_kernel_does(hive: Path) -> None:
+    columns = Columns(cluster="year")
+    inside = measure(hive, columns=Columns(cluster="year", engine="duckdb"))["binary"]
+    assert (inside.n, inside.clusters) == (3000, measure(hive, columns=columns)["binary"].clusters)
+
+
+def test_a_partition_that_disagrees_with_a_column_is_refused(hive: Path) -> None:
+    for file in hive.rglob("*.parquet"):
+        table = parquet.read_table(file, partitioning=None)
+        year = 2025 if "2025" in str(file) else 2024
+        parquet.write_table(table.append_column("year", pa.array([year] * len(table))), file)
+    assert measure(hive, columns=Columns(cluster="year"))["binary"].clusters == 2
+    file = hive / "year=2025" / "lang=en" / "part-0.parquet"
+    years = pa.array([2025] * 999 + [2026])
+    table = parquet.read_table(file, partitioning=None)
+    place = table.schema.get_field_index("year")
+    parquet.write_table(table.set_column(place, "year", years), file)
+    with pytest.raises(InputError, match="the folder says year=202") as caught:
+        measure(hive, columns=Columns(cluster="year"))
+    assert (caught.value.file, caught.value.row, caught.value.column) == (str(file), 1000, "year")
+    with pytest.raises(InputError, match="in the names of their folders"):
+        measure(hive, columns=Columns(engine="duckdb"))
+
+
+def test_folders_of_unequal_depth_and_empty_ones_are_refused(hive: Path, tmp_path: Path) -> None:
+    one = pa.table({"score": [0.5], "label": pa.array([1], pa.int8())})
+    parquet.write_table(one, hive / "year=2025" / "more.parquet")
+    with pytest.raises(InputError, match=r"name year, and those of .* name year, lang"):
+        open_predictions(hive)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"Parquet|folder"):
+        open_predictions(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_large_lazy_frame_is_read_as_it_comes(
+    pairs: pa.Table, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from calibrant.io import frames
+
+    monkeypatch.setattr(frames, "KEPT", 1000)
+    if engine == "polars":
+        import polars as pl
+
+        frame: Any = pl.LazyFrame(pl.from_arrow(pairs))
+    else:
+        import duckdb
+
+        frame = duckdb.from_arrow(pairs)
+    found = open_predictions(frame)
+    for _ in range(2):
+        np.testing.assert_array_equal(found.read().score, pairs["score"].to_numpy())
+
+
+def test_a_query_that_fails_while_rows_come_names_the_engine() -> None:
+    import duckdb
+
+    query = "select i / 4000 as score, cast(if(i < 3999, '1', 'x') as int) as label from range(4000) t(i)"
+    with pytest.raises(InputError, match="DuckDB failed at") as caught:
+        open_predictions(duckdb.sql(query)).read()
+    assert caught.value.code == "engine"

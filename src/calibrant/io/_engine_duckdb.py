@@ -8,7 +8,7 @@ key overflow, and so the query fails.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,9 +88,16 @@ def codes() -> Codes:
     return Codes(row, least, unit, above)
 
 
-def relation_of(files: Sequence[Path]) -> Any:
-    """Parquet files as a relation of a connection of ours."""
-    return _connection().read_parquet([str(file) for file in files])
+def relation_of(files: Sequence[Path], partitions: Mapping[str, str] | None = None) -> Any:
+    """Parquet files as a relation of a connection of ours; partition columns with their types in SQL."""
+    names = [str(file) for file in files]
+    if not partitions:
+        return _connection().read_parquet(names, hive_partitioning=False)
+    types = ", ".join(f"{quoted(name)}: {kind}" for name, kind in partitions.items())
+    listed = ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+    return _connection().sql(
+        f"SELECT * FROM read_parquet([{listed}], hive_partitioning = true, hive_types = {{{types}}})"
+    )
 
 
 @cache  # before DuckDB 2 a relation does not keep its connection open

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import numpy as np
 
 from calibrant.exceptions import InputError
-from calibrant.io.table_formats import locate
+from calibrant.io.table_formats import WILD, locate
 from calibrant.io.tables import THRESHOLD_KEY, Kind, ParquetTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MISSING = "__HIVE_DEFAULT_PARTITION__"
+WHOLE = re.compile(r"(0|-?[1-9]\d{0,17})", re.ASCII)  # 007 is a name
+DECIMAL = re.compile(r"-?\d+\.\d+", re.ASCII)
+
 
 class PartsTable:
     """Parquet files with the same columns, one after the other.
+
+    In a Hive-partitioned folder (``year=2024/part-0.parquet``) the names of folders are columns. They hold
+    whole or decimal numbers where all values are numbers, and text otherwise.
 
     Parameters
     ----------
@@ -29,7 +41,7 @@ class PartsTable:
     Raises
     ------
     InputError
-        Two files disagree about a column or the noted threshold; the message names both.
+        Two files disagree about a column, a partition or the noted threshold; the message names both.
     """
 
     first_row = 1
@@ -41,20 +53,98 @@ class PartsTable:
         first, *others = self._parts
         for other in others:
             _check_same(first, other)
-        self.columns = first.columns
+        self.partitions = _partitions(self.files, name)
+        self.columns = (*first.columns, *(each for each in self.partitions if each not in first.columns))
         self.metadata: Mapping[bytes, bytes] = first.metadata
         self._ends = list(accumulate(part.rows or 0 for part in self._parts))
         self.rows: int | None = self._ends[-1]
 
+    @property
+    def in_both(self) -> list[str]:
+        """The columns that the files have and the names of their folders as well."""
+        return [name for name in self.partitions if name in self._parts[0].columns]
+
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
         """Yield record batches of the columns asked for, file by file."""
-        for part in self._parts:
-            yield from part.batches(columns, size)
+        import pyarrow as pa
+
+        asked = {name: self.partitions[name] for name in columns if name in self.partitions}
+        stored = self._parts[0].columns
+        inside = {name: kind for name, kind in columns.items() if name in stored}
+        for place, part in enumerate(self._parts):
+            first = part.first_row
+            for rows in part.batches(inside, size):
+                if not asked:
+                    yield rows
+                    continue
+                arrays = {name: rows.column(name) for name in inside}
+                for name, values in asked.items():
+                    given = values[place : place + 1].take(pa.array(np.zeros(rows.num_rows, np.int32)))
+                    if name in inside:
+                        _check_equal(rows.column(name), given, part.name, name, first)
+                    arrays[name] = given
+                yield pa.record_batch({name: arrays[name] for name in columns})
+                first += rows.num_rows
 
     def place(self, row: int) -> tuple[str, int]:
         """The file in which a row of the whole (from 1) stands, and its number there."""
         part = min(bisect_right(self._ends, row - 1), len(self._ends) - 1)
         return self._parts[part].name, row - (self._ends[part - 1] if part else 0)
+
+
+def _partitions(files: Sequence[Path], name: str) -> dict[str, pa.Array]:
+    """The values of the partition columns, one per file."""
+    found = [_named(file, name) for file in files]
+    for file, values in zip(files, found, strict=True):
+        if list(values) != list(found[0]):
+            one, other = (", ".join(each) or "no partition" for each in (found[0], values))
+            message = f"the folders of the file name {other}, and those of {files[0]} name {one}"
+            hint = "partition all files by the same columns, or measure them apart"
+            raise InputError(message, hint, code="column-missing", file=os.fspath(file))
+    return {column: _typed([values[column] for values in found]) for column in found[0]}
+
+
+def _named(file: Path, name: str) -> dict[str, str | None]:
+    """The ``key=value`` folders of a file below a folder, or anywhere in its path for a pattern."""
+    below = file if any(sign in name for sign in WILD) else file.relative_to(name)
+    found: dict[str, str | None] = {}
+    for folder in below.parts[:-1]:
+        key, sign, value = folder.partition("=")
+        if sign and key:
+            if unquote(key) in found:
+                message = f"two folders of the path name the partition {unquote(key)!r}"
+                raise InputError(message, "rename one", code="column", file=os.fspath(file))
+            found[unquote(key)] = None if value in ("", MISSING) else unquote(value)
+    return found
+
+
+def _typed(values: list[str | None]) -> pa.Array:
+    import pyarrow as pa
+
+    there = [value for value in values if value is not None]
+    if there and all(WHOLE.fullmatch(value) for value in there):
+        return pa.array([None if value is None else int(value) for value in values], pa.int64())
+    if there and all(WHOLE.fullmatch(value) or DECIMAL.fullmatch(value) for value in there):
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array(values, pa.string())
+
+
+def _check_equal(values: pa.Array, given: pa.Array, file: str, column: str, first: int) -> None:
+    """Raise where a column of a file is not as the name of its folder says."""
+    import pyarrow as pa
+
+    stored = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    one, other = stored, given
+    if one.type != other.type:
+        numbers = pa.types.is_integer(one.type) or pa.types.is_floating(one.type)
+        common = pa.float64() if numbers and not pa.types.is_string(other.type) else pa.string()
+        one, other = one.cast(common), other.cast(common)
+    if one.equals(other):
+        return
+    row = next(row for row in range(len(one)) if one[row].as_py() != other[row].as_py())
+    message = f"the value is {stored[row].as_py()!r}, and the folder says {column}={given[row].as_py()}"
+    hint = "move the row to its folder, or leave the column out of the files"
+    raise InputError(message, hint, code="partition", file=file, row=first + row, column=column)
 
 
 def _check_same(one: ParquetTable, other: ParquetTable) -> None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from calibrant.exceptions import InputError
 from calibrant.io.tables import Kind
 
+KEPT = 1 << 20  # rows of a lazy frame up to which they are held, to be read again
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class FrameTable:
-    """A dataframe, collected (only the columns asked for) when it is first read.
+    """A dataframe; a lazy one is read as it comes (only the columns asked for), and a small one is kept.
 
     Parameters
     ----------
@@ -61,8 +63,42 @@ class FrameTable:
         return self._frame.to_native() if isinstance(self._frame, nw.LazyFrame) else None
 
     def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
-        """Yield record batches of the columns asked for, in order."""
-        yield from self._collect(list(columns)).to_batches(max_chunksize=size)
+        """Yield record batches of the columns asked for, in order; of a large lazy frame, as they come."""
+        names = list(columns)
+        streamed = None
+        if self._collected is None or self._collected.column_names != names:
+            streamed = self._streamed(names, size)
+        if streamed is None:
+            yield from self._collect(names).to_batches(max_chunksize=size)
+            return
+        import pyarrow as pa
+
+        kept: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in streamed:
+            rows += batch.num_rows
+            if rows <= KEPT:
+                kept.append(batch)
+            else:
+                kept.clear()
+            yield batch
+        if rows <= KEPT and kept:  # read again without running the query again
+            self._collected = pa.Table.from_batches(kept)
+
+    def _streamed(self, columns: list[str], size: int) -> Iterator[pa.RecordBatch] | None:
+        """The batches of a lazy frame of DuckDB or Polars, which need not be held; None for other frames."""
+        import narwhals as nw
+
+        if not isinstance(self._frame, nw.LazyFrame):
+            return None
+        chosen = self._frame.select(columns).to_native()
+        if self._frame.implementation.is_duckdb():
+            batches = _of_duckdb(chosen, size)
+        elif self._frame.implementation.is_polars() and hasattr(chosen, "collect_batches"):
+            batches = _of_polars(chosen, size)
+        else:
+            return None
+        return _explained(batches, self._frame, self.name)
 
     def _collect(self, columns: list[str]) -> pa.Table:
         import narwhals as nw
@@ -82,3 +118,27 @@ class FrameTable:
                     file=self.name,
                 ) from error
         return self._collected
+
+
+def _of_duckdb(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
+    reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    yield from reader(size)
+
+
+def _of_polars(frame: Any, size: int) -> Iterator[pa.RecordBatch]:
+    for part in frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
+        yield from part.to_arrow().to_batches(max_chunksize=size)
+
+
+def _explained(batches: Iterator[pa.RecordBatch], frame: Any, name: str) -> Iterator[pa.RecordBatch]:
+    """Raise an error that names the engine where its query fails."""
+    while True:
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        except Exception as error:
+            from calibrant.io._engine_frames import failure
+
+            raise failure(frame, "sending rows", error).at(file=name) from error
+        yield batch

@@ -323,8 +323,14 @@ def _files(source: str | os.PathLike[str], parts: tuple[Path, ...] | None, engin
     from calibrant.io._engine_duckdb import relation_of
     from calibrant.io.frames import FrameTable
 
-    PartsTable(files, name)  # checks that the files agree
-    return FrameTable(relation_of(files), name)
+    found = PartsTable(files, os.fspath(Path(files[0]).parent) if parts is None else name)
+    if found.in_both:
+        message = f"column {found.in_both[0]!r} is in the files and in the names of their folders"
+        hint = "leave it out of the files, or leave the engine out"
+        raise InputError(message, hint, code="partition", file=name)
+    kinds = {"int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR"}
+    types = {column: kinds[str(values.type)] for column, values in found.partitions.items()}
+    return FrameTable(relation_of(files, types), name)
 
 
 def predictions_of(table: Table, asked: Columns, *, log: LogTable | None = None) -> Predictions:

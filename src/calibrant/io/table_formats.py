@@ -164,7 +164,8 @@ def locate(path: str | os.PathLike[str]) -> Origin:
         return _stdin(data)
     file = Path(name)
     if file.is_dir():
-        raise InputError("this is a folder", "name a file", code="file-missing", file=name)
+        empty = "the folder has no Parquet file"
+        raise InputError(empty, "name a file, or a folder of .parquet files", code="file-missing", file=name)
     kind, packed = _ending(name)
     if file.exists() and kind not in (TEXT if packed else FORMATS):
         known = (

@@ -16,6 +16,7 @@ from calibrant.evaluation import CalibrationMonitor, Monitoring, monitor
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns
 from calibrant.io.envelope import checksum
+from calibrant.io.row_store import RowStore
 
 Edit = Callable[[dict[str, Any]], None]
 
@@ -285,3 +286,39 @@ def test_a_state_of_other_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"made with alpha 0.01, and 0.05 was given"):
         monitor(pa.table(table(3)), time="day", state=state, alpha=0.05)
     assert json.loads(state.read_text()) == before
+
+
+def test_a_stream_on_disk_gives_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = table(40, power=2.0)
+    order = np.random.default_rng(2).permutation(2400)
+    source = pa.table({name: np.asarray(values)[order] for name, values in columns.items()})
+    arguments: list[dict[str, Any]] = [
+        {"unit": "cluster", "by": "week"},
+        {"unit": "item", "against": "reference", "reference": "2026-03-18", "by": "week"},
+    ]
+    in_memory = [monitor(source, time="day", **each) for each in arguments]
+    monkeypatch.setattr(RowStore.__init__, "__defaults__", (1000,))
+    assert [monitor(source, time="day", **each) for each in arguments] == in_memory
+
+
+def test_texts_of_time_stamps_are_cut_to_days_and_other_texts_are_not(tmp_path: Path) -> None:
+    file = tmp_path / "scored.csv"
+    file.write_text("score,label,at\n0.5,1,2026-03-01T10:00:00Z\n0.5,0,2026-03-01 11:00\n0.2,0,2026-03-02\n")
+    assert [day.n for day in monitor(file, time="at").days] == [2, 1]
+    zoned = pa.array([datetime(2026, 3, 1, 23, 30)], pa.timestamp("us")).cast(
+        pa.timestamp("us", "Asia/Tokyo")
+    )
+    found = monitor(pa.table({"score": [0.5], "label": [1], "at": zoned}), time="at")
+    assert [day.day for day in found.days] == ["2026-03-02"]
+    file.write_text("score,label,at\n0.5,1,2026-03-01\n0.5,1,2026-03-01X10\n")
+    with pytest.raises(InputError, match="is no date") as error:
+        monitor(file, time="at")
+    assert (error.value.row, error.value.column) == (2, "at")
+
+
+def test_a_monitor_takes_no_thresholded_wide_table() -> None:
+    wide = pa.table({"label": ["a", "b"], "p_a": [0.9, 0.2], "p_b": [0.1, 0.8], "day": ["2026-03-01"] * 2})
+    noted = wide.replace_schema_metadata({"calibrant.threshold": "0.05"})
+    with pytest.raises(InputError, match="needs all of them") as error:
+        monitor(noted, time="day", view="class:a")
+    assert error.value.code == "threshold"

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._checks import shown
 from calibrant.exceptions import InputError
 from calibrant.io.columns import Codes
 from calibrant.io.predictions import Predictions
 from calibrant.io.roles import Role
-from calibrant.io.tables import one_column
+from calibrant.io.tables import Kind, Table, one_column
 from calibrant.metrics.periods import parse_date, period_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Integers = NDArray[np.int64]
 
 BY = ("day", "week", "month", "value")
 WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
+def timed(predictions: Predictions, column: str, by: str = "value") -> tuple[Predictions, int]:
     """Return a table whose items are the values of its column of time, and the number of its first row.
+
+    Except by ``value``, time stamps are cut to their days.
 
     Parameters
     ----------
@@ -30,6 +40,8 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
         A table that is open.
     column
         Name of the column.
+    by
+        One of `BY`.
 
     Raises
     ------
@@ -51,11 +63,49 @@ def timed(predictions: Predictions, column: str) -> tuple[Predictions, int]:
     if reader.meaning_of(column) is not None:
         message = "the column is a score or the label"
         raise InputError(message, hint, code="column", file=predictions.name, column=column)
+    table = reader.table
+    if by != "value" and all(role.name != column for part, role in reader.roles.items() if part != "item"):
+        table = _Days(table, column)
     roles = {**reader.roles, "item": Role("item", column=column)}
-    days = replace(reader, roles=roles, item_codes=Codes(), whole_items=False)
+    days = replace(reader, table=table, roles=roles, item_codes=Codes(), whole_items=False)
     found = predictions.through(lambda _: days, predictions.name)
     found.has_items = True
     return found, reader.table.first_row
+
+
+class _Days:
+    """A table whose time stamps are cut to days, so that few of them are different."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        self._table, self._column = table, column
+        self.name, self.columns, self.metadata = table.name, table.columns, table.metadata
+        self.rows, self.first_row = table.rows, table.first_row
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)  # what only some tables have
+
+    def batches(self, columns: Mapping[str, Kind], size: int) -> Iterator[pa.RecordBatch]:
+        """Yield the record batches of the table, with days in place of times."""
+        for rows in self._table.batches(columns, size):
+            place = rows.schema.get_field_index(self._column)
+            yield rows if place < 0 else rows.set_column(place, self._column, _days(rows.column(place)))
+
+
+def _days(values: pa.Array) -> pa.Array:
+    """Time stamps, or texts that begin with a date and a time, as days; other values stay as they are."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = values.type
+    if pa.types.is_timestamp(kind):
+        local = values if kind.tz is None else compute.local_timestamp(values)
+        return compute.floor_temporal(local, unit="day").cast(pa.date32())
+    if pa.types.is_dictionary(kind):
+        values, kind = values.dictionary_decode(), kind.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return values
+    timed = compute.match_substring_regex(values, r"^\d{4}-\d{2}-\d{2}[T ]")
+    return compute.if_else(timed, compute.utf8_slice_codeunits(values, 0, 10), values)
 
 
 def window_of(value: Any, by: str) -> str | int:
@@ -92,22 +142,83 @@ def window_of(value: Any, by: str) -> str | int:
     return day.isoformat() if by == "day" else period_of(day, "week" if by == "week" else "month")
 
 
-def windows_of(values: list[Any], by: str, place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:
-    """The window of each value; an error says where, by ``place`` (file, row and column of a value)."""
-    found: list[str | int] = []
-    for code, value in enumerate(values):
-        try:
-            found.append(window_of(value, by))
-        except InputError as error:
-            file, row, column = place(code)
-            raise error.at(file=file, row=row, column=column) from None
-    if by == "value":
-        found = _numbered(found, place)
-    if found and len({type(window) for window in found}) > 1:
-        file, row, column = place(0)
-        message = "some values are numbers and some are text"
-        raise InputError(message, "write all alike", code="column-type", file=file, column=column)
-    return found
+class Windows:
+    """The windows of the values of a column of time, which are met batch by batch.
+
+    Parameters
+    ----------
+    by
+        One of `BY`.
+    until
+        The last day (by ``value``: the last value) of the reference; None without one.
+    place
+        File, row and column of a row, by its number from 0.
+    """
+
+    def __init__(
+        self, by: str, until: str | int | None, place: Callable[[int], tuple[str, int, str]]
+    ) -> None:
+        self._by, self._until, self._place = by, until, place
+        self._of_value: list[int] = []
+        self._numbers: dict[tuple[str | int, bool], int] = {}
+        self._first: list[int] = []  # row with which each window begins
+
+    def numbers(self, values: Sequence[Any], codes: Integers, first: int) -> Integers:
+        """Number the windows of rows from the values met so far, their codes, and the first row."""
+        for code in range(len(self._of_value), len(values)):
+            row = first + int(np.argmax(codes == code))
+            try:
+                window = window_of(values[code], self._by)
+                old = self._by != "value" and self._until is not None
+                old = old and not after(window_of(values[code], "day"), self._until)
+            except InputError as error:
+                raise self._placed(error, row) from None
+            number = self._numbers.setdefault((window, old), len(self._numbers))
+            self._of_value.append(number)
+            if number == len(self._first):
+                self._first.append(row)
+        return np.array(self._of_value, np.int64)[codes]
+
+    def names(self) -> tuple[list[str | int], list[bool]]:
+        """Return the window of each number, and which numbers belong to the reference.
+
+        Raises
+        ------
+        InputError
+            Some values are numbers and some are text, or the reference ends at a value of another kind.
+        """
+        windows = [window for window, _ in self._numbers]
+        if self._by == "value":
+            windows = _numbered(windows, lambda number: self._place(self._first[number]))
+        if windows and len({type(window) for window in windows}) > 1:
+            message = "some values are numbers and some are text"
+            error = InputError(message, "write all alike", code="column-type")
+            raise self._placed(error, self._first[0], row=False)
+        until = self._until
+        if self._by != "value" or until is None or not windows:
+            return windows, [old for _, old in self._numbers]
+        until = str(until) if isinstance(windows[0], str) else until
+        if type(windows[0]) is not type(until):
+            message = f"the reference ends at {until!r}, and the column holds {windows[0]!r}"
+            raise InputError(message, "give a value of the same kind", code="parameter")
+        return windows, [not after(window, until) for window in windows]
+
+    def _placed(self, error: InputError, number: int, *, row: bool = True) -> InputError:
+        file, at, column = self._place(number)
+        return error.at(file=file, row=at if row else None, column=column)
+
+
+def after(point: str | int, until: str | int | None) -> bool:
+    """Return whether a window comes after another one; text is compared as text.
+
+    Examples
+    --------
+    >>> after(10, 9), after("10", "9")
+    (True, False)
+    """
+    if isinstance(point, int) and isinstance(until, int):
+        return point > until
+    return str(point) > str(until)
 
 
 def _numbered(windows: list[str | int], place: Callable[[int], tuple[str, int, str]]) -> list[str | int]:

@@ -13,16 +13,17 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibrant import _checks
-from calibrant._checks import Pairs, decoded
-from calibrant.evaluation.files.timed import BY, WHOLE, timed, window_of, windows_of
+from calibrant._checks import decoded
+from calibrant.evaluation.files.timed import BY, WHOLE, Windows, after, timed, window_of
 from calibrant.evaluation.monitoring import CalibrationMonitor, MonitorState, Unit
 from calibrant.evaluation.results.monitoring import Monitoring
 from calibrant.exceptions import FormatError, InputError
 from calibrant.io import Columns, Predictions, open_predictions
 from calibrant.io.atomic import check_place, keep_sources
 from calibrant.io.envelope import Envelope, Version
+from calibrant.io.row_store import RowStore
 from calibrant.verbs.figures import figure_kind, save_figure
-from calibrant.verbs.sources import pairs_of
+from calibrant.verbs.sources import CLASS, pairs_of
 from calibrant.verbs.tallying import one_view
 
 MAKE = "name the file of an earlier run, or one that is not there yet"
@@ -78,7 +79,8 @@ def monitor(
     Parameters
     ----------
     source
-        A table as `calibrant.verbs.measure` takes it, with a column of time. It is read into memory.
+        A table as `calibrant.verbs.measure` takes it, with a column of time. It is read once, batch
+        by batch; one window at a time, and the reference, is held in memory whole.
     time
         Name of that column: dates (YYYY-MM-DD, a time after it is left out) or time stamps. Where labels come
         late, the day on which they came.
@@ -144,11 +146,12 @@ def monitor(
     name = one_view(view, predictions)
     until = None if reference is None else _until(reference, by)
     settings = _Settings(time, by, name, against, until, alpha, epsilon, cast(Unit, unit), bool(restart))
-    table = _read(predictions, settings)
-    watched, taken = _restored(state, settings) or (None, {})
-    if watched is None:
-        watched = _new(table, settings)
-    late = _take(watched, table, taken)
+    with RowStore() as stored:
+        table = _read(predictions, settings, stored)
+        watched, taken = _restored(state, settings) or (None, {})
+        if watched is None:
+            watched = _new(table, settings)
+        late = _take(watched, table, taken)
     if state is not None:
         _save(state, settings, watched, taken)
     found = watched.result()
@@ -163,76 +166,81 @@ def monitor(
 
 @dataclass(frozen=True)
 class _Table:
-    """The pairs of a view, their windows, and (against a reference) which rows are of the reference."""
+    """The pairs of a view by window: the name of each window, and which windows are of the reference."""
 
-    pairs: Pairs
-    window: NDArray[np.int64]
+    stored: RowStore
     names: list[str | int]
-    reference: NDArray[np.bool_]
+    old: list[bool]
 
-    def windows(self) -> Iterator[tuple[str | int, NDArray[np.int64]]]:
-        """Each window that is not of the reference, in order, with its rows."""
-        rows = np.flatnonzero(~self.reference)
-        rows = rows[np.argsort(self.window[rows], kind="stable")]
-        ends = np.flatnonzero(np.diff(self.window[rows])) + 1
-        for part in np.split(rows, ends):
-            if len(part):
-                yield self.names[self.window[part[0]]], part
+    def windows(self) -> Iterator[tuple[str | int, list[int]]]:
+        """Each window that is not of the reference, in order, with its numbers in the store."""
+        found: dict[str | int, list[int]] = {}
+        for number, name in enumerate(self.names):
+            if not self.old[number] and number in self.stored.counts:
+                found.setdefault(name, []).append(number)
+        yield from sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0]))
+
+    def rows(self, numbers: list[int]) -> dict[str, NDArray[Any]]:
+        """The rows of some windows, in the order of the table; ``window`` numbers windows in their order."""
+        parts = [self.stored.read(number) for number in numbers]
+        rows = np.concatenate(parts)
+        found = {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}
+        rank = {name: place for place, name in enumerate(sorted({self.names[each] for each in numbers}))}
+        windows = [rank[self.names[number]] for number in numbers]
+        found["window"] = np.repeat(windows, [len(part) for part in parts])
+        if len(numbers) > 1 and "row" in found:
+            order = np.argsort(found["row"], kind="stable")
+            found = {name: values[order] for name, values in found.items()}
+        return found
 
 
-def _read(predictions: Predictions, settings: _Settings) -> _Table:
-    """Read the pairs of the view with their windows."""
+def _read(predictions: Predictions, settings: _Settings, stored: RowStore) -> _Table:
+    """Put the pairs of the view aside by their windows, in one pass."""
+    _check(predictions, settings)
+    found, first = timed(predictions, settings.time, settings.by)
+    windows = Windows(settings.by, settings.until, lambda row: (predictions.name, first + row, settings.time))
+    seen = 0
+    for batch in found.batches(items=True):
+        assert batch.item is not None
+        number = windows.numbers(found.items, batch.item, seen)
+        pairs, rows = pairs_of(settings.view, batch, found, seen), np.arange(len(batch))
+        if settings.view.startswith(CLASS) and batch.class_code is not None:
+            name = settings.view.removeprefix(CLASS)
+            code = found.classes.index(name) if name in found.classes else -1
+            rows = np.flatnonzero(batch.class_code == code)
+        if len(pairs):
+            each = len(pairs) // len(rows)
+            columns = {"score": pairs.score, "outcome": pairs.label}
+            if pairs.cluster is not None:
+                columns["cluster"] = pairs.cluster
+            if settings.until is not None:
+                columns["row"] = np.repeat(seen + rows, each)
+            stored.add(np.repeat(number[rows], each), columns)
+        seen += len(batch)
+    names, old = windows.names()
+    if not stored.counts:
+        hint = f"the classes are {', '.join(found.classes[:12])}"
+        raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
+    return _Table(stored, names, old)
+
+
+def _check(predictions: Predictions, settings: _Settings) -> None:
+    """Raise for a table that a monitor cannot take."""
     if settings.view in ("top", "pooled") and predictions.form == "long":
         hint = "write a wide table with one p_<class> column a class"
         message = f"a long table cannot be watched for {settings.view}"
         raise InputError(message, hint, code="view", file=predictions.name)
-    found, first = timed(predictions, settings.time)
-    batch = found.read(items=True)
-    assert batch.item is not None
-    item = batch.item
-    if found.weighted:
+    if predictions.form == "wide" and predictions.threshold is not None:
+        hint = "write the table without a threshold"
+        message = f"scores below {predictions.threshold:g} were dropped, and a monitor needs all of them"
+        raise InputError(message, hint, code="threshold", file=predictions.name)
+    if predictions.weighted:
         message = "a monitor takes no weights"
         raise InputError(message, "leave the column out", code="parameter", file=predictions.name)
-
-    if settings.unit == "cluster" and not found.clustered:
+    if settings.unit == "cluster" and not predictions.clustered:
         hint = "name the column of clusters (`cluster`), or take days (`unit='day'`)"
         message = "a monitor by cluster needs clusters"
         raise InputError(message, hint, code="cluster", file=predictions.name)
-
-    def place(code: int) -> tuple[str, int, str]:
-        return predictions.name, first + int(np.flatnonzero(item == code)[0]), settings.time
-
-    times = found.items
-    names = windows_of(times, settings.by, place)
-    ordered = sorted(set(names), key=lambda name: (isinstance(name, str), name))
-    rank = {name: number for number, name in enumerate(ordered)}
-    old = np.zeros(len(times), np.bool_)
-    if settings.until is not None:
-        points = names if settings.by == "value" else [window_of(value, "day") for value in times]
-        until = str(settings.until) if isinstance(points[0], str) else settings.until
-        if type(points[0]) is not type(until):
-            message = f"the reference ends at {until!r}, and the column holds {points[0]!r}"
-            raise InputError(message, "give a value of the same kind", code="parameter")
-        old = np.array([not _after(point, until) for point in points])
-    code = np.array([rank[name] for name in names], np.int64)
-    if settings.view.startswith("class:") and batch.class_code is not None:
-        pairs = pairs_of(settings.view, batch, found)
-        rows = (
-            np.flatnonzero(batch.class_code == found.classes.index(settings.view[6:])) if len(pairs) else None
-        )
-    else:
-        pairs, rows = pairs_of(settings.view, batch, found), np.arange(len(batch))
-    if rows is None or not len(pairs):
-        hint = f"the classes are {', '.join(found.classes[:12])}"
-        raise InputError(f"view {settings.view} has no pairs", hint, code="class-unknown", file=found.name)
-    item = np.repeat(item[rows], len(pairs) // len(rows))
-    return _Table(pairs, code[item], ordered, old[item])
-
-
-def _after(point: str | int, until: str | int) -> bool:
-    if isinstance(point, int) and isinstance(until, int):
-        return point > until
-    return str(point) > str(until)
 
 
 def _until(reference: str | int, by: str) -> str | int:
@@ -251,17 +259,13 @@ def _new(table: _Table, settings: _Settings) -> CalibrationMonitor:
     }
     if settings.against == "calibrated":
         return CalibrationMonitor(**arguments)
-    rows = np.flatnonzero(table.reference)
-    if not len(rows):
+    numbers = [number for number, old in enumerate(table.old) if old and number in table.stored.counts]
+    if not numbers:
         message = f"no row lies in the reference period, which ends at {settings.until}"
         raise InputError(message, "give a later day (`reference`)", code="empty")
-    pairs = table.pairs
+    rows = table.rows(numbers)
     return CalibrationMonitor.against_reference(
-        pairs.outcome[rows],
-        pairs.score[rows],
-        days=table.window[rows],
-        clusters=None if pairs.cluster is None else pairs.cluster[rows],
-        **arguments,
+        rows["outcome"], rows["score"], days=rows["window"], clusters=rows.get("cluster"), **arguments
     )
 
 
@@ -270,16 +274,16 @@ def _take(watched: CalibrationMonitor, table: _Table, taken: dict[str, int]) -> 
     late = []
     days = watched.result().days
     last = days[-1].day if days else None
-    pairs = table.pairs
-    for name, rows in table.windows():
-        if last is not None and (str(name) in taken or not _after(name, last)):
-            more = len(rows) - taken.get(str(name), 0)
+    for name, numbers in table.windows():
+        count = sum(table.stored.counts[number] for number in numbers)
+        if last is not None and (str(name) in taken or not after(name, last)):
+            more = count - taken.get(str(name), 0)
             if more > 0:
                 late.append(f"{name} ({more:,})")
             continue
-        clusters = None if pairs.cluster is None else pairs.cluster[rows]
-        watched.update(name, pairs.outcome[rows], pairs.score[rows], clusters=clusters)
-        taken[str(name)] = len(rows)
+        rows = table.rows(numbers)
+        watched.update(name, rows["outcome"], rows["score"], clusters=rows.get("cluster"))
+        taken[str(name)] = count
     return late
 
 
