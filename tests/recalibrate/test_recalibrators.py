@@ -203,7 +203,12 @@ def test_bad_values_are_named(
 @each
 def test_scores_to_transform_are_checked_too(estimator: BinaryRecalibrator) -> None:
     model = clone(estimator).fit(*drawn(6, 80))
-    cases = (([0.1, -0.5], "score-range"), ([[0.1, 0.2]], "class-sum"), ([], "empty"), (0.3, "shape"))
+    cases: tuple[tuple[object, str], ...] = (
+        ([0.1, -0.5], "score-range"),
+        ([[0.1, 0.2]], "class-sum"),
+        ([], "empty"),
+        (0.3, "shape"),
+    )
     for score, code in cases:
         with pytest.raises(InputError) as caught:
             model.transform(score)
