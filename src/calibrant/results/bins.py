@@ -11,7 +11,7 @@ from calibrant._checks import Floats
 from calibrant.records.record import plain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bins:
     """Pairs summed by bin, in order of the score.
 
@@ -63,6 +63,13 @@ class Bins:
     sum_score2: Floats
     sum_score_positive: Floats
     weighted: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bins):
+            return NotImplemented
+        return all(np.array_equal(value, vars(other)[name]) for name, value in vars(self).items())
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
         return self.used

@@ -66,7 +66,7 @@ def groups(counts: Mapping[str, int], departures: Collection[str] = TEXT) -> lis
     --------
     >>> counts = {"DT": 4, "NN": 9, "VB": 5, "FW": 0}
     >>> groups(counts, CODE), groups(counts)
-    ([['NN'], ['VB', 'DT', 'FW']], [['NN'], ['VB', 'DT', 'FW']])
+    ([['NN'], ['VB'], ['DT'], ['FW']], [['NN'], ['VB'], ['DT', 'FW']])
     """
     if "group edges" not in departures:
         return by_frequency(counts, GROUPS)

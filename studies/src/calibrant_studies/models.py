@@ -17,7 +17,6 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 from calibrant.exceptions import InputError, MissingExtraError
 from calibrant.progress import Progress
 from calibrant.records import Record, name, number, rows, setting
-from calibrant.structures.verbs.coreference_training import train_coreference
 from calibrant_studies.datasets._folders import data_folder, required
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def train_models(
 
     Examples
     --------
-    >>> train_models(data=Path("nowhere"))
+    >>> train_models(data=Path("nowhere"), output=Path("nowhere"))
     Traceback (most recent call last):
     calibrant.exceptions.InputError: nowhere/ud-english-ewt/... does not exist: run `calibrant data fetch ...
     """
@@ -188,6 +187,8 @@ def train_gum(
     data: Path, path: Path, *, epochs: int | None = None, seed: int = 0, progress: Progress | None = None
 ) -> float | None:
     """Train the coreference model of GUM on detected mentions; return its CoNLL F1 on the dev file."""
+    from calibrant.structures.verbs.coreference_training import train_coreference
+
     train, dev = (required(data, TREEBANKS[1].format(part)) for part in ("train", "dev"))
     path.parent.mkdir(parents=True, exist_ok=True)
     _, record = train_coreference(
