@@ -223,7 +223,7 @@ def labels(values: ArrayLike, name: str = "y_true", *, in_range: bool = True) ->
     if bad >= 0:
         raise InputError(
             f"{name}[{bad}] is {array[bad].item()!r}, not 0 or 1",
-            "pass whether the event happened; for class labels name the view",
+            "pass 1 where the event happened and 0 elsewhere, or one column of probabilities per class",
             code="label-value",
             row=int(bad),
         )

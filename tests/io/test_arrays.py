@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from calibrant import InputError, measure
 from calibrant.io import Columns
+from calibrant.io.arrays import array_predictions
 
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
@@ -91,3 +92,27 @@ def test_bad_input_is_refused_in_one_line(given: Any, options: Any, words: str) 
     with pytest.raises(InputError, match=words) as caught:
         measure(*given, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_whole_numbers_without_a_zero_need_the_names_of_the_columns() -> None:
+    prob = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    with pytest.raises(
+        InputError, match=r"whole numbers and no 0, so they can be columns from 0 or classes 1"
+    ):
+        array_predictions([1, 2, 1], prob)
+    first = array_predictions([1, 2, 1], prob, classes=[1, 2, 3])
+    second = array_predictions([1, 2, 1], prob, classes=[0, 1, 2])
+    assert (first.classes, second.classes) == (("1", "2", "3"), ("0", "1", "2"))
+    assert first.read().label.tolist() == [0, 1, 0]
+    assert second.read().label.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("labels", [[10, 20, 30], ["10", "20", "30"]])
+def test_numbers_are_names_of_classes(labels: list[object]) -> None:
+    prob = np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    for classes in (None, ["10", "20", "30"]):
+        found = array_predictions(labels, prob, classes=classes)
+        assert found.classes == ("10", "20", "30")
+        assert found.read().label.tolist() == [0, 1, 2]
+    with pytest.raises(InputError, match=r"an unknown class: classes are 10, 20, 40"):
+        array_predictions(labels, prob, classes=["10", "20", "40"])

@@ -136,9 +136,15 @@ def _check_order(labels: Any, score: NDArray[Any]) -> None:
 
 def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str] | None, columns: Any) -> Predictions:
     """One column per class."""
-    code, known = label_codes(labels, score.shape[1], classes)
+    count = score.shape[1]
+    code, known = label_codes(labels, count, classes)
+    if classes is None and known.dtype.kind in "iub" and known[0] == 0 and code.size and code.min() > 0:
+        counted = ", ".join(map(str, range(1, count + 1)))
+        message = f"y has whole numbers and no 0, so they can be columns from 0 or classes {counted}"
+        hint = f"name the columns: classes={list(range(count))} or classes=[{counted}]"
+        raise InputError(message, hint, code="class-unknown")
     names = list(map(str, known.tolist()))
-    found = class_predictions(code, score, classes=names, **columns)
+    found = class_predictions(code, score, **columns)
     table = {"label": np.array(names)[found.label]}
     table |= {f"p_{name}": found.prob[:, place] for place, name in enumerate(names)}
     return _table(table, found.weight, found.cluster)

@@ -98,7 +98,7 @@ def write_predictions(
         raise InputError("an .npz archive has no long form", hint, code="parameter", file=name)
     if form == "wide" and predictions.form == "long":
         if not (predictions.has_classes and predictions.has_items):
-            message = "a wide table needs the class and the item of each row"
+            message = "a wide table needs the class and the item of each row; a table of one event has none"
             hint = "name the columns with `class_column` and `item`"
             raise InputError(message, hint, code="view", file=predictions.name)
         predictions = predictions.by_item()

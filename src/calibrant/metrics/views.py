@@ -210,13 +210,21 @@ def label_codes(
     >>> label_codes(["no", "yes", "no"], 2)[0].tolist(), label_codes([2, 0], 3)[1].tolist()
     ([0, 1, 0], [0, 1, 2])
     """
+    codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
     if classes is not None:
         names = _checks.list_of_names(classes, "classes")
         if len(names) != count:
             message = f"classes has {len(names)} names, and there are {count} columns of probabilities"
             raise InputError(message, "name one class per column", code="shape")
-        return class_indices(y, names, named=True), np.array(names)
-    codes, found = _checks.cluster_codes(y, "y", hint="drop rows without a label", code="missing-value")
+        numbers = any(name.lstrip("-").isdigit() for name in names)
+        if found.dtype.kind in "iu" and not numbers:
+            return class_indices(y, names, named=True), np.array(names)
+        place = {name: column for column, name in enumerate(names)}
+        columns = np.array([place.get(str(label), -1) for label in found.tolist()], np.int64)[codes]
+        if (columns < 0).any():
+            row = int(np.flatnonzero(columns < 0)[0])
+            raise _unknown_class(found[codes[row]].item(), row, f"classes are {', '.join(names[:20])}", "y")
+        return columns, np.array(names)
     if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
         return found.astype(np.int64)[codes], np.arange(count)
     if len(found) != count:
@@ -230,8 +238,8 @@ def label_codes(
     return codes, found
 
 
-def _unknown_class(value: object, row: int, known: str) -> InputError:
-    return InputError(f"y_true[{row}] is {value!r}, an unknown class", known, code="class-unknown", row=row)
+def _unknown_class(value: object, row: int, known: str, name: str = "y_true") -> InputError:
+    return InputError(f"{name}[{row}] is {value!r}, an unknown class", known, code="class-unknown", row=row)
 
 
 def binary_view(predictions: ClassPredictions) -> Pairs:

@@ -390,7 +390,8 @@ class Measured(Record, frozen=True):
         for measurement in self.views:
             if measurement.view == view:
                 return measurement
-        raise KeyError(view)
+        known = ", ".join(each.view for each in self.views)
+        raise KeyError(f"there is no view {view!r}; the views are {known}")
 
     def remarks(self) -> Iterator[tuple[str, str]]:
         """Return the notes on rows of a log that were left out."""

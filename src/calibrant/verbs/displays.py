@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from calibrant._checks import shown
+from calibrant.exceptions import InputError
 from calibrant.results.drawing import bin_limits
 from calibrant.results.measurement import Measured, Measurement
 from calibrant.verbs.measuring import measure
@@ -142,6 +144,8 @@ class ReliabilityDisplay:
         ------
         ValueError
             If the measurement was read from JSON, which does not contain the sums of its bins.
+        InputError
+            If ``ax`` are no axes.
 
         Examples
         --------
@@ -153,6 +157,10 @@ class ReliabilityDisplay:
         from calibrant.plots import calibration_curve
         from calibrant.plots.style import curve_count, legend_outside, score_names
 
+        if ax is not None and not hasattr(ax, "plot"):
+            message = f"ax is {shown(ax)}, and no matplotlib axes"
+            hint = "leave it out; .figure_.savefig('curve.png') of the display writes a file"
+            raise InputError(message, hint, code="parameter")
         found = self.measurement
         self._own = ax is None
         self.ax_ = calibration_curve(

@@ -281,6 +281,9 @@ def _before_and_after(
     if again is not None:
         notes = notes + notes_on(resampled, again.name)
         digest = file_digest(dev) if isinstance(dev, (str, os.PathLike)) else None
+        path = sources[0] if isinstance(sources[0], (str, os.PathLike)) else "-"
+        if digest is not None and path != "-" and file_digest(path) == digest:
+            notes.append("The maps are fitted to the table that is measured: their errors here are too low.")
         if digest is not None and saved.digest is not None and digest != saved.digest:
             notes.append(
                 f"{again.name} is not the file on which the recalibrator was fitted ({saved.source}): the "
