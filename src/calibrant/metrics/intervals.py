@@ -243,8 +243,8 @@ def calibration_error(
     ``(T - theta)^2 <= z^2 (V2 + a theta + b theta^2)``. V2 is the variance of T if
     the scores are calibrated, and a and b are its first-order variances from the labels and from the scores.
     ``low == 0`` means that perfect calibration is not excluded; ``high == 1`` means that few pairs carry the
-    error, which then has no upper limit. If T is so far below 0 that every theta is rejected, the upper end is
-    that of T = 0.
+    error, which then has no upper limit. If T is so far below 0 that every theta is rejected, the upper end
+    is that of T = 0.
 
     T averages products of two residuals of different clusters within fine bins. A bin has about n^(1/3)
     pairs, is at most 0.1 wide on the scale arcsin(sqrt(q)) (an octave near 0 and 1), and has at least 4

@@ -145,7 +145,7 @@ def _given(source: Any, p: Any, y: Any, columns: Columns | None, **arrays: Any) 
     if p is None and y is None and not hasattr(source, "predict_proba"):
         alone = [name for name, value in arrays.items() if value is not None]
         if alone:
-            hint = "name a column of the table, as in columns=calibrant.io.Columns(cluster='document'), or pass labels and probabilities"
+            hint = "name a column: columns=calibrant.io.Columns(cluster='document'); or pass probabilities"
             raise InputError(f"{alone[0]} is given without probabilities", hint, code="parameter")
         return source
     from calibrant.io.arrays import array_predictions
