@@ -22,7 +22,7 @@ def array_predictions(
     p: Any,
     y: ArrayLike | None = None,
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[str | int] | None = None,
     clusters: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Predictions:
@@ -82,7 +82,7 @@ def array_predictions(
 
 
 def _scored(
-    model: Any, X: Any, y: ArrayLike | None, classes: Sequence[str] | None
+    model: Any, X: Any, y: ArrayLike | None, classes: Sequence[str | int] | None
 ) -> tuple[Any, NDArray[Any], Any]:
     """Labels as numbers of columns, and the scores of a classifier."""
     if y is None:
@@ -108,7 +108,7 @@ def _scored(
     return np.array(names)[np.array([place[label] for label in met.tolist()])[codes]], score, names
 
 
-def _outcomes(labels: Any, classes: Sequence[str] | None) -> Any:
+def _outcomes(labels: Any, classes: Sequence[str | int] | None) -> Any:
     """Labels of one event as 0 and 1."""
     if classes is not None:
         return label_codes(labels, 2, classes)[0]
@@ -134,7 +134,7 @@ def _check_order(labels: Any, score: NDArray[Any]) -> None:
         raise InputError(message, "pass the labels first", code="parameter")
 
 
-def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str] | None, columns: Any) -> Predictions:
+def _wide(labels: Any, score: NDArray[Any], classes: Sequence[str | int] | None, columns: Any) -> Predictions:
     """One column per class."""
     count = score.shape[1]
     code, known = label_codes(labels, count, classes)

@@ -177,7 +177,7 @@ def class_indices(values: ArrayLike, names: tuple[str, ...], *, named: bool) -> 
 
 
 def label_codes(
-    y: ArrayLike, count: int, classes: Sequence[str] | None = None
+    y: ArrayLike, count: int, classes: Sequence[str | int] | None = None
 ) -> tuple[Integers, NDArray[Any]]:
     """Return the columns that labels stand for, and the label of each column.
 

@@ -41,7 +41,7 @@ def measure(
     p: Any = None,
     y: Any = None,
     *,
-    classes: Sequence[str] | None = None,
+    classes: Sequence[str | int] | None = None,
     clusters: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     view: str | Sequence[str] | None = None,
