@@ -223,7 +223,8 @@ def label_codes(
         columns = np.array([place.get(str(label), -1) for label in found.tolist()], np.int64)[codes]
         if (columns < 0).any():
             row = int(np.flatnonzero(columns < 0)[0])
-            raise _unknown_class(found[codes[row]].item(), row, f"classes are {', '.join(names[:20])}", "y")
+            known = f"classes are {', '.join(names[:20])}"
+            raise _unknown_class(found[codes[row]].item(), row, known, name="y")
         return columns, np.array(names)
     if found.dtype.kind in "iub" and found[0] >= 0 and found[-1] < count:
         return found.astype(np.int64)[codes], np.arange(count)
