@@ -94,7 +94,7 @@ def test_clusters_widen_the_interval() -> None:
     [
         ({"max_error": 5}, "max_error is 5: give a number from 0 to 1"),
         ({"max_error": -1}, "max_error"),
-        ({"view": "top"}, "one probability per row has the view binary, not top"),
+        ({"view": "top"}, "without classes has no view 'top'"),
         ({"level": 95}, "level"),
     ],
 )
@@ -104,5 +104,5 @@ def test_settings_that_make_no_sense_are_input_errors(settings: dict[str, Any], 
 
 
 def test_weights_beside_a_table_are_refused() -> None:
-    with pytest.raises(InputError, match="a table has weights and clusters in columns"):
+    with pytest.raises(InputError, match="sample_weight is given without probabilities"):
         assert_calibrated({"score": [0.5], "label": [1]}, sample_weight=[1.0])

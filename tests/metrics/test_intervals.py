@@ -46,8 +46,10 @@ def test_the_interval_holds_the_values_that_the_test_accepts() -> None:
         assert accepted == (low <= theta <= high) or min(abs(theta - low), abs(theta - high)) < 1e-5
 
 
-def test_an_empty_set_gives_zero_to_zero() -> None:
-    assert inverted(Moments(-0.01, 1e-6, 0.0, 1e-5, 0.0), 1.96) == (0.0, 0.0)
+def test_an_empty_set_gives_the_interval_of_an_estimate_of_0_and_never_width_0() -> None:
+    found = inverted(Moments(-0.01, 1e-6, 0.0, 1e-5, 0.0), 1.96)
+    assert found == inverted(Moments(0.0, 1e-6, 0.0, 1e-5, 0.0), 1.96)
+    assert found[1] > 0.001
 
 
 def test_an_estimate_far_below_zero_does_not_exclude_zero() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from calibrant.cli import text
 from calibrant.cli.options import Printing, columns, columns_of, printing
 from calibrant.cli.progress import ProgressLine
 
@@ -41,8 +40,9 @@ def command(source: str, output: str, to: Any, printing: Printing, **options: An
     columns stay too, except from long to wide and in archives. Tables are written in pieces, whatever their
     size.
     """
+    from calibrant.cli.text import printed
     from calibrant.verbs import convert
 
     with ProgressLine() as progress:
         found = convert(source, output, to=to, columns=columns_of(options), progress=progress)
-    printing.show(found, lambda: text.printed(found, steps=[f"calibrant measure {shlex.quote(output)}"]))
+    printing.show(found, lambda: printed(found, steps=[f"calibrant measure {shlex.quote(output)}"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ class RowStore:
     Parameters
     ----------
     held
-        Bytes of rows in memory; when there are more, all go to a temporary file without a name.
+        Bytes of rows in memory; when there are more, all go to a temporary file.
 
     Examples
     --------
@@ -32,9 +32,7 @@ class RowStore:
 
     def __init__(self, held: int = HELD) -> None:
         self.counts: dict[int, int] = {}
-        self._limit, self._bytes = held, 0
-        self._held: dict[int, list[NDArray[Any]]] = {}
-        self._file: IO[bytes] | None = None
+        self._file = tempfile.SpooledTemporaryFile(held)  # noqa: SIM115 (closed by __exit__)
         self._pieces: dict[int, list[tuple[int, int, np.dtype[Any]]]] = {}  # place, rows, their type
 
     def __enter__(self) -> RowStore:
@@ -43,8 +41,7 @@ class RowStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
     def add(self, key: NDArray[np.int64], columns: Mapping[str, NDArray[Any]]) -> None:
         """Add rows: the number of each, from 0, and columns (n,) of any type of numbers."""
@@ -58,27 +55,15 @@ class RowStore:
             key, rows = key[order], rows[order]
         start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
         for number, part in zip(key[start].tolist(), np.split(rows, start[1:]), strict=True):
-            self._held.setdefault(number, []).append(part)
+            self._pieces.setdefault(number, []).append((self._file.tell(), len(part), part.dtype))
+            self._file.write(part.tobytes())
             self.counts[number] = self.counts.get(number, 0) + len(part)
-        self._bytes += rows.nbytes
-        if self._bytes > self._limit:
-            self._spill()
-
-    def _spill(self) -> None:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        for number, parts in self._held.items():
-            rows = np.concatenate(parts)
-            self._pieces.setdefault(number, []).append((self._file.tell(), len(rows), rows.dtype))
-            self._file.write(rows.tobytes())
-        self._held, self._bytes = {}, 0
 
     def read(self, key: int) -> NDArray[Any]:
         """Return the rows of a number, as a structured array with a field per column."""
         parts: list[NDArray[Any]] = []
-        for place, rows, dtype in self._pieces.get(key, ()):
-            assert self._file is not None
+        for place, rows, dtype in self._pieces[key]:
             self._file.seek(place)
             parts.append(np.frombuffer(self._file.read(rows * dtype.itemsize), dtype))
-            self._file.seek(0, 2)
-        return np.concatenate(parts + self._held.get(key, []))
+        self._file.seek(0, 2)
+        return np.concatenate(parts)

@@ -387,7 +387,10 @@ def calibration_test(
 
 
 def inverted(found: Moments, z: float) -> tuple[float, float]:
-    """All theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta); (0, 0) if there is none.
+    """All theta >= 0 with (T - theta)^2 <= z^2 Var(T | theta).
+
+    If there is none, T is far below 0 by random error. No theta is certain then, so the upper end is that of
+    T = 0, and the interval never has width 0.
 
     The variance is V2 + a theta + b theta^2. Only a large T speaks against 0: below it (by random error) the
     interval starts at 0. Where few pairs carry theta, z^2 b reaches 1 and there is no upper end below 1.
@@ -398,7 +401,7 @@ def inverted(found: Moments, z: float) -> tuple[float, float]:
     discriminant = middle**2 - leading * constant
     upper = middle + math.sqrt(max(0.0, discriminant))
     if leading > 0 and (discriminant < 0 or upper <= 0):
-        return 0.0, 0.0
+        return (0.0, 0.0) if found.estimate >= 0 else inverted(replace(found, estimate=0.0), z)
     low = constant / upper if found.estimate > 0 and constant > 0 else 0.0
     return low, upper / leading if upper < leading else 1.0
 
@@ -412,8 +415,6 @@ def _from_moments(table: Residuals, found: Moments, method: str, level: float) -
     z = quantile(level, table.effective_clusters)
     if method == "inverted":
         low, high = inverted(found, z)
-        if high == 0:  # T is so far below 0 that every error is rejected: an error of 0 is not certain
-            high = inverted(replace(found, estimate=0.0), z)[1]
     else:
         half = z * standard_error(found)
         low, high = max(0.0, found.estimate - half), max(0.0, found.estimate + half)

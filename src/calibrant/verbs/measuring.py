@@ -228,14 +228,7 @@ def class_mean(measurements: Sequence[Measurement]) -> ClassMean:
     squares = [each.debiased_squared_error for each in classes]
     known = [each.estimate for each in squares if each.estimate is not None]
     debiased = sum(known) / len(known) if len(known) == len(classes) else None
-    reason = next(
-        (
-            each.debiased_squared_error.reason
-            for each in classes
-            if each.debiased_squared_error.estimate is None
-        ),
-        None,
-    )
+    reason = next((each.reason for each in squares if each.estimate is None), None)
     return ClassMean(
         classes=len(classes),
         debiased_squared_error=Quantity(debiased, reason=reason),

@@ -38,7 +38,6 @@ NEWSWIRE = "nw/wsj/"
 # The sections of the Wall Street Journal on which taggers are trained, tuned and tested.
 SECTIONS = {"train": range(19), "dev": range(19, 22), "test": range(22, 25)}
 MRG = re.compile(r"wsj_(\d\d)\d\d\.(?:mrg|parse)")
-LEAF = re.compile(r"\(([^\s()]+)\s+([^\s()]+)\)")
 BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 LARGEST = 1 << 24  # bytes of an article
 WORD = re.compile(r"\w+(?:[-'’.]\w+)*", re.UNICODE)
@@ -307,24 +306,21 @@ def _text(columns: list[list[Any]], name: str) -> TaggedText:
 
 def _bracketed(file: Path) -> Iterator[tuple[list[str], list[str]]]:
     """Words and tags of each tree of a file."""
+    from nltk.tokenize import SExprTokenizer
+    from nltk.tree import Tree
+
     text = file.read_text(encoding="utf-8", errors="replace")
-    depth = start = 0
-    for place, sign in enumerate(text):
-        if sign == "(":
-            start = place if depth == 0 else start
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-            if depth == 0:
-                leaves = [leaf for leaf in LEAF.findall(text[start:place]) if leaf[0] != "-NONE-"]
-                if leaves:
-                    yield [BRACKETS.get(word, word) for _, word in leaves], [tag for tag, _ in leaves]
-            elif depth < 0:
-                break
-    if depth:
-        raise FormatError(
-            "the brackets do not balance", "copy the file again", code="file-row", file=str(file)
-        )
+    try:
+        for tree in SExprTokenizer().tokenize(text):
+            if not tree.startswith("("):
+                continue  # what stands between trees
+            leaves = Tree.fromstring(tree, remove_empty_top_bracketing=True).pos()
+            kept = [leaf for leaf in leaves if leaf[1] != "-NONE-"]
+            if kept:
+                yield [BRACKETS.get(word, word) for word, _ in kept], [tag for _, tag in kept]
+    except ValueError as error:
+        message = "the brackets do not balance"
+        raise FormatError(message, "copy the file again", code="file-row", file=str(file)) from error
 
 
 def _article_files(path: Path) -> Iterator[tuple[str, bytes]]:

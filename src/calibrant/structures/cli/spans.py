@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from calibrant.cli import text
 from calibrant.cli.options import WRITES_OR_PRINTS, Printing, added, printing
 from calibrant.cli.progress import ProgressLine
 
@@ -74,6 +73,7 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
     row per predicted span: score, label (is it gold?), class (the type), cluster (the document), start and
     end. Missed gold spans are counted and make no row.
     """
+    from calibrant.cli.text import printed
     from calibrant.structures.files.span_tables import SpanColumns
     from calibrant.structures.verbs.spans import match_spans
 
@@ -87,4 +87,4 @@ def command(predicted: str, gold_table: str | None, output: str, printing: Print
         f"calibrant report {table}{view} -o report.html    the same to look at",
     ]
     stdout = output == "-"
-    printing.show(found, lambda: text.printed(found, steps=() if stdout else steps), err=stdout)
+    printing.show(found, lambda: printed(found, steps=() if stdout else steps), err=stdout)

@@ -42,7 +42,7 @@ def read_documents(
     columns, and brackets in the last one, ``(1|(2)`` or ``1)``; nothing, ``-``, ``_`` or ``*`` is none.
     Columns are separated by tabs or blanks; a line has 5 or more, as many throughout a sentence. Of 12 or
     more, the fifth to seventh are part of speech, parse bit and lemma, and the tenth is the speaker. Parse
-    bits become dependency trees by head rules (`calibrant.structures.files.constituents`). Each part is a
+    bits become dependency trees by head rules (`calibrant.structures.constituents`). Each part is a
     document of its own: part 0 has the name of the whole, others ``NAME; part 1``. The names of OntoNotes
     say the genre (``nw/...``).
 

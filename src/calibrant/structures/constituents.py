@@ -61,14 +61,13 @@ UPOS = {
     "CC": "CCONJ", "CD": "NUM", "DT": "DET", "PDT": "DET", "WDT": "DET", "EX": "PRON", "FW": "X", "IN": "ADP",
     "JJ": "ADJ", "JJR": "ADJ", "JJS": "ADJ", "AFX": "ADJ", "LS": "X", "MD": "AUX", "NN": "NOUN",
     "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "POS": "PART", "PRP": "PRON", "PRP$": "PRON",
-    "WP": "PRON",
-    "WP$": "PRON", "RB": "ADV", "RBR": "ADV", "RBS": "ADV", "WRB": "ADV", "RP": "ADP", "TO": "PART",
-    "UH": "INTJ", "$": "SYM", "#": "SYM", "SYM": "SYM", "ADD": "X", "XX": "X", "GW": "X",
+    "WP": "PRON", "WP$": "PRON", "RB": "ADV", "RBR": "ADV", "RBS": "ADV", "WRB": "ADV", "RP": "ADP",
+    "TO": "PART", "UH": "INTJ", "$": "SYM", "#": "SYM", "SYM": "SYM", "ADD": "X", "XX": "X", "GW": "X",
 }  # fmt: skip
 NUMBER = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
 
 
-@dataclass
+@dataclass(eq=False)
 class Constituent:
     """A phrase, or a word under its part of speech.
 
@@ -301,7 +300,6 @@ class _Conversion:
         return self._last_noun(children)
 
     def _last_noun(self, children: list[Constituent]) -> Constituent:
-        # Nouns after a comma or a phrase in parentheses stand in apposition.
         for wanted in (NOUNS - {"POS", "JJR"}, NOMINAL, {"PRP", "EX", "$", "ADJP", "PRN"}, {"CD", "QP"}):
             for child in reversed(children):
                 if child.label in wanted:
@@ -347,7 +345,7 @@ class _Conversion:
         ]
 
     def _chain_conjuncts(self, phrase: Constituent, chosen: Constituent) -> None:
-        """Let a conjunction, and a comma, depend on the conjunct after it."""
+        """Let each conjunction depend on the conjunct after it."""
         conjunct: int | None = None
         for child in reversed(phrase.children):
             word = self._head[id(child)]
@@ -469,7 +467,7 @@ class _Conversion:
         return self.tags[self._head[id(phrase)]] == "VBN"
 
     def _is_passive(self, phrase: Constituent) -> bool:
-        """Whether a verb phrase is passive: a participle below a form of *be*."""
+        """Tell if a verb phrase is passive: a participle below a form of *be*."""
         word = self._head[id(phrase)]
         return any(
             head == word + 1 and relation == "aux:pass"
@@ -485,7 +483,7 @@ class _Conversion:
 
 
 def _kind(phrase: Constituent) -> str:
-    """What can be coordinated with what."""
+    """Return the kind of a phrase: only phrases of one kind are coordinated."""
     label = phrase.label
     if label in NOMINAL or label.startswith("NN") or label == "PRP":
         return "noun"

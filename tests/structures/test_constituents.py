@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.exceptions import InputError
+from calibrant.structures.constituents import Constituent, constituents, dependencies
 from calibrant.structures.documents import check_tree
-from calibrant.structures.files.constituents import Constituent, constituents, dependencies
 
 
 def converted(text: str) -> list[tuple[str, int, str]]:
