@@ -127,3 +127,9 @@ def test_importing_takes_a_fraction_of_a_second() -> None:
 
 def test_help_takes_a_fraction_of_a_second() -> None:
     assert seconds("-m", "calibrant", "--help") - seconds("-c", "pass") < 0.5
+
+
+def test_help_loads_no_numpy() -> None:
+    # Each command's module is loaded for its line of help, so what stands at its top is paid by all.
+    run = "from calibrant.cli import main; main(['--help'], standalone_mode=False)"
+    assert "numpy" not in loaded_by(run)
