@@ -34,10 +34,10 @@ demo: $(READY) ## the main job end to end, on predictions that ship with the pac
 test: $(READY) ## tests and every example of the documentation; a few minutes
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-test-all: $(READY) ## what `make test` leaves out: slow tests, the other Pythons, the oldest versions allowed
+test-all: $(READY) ## slow tests, the other Pythons, and the oldest versions allowed
 	scripts/test-all.sh
 
-goldens: $(READY) ## write the outputs that tests/goldens holds anew; a few minutes
+goldens: $(READY) ## rewrite the outputs in tests/goldens; a few minutes
 	$(BIN)/python -m tests.goldens write $(ARGS)
 
 goldens-compare: $(READY) ## compare all outputs with those of tests/goldens; ARGS=--exact: to the last digit
@@ -46,9 +46,10 @@ goldens-compare: $(READY) ## compare all outputs with those of tests/goldens; AR
 browser: $(READY) ## open the report in a browser and look at it
 	scripts/test-browser.sh
 
-lint: $(READY) ## style
+lint: $(READY) ## style of code and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/words.py
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
@@ -60,13 +61,13 @@ docs: $(READY) ## build docs/_build/html and check its links; a warning is an er
 	$(BIN)/sphinx-build -E -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python scripts/check_links.py
 
-lock: ## resolve the dependencies anew
+lock: ## resolve the dependencies again
 	scripts/lock.sh
 
 bench: $(READY) ## time and memory, against the peers and against the limits of the machine
 	scripts/bench.sh $(ARGS)
 
-crosscheck: $(READY) ## other libraries' numbers beside ours; TORCH=1 or cpu adds those that need PyTorch
+crosscheck: $(READY) ## compare other libraries' numbers with calibrant's; TORCH=1 or cpu adds those that need PyTorch
 	scripts/crosscheck.sh $(ARGS)
 
 fuzz: ## fuzz a reader: make fuzz NAME=conllu SECONDS=600
@@ -75,5 +76,5 @@ fuzz: ## fuzz a reader: make fuzz NAME=conllu SECONDS=600
 study: $(READY) ## reproduce a paper's experiment: make study NAME=synthetic
 	$(BIN)/calibrant study $(or $(NAME),$(error say which: make study NAME=synthetic)) $(ARGS)
 
-clean: ## remove what was built; keeps .venv
+clean: ## remove built files; keeps .venv
 	rm -rf build dist docs/_build .mypy_cache .pytest_cache .ruff_cache

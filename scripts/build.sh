@@ -18,5 +18,9 @@ build() { # build NAME SOURCE
         compgen -G "$folder/$1/*-$version-*.whl" >/dev/null || { echo "$1 is not of version $version" >&2; exit 1; }
     fi
 }
+if [ -n "$version" ] && grep -q '^Repository.*/OWNER/' "$root/pyproject.toml"; then
+    echo "pyproject.toml: name the owner of the repository ([project.urls])" >&2
+    exit 1
+fi
 build calibrant "$root"
 build calibrant-studies "$root/studies"

@@ -22,7 +22,7 @@ FENCE = re.compile(r"^(```+).*?^\1", re.MULTILINE | re.DOTALL)
 
 
 class Page(HTMLParser):
-    """What a page links to, and the places in it that can be linked to."""
+    """Links of a page, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Page(HTMLParser):
 
 
 def markdown_links(text: str) -> list[str]:
-    """Targets of a Markdown page's links and pictures; code has none."""
+    """Targets of a Markdown page's links and pictures; code is ignored."""
     return MARKDOWN_LINK.findall(FENCE.sub("", text))
 
 
@@ -49,7 +49,7 @@ def markdown_anchors(text: str) -> set[str]:
 
 
 def is_external(link: str) -> bool:
-    """Whether a link leaves: it names a scheme or a host."""
+    """Return True if a link is external: it names a scheme or a host."""
     parts = urlsplit(link)
     return bool(parts.scheme or parts.netloc)
 

@@ -1,6 +1,6 @@
-"""What calibrant's users install with it: licences, and known vulnerabilities.
+"""List the licenses of calibrant's dependencies, and their known vulnerabilities.
 
-python scripts/dependencies.py licences        writes docs/reference/dependencies.md from what is installed
+python scripts/dependencies.py licenses        writes docs/reference/dependencies.md from what is installed
 python scripts/dependencies.py audit FOLDER    compares requirements/*.lock, and the oldest versions that
                                                pyproject.toml allows, with a clone of
                                                https://github.com/pypa/advisory-database
@@ -24,14 +24,14 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "dependencies.md"
 STUDIES = "calibrant-studies"  # a distribution of its own, in studies/
-# What a user of the package may ask for; the other extras are for work on it.
+# Extras for users; the other extras are for development.
 EXTRAS = ("", "spacy", "duckdb", "dask", "spark", "web", STUDIES)
 ELSEWHERE = {"pyspark": "Apache-2.0"}  # what no lock has
-HEAD = """# Dependencies and their licences
+HEAD = """# Dependencies and their licenses
 
-What `pip install calibrant` brings, and what its extras add: with all that they need in turn, as locked in
-`requirements/` (without what only other systems need). `python scripts/dependencies.py licences` writes
-this page from what the packages say of themselves.
+Packages that `pip install calibrant` and its extras install, with their dependencies, as locked in
+`requirements/` (without packages for other operating systems). `python scripts/dependencies.py licenses`
+writes this page from what the packages say of themselves.
 
 `python scripts/dependencies.py audit FOLDER` compares the locked versions, and the oldest ones that
 `pyproject.toml` allows, with the known vulnerabilities in a clone of
@@ -69,8 +69,8 @@ def needed(wanted: list[Requirement]) -> set[str]:
     return found
 
 
-def licence(name: str) -> str:
-    """What an installed package says its licence is."""
+def license(name: str) -> str:
+    """Return the license in the metadata of an installed package."""
     try:
         about = distribution(name).metadata
     except PackageNotFoundError:
@@ -81,7 +81,7 @@ def licence(name: str) -> str:
     return ", ".join(told or classes or free) or "not stated"
 
 
-def licences() -> str:
+def licenses() -> str:
     """The page."""
     text, seen = HEAD, set[str]()
     for extra, wanted in project().items():
@@ -94,10 +94,10 @@ def licences() -> str:
             text += "Nothing that is not listed above.\n"
             continue
         direct = {canonicalize_name(requirement.name) for requirement in wanted}
-        text += "| package | licence |\n|---|---|\n"
+        text += "| package | license |\n|---|---|\n"
         for name in sorted(names, key=lambda name: (name not in direct, name)):
             shown = f"`{name}`" if name in direct else f"`{name}` (needed by these)"
-            text += f"| {shown} | {licence(name)} |\n"
+            text += f"| {shown} | {license(name)} |\n"
     return text
 
 
@@ -116,7 +116,7 @@ def locked() -> Iterator[tuple[str, str, Version]]:
 
 
 def affects(advisory: dict[str, Any], name: str, version: Version) -> bool:
-    """Whether an advisory in the OSV format is about this version of a package."""
+    """Return True if an advisory in the OSV format is about this version of a package."""
     entries = [entry for entry in advisory.get("affected", ()) if entry["package"]["ecosystem"] == "PyPI"]
     for entry in entries:
         if canonicalize_name(entry["package"]["name"]) != name:
@@ -157,8 +157,8 @@ def audit(folder: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """Do what is asked; 2 where that is not understood."""
-    if arguments == ["licences"]:
-        PAGE.write_text(licences(), encoding="utf-8")
+    if arguments == ["licenses"]:
+        PAGE.write_text(licenses(), encoding="utf-8")
         return 0
     if len(arguments) == 2 and arguments[0] == "audit" and (Path(arguments[1]) / "vulns").is_dir():
         return min(audit(Path(arguments[1])), 1)

@@ -2,7 +2,7 @@
 
 python scripts/estimate_coverage.py [CORPORA]     writes docs/guide/estimate_coverage.md
 
-Corpora of 4,000 documents, of which some are labelled; 300 corpora per cell, 150 for drift, seed 0.
+Corpora of 4,000 documents, of which some are labeled; 300 corpora per cell, 150 for drift, seed 0.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def simple(case: str, labels: int, rng: np.random.Generator) -> Corpus:
 
 
 def independent(case: str, chances: str, labels: int, rng: np.random.Generator) -> Corpus:
-    """Each document by itself, with a chance that follows its score or has nothing to do with it."""
+    """Sample documents independently, with a probability that depends on the score or does not."""
     truth, score, _ = documents(case, rng)
     size = np.where(np.arange(DOCUMENTS) % 2, 8.0, 1.0) if chances == "8 to 1" else score
     least = 0.2 * labels / DOCUMENTS if chances == "by score" else 0.0
@@ -101,7 +101,7 @@ def clustered(case: str, sizes: str, clusters: int, rng: np.random.Generator) ->
 
 
 def weighted_clusters(case: str, _: str, clusters: int, rng: np.random.Generator) -> Corpus:
-    """Whole clusters by themselves, half of them with four times the chance of the others."""
+    """Sample clusters independently, half of them with four times the probability of the others."""
     found = clustered(case, "equal", 2, rng)
     cluster = np.repeat(np.arange(DOCUMENTS // 20), 20)
     chance = np.where(np.arange(DOCUMENTS // 20) % 2, 1.6, 0.4) * clusters / (DOCUMENTS / 20)
@@ -186,7 +186,7 @@ def table(
     lines = [
         title,
         "",
-        f"| {' | '.join(heads)} | {' | '.join(columns)} |",
+        f"| {' | '.join([*heads, *(name.removesuffix(' by period') for name in columns)])} |",
         "|" + "---|" * len(heads) + "---:|" * len(columns),
     ]
     for place, found in cells:
@@ -200,14 +200,15 @@ def simple_tables(corpora: int) -> str:
     for case in ("calibrated", "too high", "shifting prior", "rare", "sharp"):
         for labels in (60, 200, 800):
             cells.append(([case, str(labels)], measured(partial(simple, case, labels), corpora)))
+    methods = [name for name in METHODS if name != "dsl"]
     rest = ["labels, normal", "ppi_py", "ppi_py, tuned"]
     return (
-        table("**Simple random samples, all documents**", ["scores", "labels"], [*METHODS, *rest], cells)
+        table("## Simple random samples, all documents", ["scores", "labels"], [*methods, *rest], cells)
         + "\n"
         + table(
-            "**Simple random samples, each of four periods** (widths in 4,000ths of the period)",
+            "## Simple random samples, each of four periods\n\nWidths are in 4,000ths of the period.",
             ["scores", "labels"],
-            [f"{name} by period" for name in METHODS],
+            [f"{name} by period" for name in methods],
             cells,
         )
     )
@@ -228,8 +229,8 @@ def unequal_table(corpora: int) -> str:
                 found = measured(partial(make, case, chances, labels), corpora)
                 cells.append(([case, design, chances, str(labels)], found))
     columns = ["labels", "dsl", "prior-shift", "DSL's formula", "Hajek"]
-    heads = ["scores", "sampling", "chances", "labels"]
-    return table("**Known unequal probabilities of being labelled**", heads, columns, cells)
+    heads = ["scores", "sampling", "probabilities", "labels"]
+    return table("## Known unequal probabilities of being labeled", heads, columns, cells)
 
 
 def cluster_table(corpora: int) -> str:
@@ -242,16 +243,16 @@ def cluster_table(corpora: int) -> str:
                 cells.append(([case, sizes, str(clusters)], found))
         for clusters in (12, 30):
             found = measured(partial(weighted_clusters, case, "", clusters), corpora)
-            cells.append(([case, "equal, chances 4 to 1", str(clusters)], found))
+            cells.append(([case, "equal, probabilities 4 to 1", str(clusters)], found))
     columns = ["labels", "ppi", "ppi++", "dsl", "prior-shift", "labels, normal", "ppi_py", "DSL's formula"]
     heads = ["scores", "sizes", "clusters"]
-    return table("**Labels of all documents of a few clusters**", heads, columns, cells)
+    return table("## Labels of all documents of a few clusters", heads, columns, cells)
 
 
 def drift_interval(
     periods: int, sd: float, how: str, rng: np.random.Generator, size: int = 800
 ) -> tuple[bool, float]:
-    """Whether the total interval of a new period's count contains it, and its width."""
+    """Return True if the total interval of a new period contains its count, and the width."""
     shift = rng.normal(0, sd, periods + 1)
     period = np.repeat(np.arange(periods), 1000 // periods)
     score = expit(rng.normal(-1, 1, len(period)))
@@ -280,12 +281,14 @@ def drift_table(corpora: int) -> str:
         for periods, how in hows:
             rng = np.random.default_rng(0)
             values = [drift_interval(periods, sd, how, rng) for _ in range(corpora)]
-            label = f"{how}, {periods} labelled period{'s' if periods > 1 else ''}"
+            label = f"{how}, {periods} labeled period{'s' if periods > 1 else ''}"
             found[label] = shown(np.array(values, np.float64))
         cells.append(([f"{sd:g}"], found))
     title = (
-        f"**Drift between periods** (the interval `total` of a period of 800 documents, 1,000 labels, "
-        f"{corpora} corpora; each period's log-odds are shifted by a draw of this standard deviation)"
+        "## Drift between periods\n\nCoverage of the interval `total` for a period of 800 documents, with "
+        "1,000 labels "
+        f"({corpora} simulated corpora). The log-odds of each period are shifted by a normal draw with this "
+        "standard deviation."
     )
     return table(title, ["drift"], list(cells[0][1]), cells)
 
@@ -293,12 +296,15 @@ def drift_table(corpora: int) -> str:
 def page(corpora: int) -> str:
     """All tables."""
     head = (
-        f"Coverage of 95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
+        "# Coverage of corrected counts\n\n"
+        "The tables evaluate the intervals of [corrected counts](counts.md#with-some-labels): coverage of "
+        f"95 % intervals in percent, and their mean width in documents ({corpora:,} corpora of "
         f"{DOCUMENTS:,} documents per cell; standard error {100 * np.sqrt(0.95 * 0.05 / corpora):.1f} points "
-        "near 95 %). *none* is the percentage of corpora without an interval. Written by "
-        "`python scripts/estimate_coverage.py`. `labels, normal` is the mean label with a normal interval; "
-        "`ppi_py` is `ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of "
-        "Egami et al. (2023); Hajek is the weighted mean label with a normal interval."
+        "near 95 %). *none* is the percentage of corpora without an interval. In simple random samples "
+        "`dsl` equals `ppi`. `labels, normal` is the mean label with a normal interval; `ppi_py` is "
+        "`ppi_mean_ci` of that package; DSL's formula is the variance of pseudo-outcomes of Egami et al. "
+        "(2023); Hajek is the weighted mean label with a normal interval. Written by "
+        "`python scripts/estimate_coverage.py`."
     )
     parts = [
         simple_tables(corpora),

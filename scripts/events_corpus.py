@@ -2,7 +2,7 @@
 
     python scripts/events_corpus.py PIPELINE
 
-The texts were written for this project. Mentions stand in brackets, after the name of their entity. Some
+The texts were written for this project. Mentions are in brackets, after the name of their entity. Some
 words are there to be hostile to whoever shows them. The parses are as the pipeline gives them, with the
 corrections in FIXES.
 """

@@ -12,11 +12,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "images" / "layers.svg"
 ENFORCED = ROOT / "tests" / "test_layers.py"
 
-# What a layer is for, by one of its blocks.
+# Purpose of each layer, by one of its blocks.
 NOTES = {
     "demo": "one story through core and wings",
     "events": "who did what in dated texts",
-    "structures": "wings: each with files, records, verbs and commands of its own",
+    "structures": "wings: each with separate files, records, verbs and commands",
     "cli": "parse, call a verb, print",
     "pages": "one HTML file",
     "verbs": "one function a command: records out",
@@ -90,12 +90,12 @@ def wing_layers(imports: dict[str, Iterable[str]]) -> Iterator[tuple[str, ...]]:
 
 
 def place(block: str) -> tuple[int, str]:
-    """Where a block stands among those of its layer."""
+    """Return the position of a block in its layer."""
     return (FIRST.index(block) if block in FIRST else len(FIRST), block)
 
 
 def row(blocks: list[str], top: int) -> Iterator[str]:
-    """One layer: a box a block; the note stands in the box of a single one, else under the boxes."""
+    """Draw one layer with one box per block; the note is in the box of a single block, or under the boxes."""
     note = NOTES[blocks[0]]
     width = (WIDTH - GAP * (len(blocks) + 1)) / len(blocks)
     for column, name in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""Write the lexicon of countries and organisations that ships with the package, and what people call them.
+"""Write the lexicon of countries and organizations that ships with the package, and what people call them.
 
 python scripts/lexicon.py          writes src/calibrant/events/lexicon.csv and country_names.csv
 
@@ -65,7 +65,7 @@ def cldr_names() -> Iterator[Row]:
 
 
 def plain(name: str) -> Iterator[str]:
-    """Ways in which a listed name stands in a text: "Iran, Islamic Republic of", "Congo (Kinshasa)"."""
+    """Return forms of a listed name in texts: "Iran, Islamic Republic of", "Congo (Kinshasa)"."""
     name = name.split(" (")[0].replace("’", "'").replace(" - ", "-").strip()
     head, comma, rest = name.partition(", ")
     ends_open = rest.endswith((" of", " of the", " the"))

@@ -36,7 +36,7 @@ def curves() -> Figure:
 
 
 def tag_groups() -> Figure:
-    """Errors of a tagger's five frequency groups, before and after two ways of mending."""
+    """Errors of a tagger's five frequency groups, before and after two ways of recalibration."""
     lines = tag_counts().read_text(encoding="utf-8").splitlines()
     groups = by_frequency({tag: int(n) for tag, n in (line.split("\t") for line in lines)}, 5)
     group_of = {tag: f"group {number}" for number, group in enumerate(groups, 1) for tag in group}

@@ -21,7 +21,7 @@ STUDIES = ROOT / "docs" / "studies"
 NUMBERS = ROOT / "docs" / "guide" / "numbers.md"
 WIDTH = 100
 
-# What users import from: page title by module. Every name in the `__all__` of each is public.
+# Public modules with the title of their page. Every name in the `__all__` of each is public.
 PUBLIC_MODULES = {
     "calibrant.metrics": "Metrics",
     "calibrant.recalibrate": "Recalibrate",
@@ -60,9 +60,10 @@ ORDER = ["tally", "binning", "frequencies", "calibration_error", "debiased", "in
 ORDER += ["smooth", "curve", "proper_scores", "decompositions", "logistic", "views", "compare", "planning"]
 ORDER += ["chain", "_paths", "spans", "antecedent"]
 
-# Studies in the order of the papers, then those of our own methods.
-STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "synthetic", "sparse", "protocol"]
-STUDY_ORDER += ["coverage", "monitoring", "agreement", "significance"]
+# Studies in the order of the papers, then those of calibrant's methods.
+STUDY_ORDER = ["sentiment", "tagging", "coreference", "counts", "events", "decisions"]
+STUDY_ORDER += ["synthetic", "sparse", "networks"]
+STUDY_ORDER += ["protocol", "coverage", "monitoring", "agreement", "significance"]
 
 
 def public_names(module: str) -> list[str]:
@@ -78,7 +79,7 @@ def summary(module: str) -> str:
 
 
 def heading(module: str) -> str:
-    """A module's summary as a heading: what stands before its colon, and the rest as a sentence."""
+    """Return a module's summary as a heading: the text before its colon, and the rest as a sentence."""
     title, _, rest = summary(module).partition(": ")
     return f"## {title}" + (f"\n\n{rest[0].upper()}{rest[1:]}." if rest else "")
 
@@ -164,7 +165,7 @@ def command_line() -> str:
 
 
 def type_name(node: dict[str, Any]) -> str:
-    """What a field holds, in words; a record by the name of its kind."""
+    """Describe the content of a field; a record by the name of its kind."""
     if "$ref" in node:
         return str(node["$ref"].rpartition("/")[2])
     if isinstance(node.get("items"), dict) and "$ref" in node["items"]:
@@ -201,7 +202,8 @@ def json_output() -> str:
             '`calibrant.outputs.schema("measure")` returns it.',
             "An undefined number is `null`, with its `reason` beside it.",
             "",
-            "A field that holds a record says of which kind. The fields of each kind follow, or stand above.",
+            "For a field with a record, the kind of record is named. The fields of each kind are listed "
+            "below or above.",
             "",
             *(line for command in outputs() for line in command_fields(command, seen)),
         ]
@@ -230,7 +232,7 @@ def command_fields(command: str, seen: dict[str, Any]) -> list[str]:
 
 
 def studies() -> str:
-    """All studies in a table: the question and answer that head each page, and the verdicts of its record."""
+    """Return all studies in a table: question and answer of each page, and the verdicts of its record."""
     from calibrant_studies import _verdicts
 
     verdicts = get_args(_verdicts.Verdict)
@@ -249,14 +251,14 @@ def studies() -> str:
         [
             "# Studies",
             "",
-            "Experiments of papers, repeated, and simulations of our own methods. Each is a command,",
-            "`calibrant study NAME`, with a fixed seed. Its page sets the paper's number beside ours and",
-            "says whether they agree. A replication that fails is shown as such. One whose",
-            "[data sets](../guide/data_sets.md) are not there says what to fetch.",
+            "The studies repeat the experiments of papers and simulate calibrant's methods. Each study is",
+            "a command, `calibrant study NAME`, with a fixed seed. Its page compares each number of the",
+            "paper with calibrant's and gives a verdict, also if a replication fails. If",
+            "[data sets](../guide/data_sets.md) are missing, the command names those to fetch.",
             "",
             "The last columns count the numbers of each page by [verdict](#verdicts).",
             "",
-            f"| study | question | answer | {' | '.join(verdicts)} | ours alone |",
+            f"| study | question | answer | {' | '.join(verdicts)} | not in a paper |",
             "|---|---|---|" + "---:|" * (len(verdicts) + 1),
             *rows,
             f"| all | | | {' | '.join(str(totals[verdict]) for verdict in (*verdicts, None))} |",
@@ -267,8 +269,8 @@ def studies() -> str:
             "",
             rule,
             "",
-            "*Not comparable*: other data or another model than the paper's, so that the number cannot speak",
-            "for or against it. *Ours alone*: no paper has such a number.",
+            "A number is *not comparable* if its data or its model differ from the paper's, so that it can",
+            "neither confirm nor contradict the paper. It is *not in a paper* if no paper has such a number.",
             "",
             "```{toctree}",
             ":hidden:",
@@ -281,7 +283,7 @@ def studies() -> str:
 
 
 def numbers() -> str:
-    """The guide to the numbers, its tables of fields written anew between their marks."""
+    """The guide to the numbers, with new tables of fields between their marks."""
     from calibrant import estimation, evaluation, events, results, structures
     from calibrant.records import fields_of
 
@@ -303,7 +305,7 @@ def numbers() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """What each generated page should say."""
+    """Return the text of each generated page."""
     return {
         PAGES / "command-line.md": command_line(),
         PAGES / "json.md": json_output(),

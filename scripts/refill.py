@@ -2,8 +2,8 @@
 
 python scripts/refill.py PAGE...       prints each page's number of changed blocks; then read `git diff`
 
-Outputs that the tests accept stay as they are. Of an excerpt with `...`, the new one has as many
-lines, those most like the lines shown before.
+Outputs that the tests accept stay as they are. An excerpt with `...` keeps its number of lines; the new
+lines are those most similar to the old ones.
 """
 
 from __future__ import annotations
